@@ -8,6 +8,7 @@ groups as they come from a pipe, the inbox and its fsync included; what a period
 
 import argparse
 import contextlib
+import io
 import json
 import random
 import tempfile
@@ -34,6 +35,15 @@ def documents(count, first, name, a_day):
         yield json.dumps({"id": f"{name}{number}", "time": moment.isoformat(), "text": " ".join(words)})
 
 
+def prepare():
+    """Make the folder news of 6,000 documents in the working one, and run it."""
+    with open("posts.jsonl", "w") as file:
+        file.writelines(f"{line}\n" for line in documents(6000, datetime(2026, 1, 5), "a", 200))
+    with contextlib.redirect_stdout(io.StringIO()):
+        cli.main(["init", "news", "posts.jsonl", "--only", "--period", "week"])
+        cli.main(["run", "news"])
+
+
 def main():
     """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -41,10 +51,7 @@ def main():
     parser.add_argument("--group", type=int, default=512)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as place, contextlib.chdir(place):
-        with open("posts.jsonl", "w") as file:
-            file.writelines(f"{line}\n" for line in documents(6000, datetime(2026, 1, 5), "a", 200))
-        cli.main(["init", "news", "posts.jsonl", "--only", "--period", "week"])
-        cli.main(["run", "news"])
+        prepare()
         lines = [line.encode() for line in documents(args.documents, datetime(2026, 2, 9), "b", args.documents)]
         with contextlib.chdir("news"), inbox.alone():
             watch = Watch(lambda pairs: None, lambda pairs: None)

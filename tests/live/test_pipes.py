@@ -17,6 +17,12 @@ from places import ROOT
 
 GUIDE = (ROOT / "docs" / "guides" / "live.md").read_text(encoding="utf-8")
 
+SOURCES = {
+    "journal": "journalctl -f -o json",
+    "often": "while sleep 600",
+    "address": "https://example.org/feed.json",
+}
+
 
 def pipe(name):
     """Return the lines of the guide under a comment."""
@@ -30,9 +36,11 @@ def first(tmp_path_factory):
     return folder
 
 
-def answers(folder, name, called):
-    """Run a pipe of the guide beside a folder; return what was answered on arrival."""
+def answers(folder, name, called, **others):
+    """Run a pipe of the guide beside a folder, its source another one; return what was answered on arrival."""
     line = pipe(name).replace(f"odl watch {called}", f"{sys.executable} -m odl watch news")
+    for source, other in others.items():
+        line = line.replace(SOURCES[source], other)
     done = subprocess.run(["bash", "-c", line], cwd=folder.parent, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
     return [one for one in map(json.loads, done.stdout.splitlines()) if one["provisional"]]
@@ -87,4 +95,29 @@ def test_a_mailbox(first, tmp_path):
     box.close()
     told = answers(news, "a mailbox", "list")
     assert [one["id"] for one in told] == [f"<{number}@example.org>" for number in range(5)]
+    assert {one["period"] for one in told} == {"2026-01-26"}
+
+
+def test_a_feed(first, tmp_path):
+    """What came before gets its old answer."""
+    if not (shutil.which("curl") and shutil.which("jq")):
+        pytest.skip("curl and jq are not installed")
+    news, posts = streams.copy(first, tmp_path), [streams.post(3, number, "sea") for number in range(5)]
+    items = [{"id": row["id"], "date_published": row["time"], "content_html": row["text"]} for row in posts]
+    (tmp_path / "feed.json").write_text(json.dumps({"items": items}))
+    told = answers(news, "a feed", "blog", often="for time in 1 2", address=f"file://{tmp_path}/feed.json")
+    assert [one["id"] for one in told] == 2 * [row["id"] for row in posts] and told[:5] == told[5:]
+
+
+def test_the_journal(first, tmp_path):
+    """Entries as journalctl writes them, times in microseconds."""
+    if not shutil.which("jq"):
+        pytest.skip("jq is not installed")
+    news, lines = streams.copy(first, tmp_path), []
+    for number in range(5):
+        entry = {"__CURSOR": f"s=a;i={number}", "__REALTIME_TIMESTAMP": str(1_769_472_000_000_000 + number)}
+        lines.append(json.dumps(entry | {"MESSAGE": streams.post(3, number, "sea")["text"]}))
+    (tmp_path / "journal.jsonl").write_text("\n".join(lines) + "\n")
+    told = answers(news, "the journal", "journal", journal="cat journal.jsonl")
+    assert [one["id"] for one in told] == [f"s=a;i={number}" for number in range(5)]
     assert {one["period"] for one in told} == {"2026-01-26"}

@@ -217,6 +217,45 @@ def test_many_kills_change_no_byte(news, tmp_path):
     assert_same_at_once(news, tmp_path / "once")
 
 
+@pytest.mark.long  # 200 strikes
+def test_many_kills_of_a_watch_that_follows_files_change_no_byte(news, tmp_path):
+    """Struck while files grow: the next watch goes on where it was, and nothing is stored twice."""
+    draw, incoming, accepted = random.Random(2), tmp_path / "incoming", {}
+    incoming.mkdir()
+    rows = [row for week in range(3, 13) for row in posts(week, 80)]
+    command = [sys.executable, "-m", "odl", "watch", str(news), "--follow", str(incoming)]
+    for strike in range(200):
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        with open(incoming / f"{strike // 50}.jsonl", "a") as file:
+            for row in rows[4 * strike : 4 * (strike + 1)]:
+                text = json.dumps(row) + "\n"
+                for half in (text[:20], text[20:]):
+                    file.write(half)
+                    file.flush()
+                    time.sleep(draw.uniform(0.0, 0.3))
+        time.sleep(draw.uniform(0.0, 4.0))
+        process.send_signal(signal.SIGKILL)
+        said, _ = process.communicate(timeout=600)
+        for one in map(json.loads, said[: said.rfind("\n") + 1].splitlines()):
+            assert not one["provisional"] or accepted.setdefault(one["id"], one) == one
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    while len(stored := ids_of(news)) < len(rows) and process.poll() is None:
+        time.sleep(1.0)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=600)
+    assert process.returncode in (0, -signal.SIGTERM)  # where all was stored before, it may end before it has begun
+    assert sorted(stored) == sorted(row["id"] for row in rows)
+    assert {*stored} >= accepted.keys()
+    assert odl("run", news, "--wait", 60).returncode == 0
+    assert_same_at_once(news, tmp_path / "once")
+
+
+def ids_of(folder):
+    """Return the ids in the inbox, of files that still grow too."""
+    paths = (folder / "inbox").glob("*.jsonl")
+    return [json.loads(line)["id"] for path in paths for line in path.read_text().splitlines()]
+
+
 def test_sigterm_drains_and_a_second_watch_says_who_has_the_folder(news):
     command = [sys.executable, "-m", "odl", "watch", str(news)]
     process = subprocess.Popen(

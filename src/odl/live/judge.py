@@ -80,6 +80,8 @@ class Judge:
         self.recent, self.memory, self.settings = carried.recent, carried.memory, Alerts(**carried.settings)
         self.names = dict(zip(self.memory.number.tolist(), self.memory.names, strict=True))
         self._make_room(n_words + ROOM)
+        nothing = sparse.csr_array((0, self.n_pieces + self.n_words))
+        novelty.score(self.learner, self.state, nothing)  # what is derived from the state is made before it is needed
 
     def __call__(self, documents):
         """Return what is known of each document on its own, a list of maps: score, tail, reasons, topic."""

@@ -126,7 +126,7 @@ class Files:
                 yield _numbered(os.path.basename(file.name), part, number)
                 place, number = place + sum(map(len, part)), number + len(part)
                 self.read[key] = [place, number]  # they are stored by now
-            self._store()
+                self._store()
 
     def _store(self):
         with replacing(READ) as temporary, open(temporary, "w", encoding="utf-8") as file:

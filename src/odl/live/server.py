@@ -20,6 +20,7 @@ from odl.live.watch import GROUP, follow
 TOKEN = "ODL_TOKEN"  # variable of the environment
 SHORTEST = 16  # characters of a token
 THREADS, CONNECTIONS, PATIENCE = 32, 1000, 30  # seconds after which a connection on which nothing happens is closed
+SWITCH = 0.0005  # seconds that a thread computes while another waits: documents do not wait for what is loaded aside
 WAITING = 8 * GROUP  # documents at most that wait to be answered, or that a request has
 
 
@@ -65,6 +66,7 @@ def run(address, tolerance=0.0, by_clock=False):
     limits |= {"max_request_body_size": LONGEST, "cleanup_interval": PATIENCE // 3, "asyncore_use_poll": True}
     server = waitress.create_server(Service(desk, token), sockets=[listening], ident=None, **limits)
     print(f"odl watch: listens on port {listening.getsockname()[1]} of {host}", file=sys.stderr, flush=True)
+    sys.setswitchinterval(SWITCH)
     threading.Thread(target=server.run, daemon=True).start()
     follow(desk.groups, desk.tell, desk.refuse, tolerance, by_clock)
 

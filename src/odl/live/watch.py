@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 
 from odl.alerts import read, show
@@ -23,6 +24,7 @@ from odl.stream import features
 from odl.stream.batching import begin_of
 
 PATIENCE = 3600.0  # seconds that a run of another process is waited for
+NICE = 10  # of the process that learns: who waits for an answer comes first
 GROUP = 512  # documents that are answered and stored at once, at most
 SLOT = inboxes.SLOT
 UNJUDGED = dict.fromkeys(("dictionary", "score", "tail", "reasons", "topic", "topic_name"))  # nothing is learned yet
@@ -50,7 +52,7 @@ class Watch:
 
     def __init__(self, tell, refuse, tolerance=0.0, by_clock=False):
         self.tell, self.refuse, self.tolerance, self.by_clock = tell, refuse, int(1000 * tolerance), by_clock
-        self.inbox, self.child = inboxes.Inbox(), None
+        self.inbox, self.child, self.aside = inboxes.Inbox(), None, ThreadPoolExecutor(1)
         self.late = self.documents = self.bad = 0
         self.judge, self.shown, self.begin, self.answers = None, -1, None, {}
         self.configure()
@@ -60,6 +62,8 @@ class Watch:
         if begin is not None and (label := self.inbox.last_before(_label(begin))):
             for answer in self._answers(label):  # of the period before; `_open` sets them aside
                 self.answers[answer["id"]] = _text(answer)
+        self.begin = begin
+        self._load()
         self._open(begin)
         for label in labels:
             if _begin(label) < self.begin:
@@ -89,17 +93,22 @@ class Watch:
         return t - 1
 
     def _load(self):
-        """Take up what was learned of the periods before the open one, while no run changes it."""
+        """Take up what was learned of the periods before the open one."""
+        self.judge, self.begin = self._learned_before(self.begin)
+
+    def _learned_before(self, begin):
+        """Return what was learned of the periods before one, while no run changes it, and its begin; None: the last."""
         with lock.alone(self.folder.lock, PATIENCE):
             t = self._last()
             while t >= 0:
-                begin = begin_of(features.read(self._path("features", t)).times.max(), self.period)
-                self.begin = begin if self.begin is None else self.begin
-                if begin < self.begin and os.path.exists(self._path("update", t, "state")):
+                first = begin_of(features.read(self._path("features", t)).times.max(), self.period)
+                begin = first if begin is None else begin
+                if first < begin and os.path.exists(self._path("update", t, "state")):
                     break
                 t -= 1
-            if self.judge is None or self.judge.t != t:
-                self.judge = Judge(self.folder, t) if t >= 0 else None
+            if self.judge and self.judge.t == t:
+                return self.judge, begin
+            return Judge(self.folder, t) if t >= 0 else None, begin
 
     def _path(self, step, t, role="output"):
         return self.folder.path(STEPS[step].writes[role], t)
@@ -110,7 +119,6 @@ class Watch:
         self.known, self.candidates, self.items, self.begin = Known(), [], 0, begin
         if begin is None:
             return
-        self._load()
         lines = self.inbox.lines(_label(begin))
         while group := list(islice(lines, GROUP)):
             answers = [columns[SLOT]["answer"] for columns in group]
@@ -240,6 +248,9 @@ class Watch:
         ended = [label for label in self.inbox.labels() if begin is None or _begin(label) < begin]
         for label in ended:
             self.inbox.publish(label)
+        if begin is not None and not ended:
+            self.begin = begin
+            self._load()
         self._open(begin)
         if ended:
             inboxes.enlist()
@@ -252,34 +263,40 @@ class Watch:
             self.said = tempfile.TemporaryFile("w+")  # noqa: SIM115 - it is read when the process has ended
             quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": self.said}
             self.child = subprocess.Popen(command, **quiet)
+            os.setpriority(os.PRIO_PROCESS, self.child.pid, NICE)
+            self.learned = self.aside.submit(self._learned, self.child)
+
+    def _learned(self, child):
+        """Wait for the other process; return what answers from now on, the last timestep, and the records to tell."""
+        status = child.wait()
+        with self.said as said:
+            said.seek(0)
+            last = said.read().strip().rpartition("\n")[2]
+        if status:
+            if status != -signal.SIGTERM:  # of `close`
+                print(f"odl watch: the period is not learned yet: {last}", file=sys.stderr, flush=True)
+            return self.judge, self.shown, []
+        self.folder = folders.opened()
+        judge, _ = self._learned_before(self.begin)
+        last = self._last()
+        periods = read.alerts_of(".", last=last - self.shown).periods if last > self.shown else []
+        records = [{"provisional": False, **show.period_map(period)} for period in periods]
+        return judge, max(last, self.shown), [(None, _text(record)) for record in records]
 
     def poll(self):
-        """Take up what was learned, if the other process is done; end a period that the clock has ended."""
-        if self.child and self.child.poll() is not None:
+        """Take up what was learned, if it is loaded; end a period that the clock has ended."""
+        if self.child and self.learned.done():
             self.finish()
         begin = begin_of(clock() - self.tolerance, self.period)
         if self.by_clock and not self.child and self.begin is not None and begin > self.begin:
             self.end(begin)
 
     def finish(self):
-        """Wait for the other process, and say what the period brought."""
-        if not self.child:
-            return
-        status, self.child = self.child.wait(), None
-        with self.said as said:
-            said.seek(0)
-            last = said.read().strip().rpartition("\n")[2]
-        if status:
-            print(f"odl watch: the period is not learned yet: {last}", file=sys.stderr, flush=True)
-            return
-        self.folder = folders.opened()
-        self._load()
-        last = self._last()
-        if last > self.shown:
-            watch = read.alerts_of(".", last=last - self.shown)
-            records = [{"provisional": False, **show.period_map(period)} for period in watch.periods]
-            self.tell([(None, _text(record)) for record in records])
-            self.shown = last
+        """Wait until the period is learned, and say what it brought."""
+        if self.child:
+            self.judge, self.shown, records = self.learned.result()
+            self.child = None
+            self.tell(records)
 
     def close(self, drained=False):
         """End: of the input, after which the last period is as `odl run` leaves it; `drained`: by a signal."""
@@ -290,7 +307,7 @@ class Watch:
         else:
             if self.child:
                 self.child.terminate()
-                self.child.wait()
+                self.aside.shutdown()
             for label in self.inbox.labels():
                 self.inbox.publish(label)
         counts = [f"{self.documents} documents accepted", f"{self.late} late", f"{self.bad} lines left out"]

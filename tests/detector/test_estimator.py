@@ -70,7 +70,7 @@ def test_new_topics_score_high(learner, rng):
 @pytest.mark.parametrize("learner", ALL)
 def test_saved_detectors_go_on_exactly(tmp_path, rng, learner):
     batches = [stream(rng)[0] for _ in range(3)]
-    whole = NoveltyDetector(learner, n_atoms=10, level=0.2, window=150, batch_size=7)
+    whole = NoveltyDetector(learner, n_atoms=10, level=0.2, window=150)
     whole.partial_fit(batches[0]).partial_fit(batches[1])
     whole.save(tmp_path / "detector.h5")
     loaded = NoveltyDetector.load(tmp_path / "detector.h5")
@@ -92,12 +92,12 @@ def test_a_file_with_other_arrays_is_refused(tmp_path, rng):
     point = checkpoints.read_checkpoint(path)
     assert NoveltyDetector.load(path).n_atoms == 10  # what it was fitted with
     changes = {"limit": np.array([2**40]), "members": np.ones(3), "history": sparse.csr_array((5, 61))}
-    changes |= {"window": np.array([np.nan]), "pending": sparse.csr_array((1, 59)), "names": np.zeros(3, np.uint8)}
+    changes |= {"window": np.array([np.nan]), "names": np.zeros(3, np.uint8)}
     for name, value in changes.items():
         checkpoints.write(path, replace(point, arrays={**point.arrays, name: value}))
         with pytest.raises(OdlError, match=r"detector\.h5"):
             NoveltyDetector.load(path)
-    for name in ("window", "pending", "names"):
+    for name in ("window", "names"):
         less = {array: value for array, value in point.arrays.items() if array != name}
         checkpoints.write(path, replace(point, arrays=less))
         with pytest.raises(OdlError, match=r"expected a file of NoveltyDetector\.save"):
@@ -171,10 +171,8 @@ def test_settings_are_checked(rng, tmp_path):
         ({"level": 0}, "level is 0"),
         ({"level": 1.5}, "level is 1.5"),
         ({"window": 18}, "level is 0.05 with a window of 18.*at least 1/19"),
-        ({"budget": 0.1, "level": 0.2}, "level is 0.2 and budget, its old name, 0.1"),
         ({"window": 0}, "window is 0"),
         ({"folds": -1}, "folds is -1"),
-        ({"batch_size": "a"}, "batch_size is 'a'"),
     ],
 )
 def test_messages_name_the_parameters_of_the_detector(rng, wrong, message):

@@ -100,23 +100,20 @@ def test_the_edge_of_the_level_is_within(rng):
     assert not detector.predict(X).any()
 
 
-def test_the_old_name_of_level_warns_and_works(rng, tmp_path):
-    X, new = batch(rng)[0], batch(rng, new=True)[0]
-    detector, old = fitted("levels", rng, level=0.2), NoveltyDetector("levels", budget=0.2)
-    detector.fit(X)
-    assert clone(old).get_params() == old.get_params() and old.budget == 0.2
-    with pytest.warns(FutureWarning, match="NoveltyDetector is called level: type level=0.2, not budget"):
-        old.fit(X)
-    with pytest.warns(FutureWarning):
-        assert np.array_equal(old.predict(new), detector.predict(new))
-    with pytest.warns(FutureWarning):
-        old.save(tmp_path / "detector.h5")
-    loaded = NoveltyDetector.load(tmp_path / "detector.h5")
-    assert loaded.level == 0.2 and loaded.budget is None
-    point = checkpoints.read_checkpoint(tmp_path / "detector.h5")
-    chain = {name: value for name, value in point.chain.items() if name != "level"} | {"budget": 0.3}
-    checkpoints.write(tmp_path / "before.h5", replace(point, chain=chain))
-    assert NoveltyDetector.load(tmp_path / "before.h5").get_params() == {**loaded.get_params(), "level": 0.3}
+def test_a_file_of_version_0_2_is_read(rng, tmp_path):
+    """It had `budget` for the level, and documents that waited, which have to be learned first."""
+    detector, path = fitted("levels", rng, level=0.2), tmp_path / "detector.h5"
+    detector.save(path)
+    point = checkpoints.read_checkpoint(path)
+    chain = {name: value for name, value in point.chain.items() if name != "level"}
+    chain |= {"budget": 0.3, "batch_size": 256}
+    for waiting in (0, 2):
+        arrays = {**point.arrays, "pending": sparse.csr_array((waiting, 60))}
+        checkpoints.write(tmp_path / f"{waiting}.h5", replace(point, chain=chain, arrays=arrays))
+    loaded = NoveltyDetector.load(tmp_path / "0.h5")
+    assert loaded.get_params() == {**detector.get_params(), "level": 0.3}
+    with pytest.raises(ParameterError, match="2 documents that wait to be learned"):
+        NoveltyDetector.load(tmp_path / "2.h5")
 
 
 def test_an_empty_document_is_never_novel(rng):
@@ -125,7 +122,7 @@ def test_an_empty_document_is_never_novel(rng):
     detector = NoveltyDetector(level=0.3).fit(X)
     assert len(detector.window_) == 238 and not NoveltyDetector(level=0.01).fit_predict(X)[[5, 7]].any()
     assert detector.score_samples(X)[[5, 7]].tolist() == [1.0, 1.0] and not detector.predict(X)[[5, 7]].any()
-    assert detector.predict_one({}) == 0 and len(detector.partial_fit(X).window_) == 476
+    assert len(detector.partial_fit(X).window_) == 476
 
 
 @pytest.mark.parametrize("learner", ALL)
@@ -330,90 +327,3 @@ def test_score_needs_labels_of_both_kinds(rng):
         detector.score(X, novel[1:])
     labels = np.where(np.arange(len(X)) < 100, -1, novel)
     assert detector.score(X, labels) == detector.score(X[100:], novel[100:]) == detector.score(X[100:], novel[100:] > 0)
-
-
-@pytest.mark.parametrize("learner", ALL)
-def test_one_document_at_a_time_is_the_same_stream(learner, rng):
-    n = 40
-    batches = [batch(rng, n=n, new=t == 2)[0] for t in range(3)]
-    whole = NoveltyDetector(learner, n_atoms=20, settings=quick(learner))
-    single = clone(whole).set_params(batch_size=n)
-    for t, X in enumerate(batches):
-        expected = whole.score_samples(X) if t else np.full(n, np.nan)
-        alone = np.concatenate([whole.score_samples(X[[row]]) for row in range(n)]) if t else expected
-        flags = whole.predict(X) if t else np.zeros(n)
-        got, flagged = [], []
-        for row in X:
-            got.append(single.score_one(row))
-            flagged.append(single.predict_one(row))
-            assert single.learn_one(row) is single
-        assert np.array_equal(got, alone, equal_nan=True) and np.allclose(got, expected, rtol=1e-9, equal_nan=True)
-        assert np.mean(flagged == flags) > 0.97  # a tie may fall by rounding
-        whole.partial_fit(X)
-        assert (whole.state_.dictionary != single.state_.dictionary).nnz == 0
-        assert np.array_equal(whole.window_, single.window_)
-    assert single.n_batches_ == 3 and single.pending_ == []
-
-
-class TestWords:
-    """Documents as words and weights, one at a time."""
-
-    def test_the_vocabulary_grows_and_scoring_remembers_nothing(self):
-        detector = NoveltyDetector("adaptive", growing=True, batch_size=3)
-        for document in ({"oil": 1, "tanker": 2}, {"oil": 2}, {"refinery": 1, "oil": 1}):
-            detector.learn_one(document)
-        assert detector.words_ == {"oil": 0, "tanker": 1, "refinery": 2}
-        assert detector.score_one({"rocket": 1}) == 1.0 and "rocket" not in detector.words_
-        detector.learn_one({"rocket": 3})
-        assert detector.words_["rocket"] == 3 and detector.pending_ == [{3: 3.0}] and detector.n_features_in_ == 3
-        assert set(detector.explain([[1.0, 1.0, 0.0]])[0].words) == {"oil", "tanker"}
-
-    def test_what_waits_is_saved(self, tmp_path):
-        detector = NoveltyDetector("adaptive", growing=True, batch_size=3)
-        documents = [{"oil": 1, "tanker": 2}, {"oil": 2}, {"oil": 1}, {"rocket": 1}, {"orbit": 1, "oil": 1}]
-        for document in documents:
-            detector.learn_one(document)
-        detector.save(tmp_path / "detector.h5")
-        loaded = NoveltyDetector.load(tmp_path / "detector.h5")
-        assert loaded.pending_ == detector.pending_ and loaded.words_ == detector.words_
-        for one in (detector, loaded):
-            one.learn_one({"satellite": 1})
-            assert one.n_batches_ == 2
-        assert (detector.state_.dictionary != loaded.state_.dictionary).nnz == 0
-
-    def test_new_words_come_after_the_columns_of_an_array(self):
-        detector = NoveltyDetector("adaptive", growing=True, batch_size=3).fit(np.eye(4))
-        for document in ({"oil": 1}, {"tanker": 1, "oil": 1}):
-            detector.learn_one(document)
-        assert detector.words_ == {"oil": 4, "tanker": 5} and detector.pending_ == [{4: 1.0}, {5: 1.0, 4: 1.0}]
-        assert detector.learn_one([1, 0, 0, 0]).n_features_in_ == 6
-        assert set(detector.explain(np.eye(6)[[0, 4]])[1].words) == {"oil"}
-
-    def test_a_batch_that_cannot_be_learned_waits_for_more(self):
-        detector = NoveltyDetector("adaptive", batch_size=1)
-        with pytest.raises(ParameterError, match="1 documents without a weight"):
-            detector.learn_one({"oil": 0.0})
-        assert detector.learn_one({"tanker": 1}).n_batches_ == 1 and detector.words_ == {"oil": 0, "tanker": 1}
-
-    def test_columns_of_a_fitted_frame_are_words(self):
-        frame = pd.DataFrame([[1, 2], [2, 1]], columns=["oil", "tanker"])
-        detector = NoveltyDetector("adaptive").fit(frame)
-        assert detector.score_one({"tanker": 2, "oil": 1}) == detector.score_samples(frame)[0]
-
-    @pytest.mark.parametrize(
-        ("document", "message"),
-        [
-            ({"rocket": 1}, "the new word 'rocket'.*growing=True"),
-            ({"oil": -1}, "the weight -1"),
-            ({"oil": float("nan")}, "the weight nan"),
-            ({"oil": "much"}, "the weight 'much'"),
-            ({1: 2.0}, "text as words"),
-            ([1.0, 0.0, 1.0], "the new word 'column 2'"),
-        ],
-    )
-    def test_bad_documents_are_refused_and_change_nothing(self, document, message):
-        detector = NoveltyDetector("adaptive", batch_size=2).learn_one({"oil": 1}).learn_one({"tanker": 1})
-        for method in (detector.score_one, detector.predict_one, detector.learn_one):
-            with pytest.raises(ParameterError, match=message):
-                method(document)
-        assert detector.pending_ == [] and detector.words_ == {"oil": 0, "tanker": 1}

@@ -115,27 +115,6 @@ def test_a_budget_is_items_of_a_period_or_a_share_of_them(rng):
     assert score[1] >= score[4] >= score[0.1] > score[1000]
 
 
-def test_the_old_meaning_of_budget_warns(rng, tmp_path):
-    """Below 1 and without a level it was the tail probability."""
-    first, new = frame(rng), frame(rng, "2026-02-05", new=9)
-    named = {"folds": 3, "warm_up": 60}
-    old, stream = (
-        TextNovelty(budget=0.3, gates=False, **named),
-        TextNovelty(budget=1000, level=0.3, gates=False, **named),
-    )
-    with pytest.warns(FutureWarning, match="type level=0.3 for the tail probability"):
-        old.update(first)
-    stream.update(first)
-    with pytest.warns(FutureWarning):
-        found = old.update(new)
-    assert found.equals(stream.update(new)) and (found["alert"] | found["folded"]).sum() > 5
-    assert clone(old).get_params() == old.get_params() and old.budget == 0.3 and old.level is None
-    share = TextNovelty(budget=0.3, level=0.1, gates=False, **named)
-    share.update(first)  # a share of the items: warns no one
-    share.save(tmp_path / "stream.h5")
-    assert TextNovelty.load(tmp_path / "stream.h5").get_params() == share.get_params()
-
-
 def test_a_file_of_version_0_2_is_read(rng, tmp_path):
     """It had a budget for the level, words by the pattern, and neither topics nor ids nor near-duplicates."""
     stream, path = TextNovelty(level=0.2, gates=False, unseen=0), tmp_path / "stream.h5"

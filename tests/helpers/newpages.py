@@ -65,6 +65,6 @@ def watch(n_periods=12, per=8, n_topics=14, documents=200, budget=10, seed=0, la
         withheld = (Withheld("", "empty", 2), Withheld("topic:3", "muted", 4)) if t == n_periods - 1 else ()
         periods.append(Period(t, START + 7 * DAY * t, START + 7 * DAY * (t + 1) - 1, documents, documents, t < warm_up,
                               budget, tuple(alerts), withheld, tuple(held.number for held in live), scores, tails,
-                              1.0 if t == 0 else 0.05, 20))  # fmt: skip
+                              1.0 if t == 0 else 0.05))  # fmt: skip
     settings = {**asdict(Alerts()), "budget": budget}
     return Watch("posts", "adaptive", 40, 0, settings, tuple(periods), topics, (), labelled)

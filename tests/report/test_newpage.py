@@ -16,8 +16,6 @@ from odl.alerts.alarms import Alarm
 from odl.alerts.feedback import Entry
 from odl.alerts.model import Withheld
 from odl.errors import DataError
-from odl.evaluation import scorefiles
-from odl.files import storage
 from odl.report import newfeeds, newhealth, newpage, newparts, newtext
 
 
@@ -198,18 +196,6 @@ class TestFindings:
         told = self.told(watch)
         assert told and not any(entry.look or entry.todo for entry in told.values() if entry.what != "Budget")
 
-    def test_scores_that_drift(self, watch):
-        tails = np.full(200, 0.01)
-        entry = self.told(self.changed(watch, tails=tails))["Drift of the scores"]
-        assert "In the last 4 periods 100\u00a0% of the documents" in entry.text
-        assert "fewer than usual" in self.told(self.changed(watch, tails=tails + 0.9))["Drift of the scores"].text
-
-    def test_unknown_words(self, watch):
-        last = replace(watch.periods[-1], first_seen=0.4)
-        entry = self.told(replace(watch, periods=(*watch.periods[:-1], last)))["Unknown words"]
-        assert not entry.look  # of one period: what enters brings its words
-        assert entry.text.startswith("40\u00a0% of the words") and "5\u00a0% in the median" in entry.text
-
     def test_an_alarm_comes_first_on_the_page_and_is_an_entry_of_the_feed(self, watch):
         alarm = Alarm("silence", "a<b.jsonl", "No document came from a<b.jsonl.", "Look.")
         first = newhealth.findings(watch, sounded=[alarm])[0]
@@ -218,35 +204,24 @@ class TestFindings:
         assert entry.id == f"urn:odl:{watch.corpus}:watch:silence%3Aa%3Cb.jsonl" and "a&lt;b" in entry.body
         assert "No document came from a&lt;b.jsonl." in newpage.text(watch, sounded=[alarm])
 
-    def test_idle_atoms_equal_scores_and_empty_documents(self, watch):
-        few = self.changed(watch, atoms=3, scores=np.ones(200), withheld=(Withheld("", "empty", 20),))
+    def test_equal_scores_and_empty_documents(self, watch):
+        few = self.changed(watch, scores=np.ones(200), withheld=(Withheld("", "empty", 20),))
         told = self.told(few)
         assert all(told[name].look for name in ("Equal scores", "Documents without a word"))
-        assert not told["Use of the dictionary"].look and not told["Use of the dictionary"].todo
         assert "80 documents of the last 4 periods" in told["Documents without a word"].text
         assert newhealth.findings(few)[0].look
 
     def test_the_last_periods_are_the_last(self, watch):
         """Of twelve periods, two of them a warm-up: what is said of the last four is not of the first, nor of all."""
-        recent = {"tails": np.full(200, 0.01), "atoms": 30, "scores": np.ones(200)}
+        recent = {"scores": np.ones(200)}
         held = (Withheld("", "empty", 20),)
         changed = tuple(replace(p, **recent, withheld=held) for p in watch.periods)
         told = self.told(replace(watch, periods=watch.periods[:8] + changed[8:]))
-        assert told["Drift of the scores"].text.startswith("In the last 4 periods 100\u00a0% of the documents")
-        assert "30 were near to some document in the fullest of the last 4" in told["Use of the dictionary"].text
         assert told["Equal scores"].text.startswith("100\u00a0% of the recent documents")
         assert told["Documents without a word"].text.startswith("80 documents of the last 4 periods")
         told = self.told(replace(watch, periods=changed[:8] + watch.periods[8:]))
-        assert not told["Drift of the scores"].look and "20 were near" in told["Use of the dictionary"].text
         assert "Equal scores" not in told
         assert told["Documents without a word"].text.startswith("2 documents of the last 4 periods")
-
-    def test_agreement_of_seeds(self, watch):
-        held = {entry.what: entry for entry in newhealth.findings(watch, seeds=newhealth.Agreement(2, 20, 0.45))}
-        entry = held["Stability between seeds"]
-        assert entry.look and "Of the 20 documents" in entry.text and "45\u00a0% have them under 2 other" in entry.text
-        assert not newhealth.findings(watch, seeds=newhealth.Agreement(1, 20, 0.8))[0].look
-        assert "Stability between seeds" not in self.told(watch)
 
     def test_what_cleaning_took_out(self, watch):
         said = "cleaned 9 documents: headers of 3 (40 characters)"
@@ -314,36 +289,6 @@ def test_a_long_stream_is_shown_from_its_end(made, tmp_path, monkeypatch):
         row = re.search(rf'<tr id="topic-{number}">.*?</tr>', text)[0]
         assert f"<td>{newtext.since(topic)}</td><td>{topic.size}</td>" in row
         assert ('class="birth"' in row) == (topic.birth >= 4)
-
-
-def test_seeds_are_compared_over_the_alerts_of_the_last_periods(made, tmp_path):
-    last, watch = f"{read.place_of(made).run}/scores/6.h5", read.alerts_of(made)
-    newpage.write(tmp_path / "new.html", made, seeds=[last])
-    most = sum(len(period.alerts) for period in watch.periods[-newhealth.RECENT :])
-    assert most != sum(len(period.alerts) for period in watch.periods[: newhealth.RECENT])
-    told = plain((tmp_path / "new.html").read_text(encoding="utf-8"))
-    assert f"Of the {most} documents with the highest scores of the last periods, 100 % have them" in told
-
-
-def test_seeds_that_agree_and_seeds_that_do_not(made, tmp_path):
-    """The same run agrees with itself; where the scores are turned over, half of what is highest is another."""
-    place = read.place_of(made)
-    last = f"{place.run}/scores/6.h5"
-    assert newhealth.agreement(last, [last, last], 5, 4) == newhealth.Agreement(2, 5, 1.0)
-    total = sum(len(period.scores) for period in read.alerts_of(made).periods[-2:])
-    assert newhealth.agreement(last, [last], total, 2).share == 1.0
-    (tmp_path / "scores").mkdir()
-    for t in (5, 6):
-        path = f"{place.run}/scores/{t}.h5"
-        score, residual, penalty, empty = scorefiles.read_parts(path)
-        with storage.reading(path, "scores") as file:
-            ids = storage.read_strings(file, "ids")
-        with storage.writing(tmp_path / "scores" / f"{t}.h5", "scores") as file:
-            for name, values in (("score", 1.0 - score), ("residual", residual), ("penalty", penalty)):
-                storage.write_array(file, name, values)
-            storage.write_array(file, "empty", empty.astype(np.uint8))
-            storage.write_strings(file, "ids", ids)
-    assert newhealth.agreement(last, [tmp_path / "scores" / "6.h5"], 5, 2).share < 0.5
 
 
 def test_without_the_library_it_says_what_to_install(monkeypatch):

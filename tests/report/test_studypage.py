@@ -175,7 +175,7 @@ def test_report_of_documents_without_topics_and_dates(tmp_path):
     figures.write(plan, tmp_path / "tables", tmp_path / "figures")
     held = read_json(tmp_path / "figures" / "wires-figures.json")
     assert all(held[name]["drawn"] for name in ("scores", "topics", "time", "costs"))
-    assert not any(held[name]["drawn"] for name in ("auc", "parameters", "timesteps", "novel", "roc", "tradeoff"))
+    assert not any(held[name]["drawn"] for name in ("auc", "parameters", "timesteps", "roc", "tradeoff"))
     studypage.write(
         tmp_path / "r.html", studypage.Streams(plan, tmp_path / "tables", tmp_path / "figures"), title="plain"
     )
@@ -211,7 +211,7 @@ def test_a_figure_stands_where_it_says(made, tmp_path):
     path = tmp_path / "figures" / "small-figures.json"
     held = read_json(path)
     held["roc"] |= {"place": ["Timesteps", 1.5], "caption": "Moved."}
-    held["novel"] |= {"place": ["Authors", 0.1], "caption": "New."}
+    held["timesteps"] |= {"place": ["Authors", 0.1], "caption": "New."}
     write_json(path, held)
     plan = [entry for entry in made[1] if entry["corpus"] == "small"]
     studypage.write(

@@ -138,7 +138,7 @@ def test_truncated_files_are_refused(rng, tmp_path):
 
 def test_a_term_in_exactly_min_df_documents_is_known():
     counts = sparse.csr_array(np.ones((1, 3), dtype=np.int64))
-    assert weighting.weigh(counts, np.array([1, 2, 3]), 3, min_df=2).indices.tolist() == [1, 2]
+    assert weighting.weigh(counts, np.array([1, 2, 3]), 3, weighting.Weighting(min_df=2)).indices.tolist() == [1, 2]
 
 
 def test_a_stop_word_of_the_stream_is_counted_and_not_weighed():
@@ -150,8 +150,13 @@ def test_a_stop_word_of_the_stream_is_counted_and_not_weighed():
         (40, 1.0, [0, 1, 2]),
         (1000, 0.3, [0, 1, 2]),
     ):
-        assert weighting.weigh(counts, frequencies, n_documents, max_share=max_share).indices.tolist() == kept
-    bare = weighting.weigh(sparse.csr_array([[0, 1, 1], [1, 0, 1]]), frequencies, 50, max_share=0.3)
+        assert (
+            weighting.weigh(counts, frequencies, n_documents, weighting.Weighting(max_share=max_share)).indices.tolist()
+            == kept
+        )
+    bare = weighting.weigh(
+        sparse.csr_array([[0, 1, 1], [1, 0, 1]]), frequencies, 50, weighting.Weighting(max_share=0.3)
+    )
     assert bare.indices.tolist() == [1, 2, 0]  # a document without other words keeps them
     corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
     data = features.follow(corpus.select(range(40, 80)), features.follow(corpus.select(range(40))))

@@ -55,7 +55,6 @@ NEWS = (
 rule newpage:
     input:
         alerts=lambda wildcards: alerts_of_stream(NEWS[wildcards.of]),
-        seeds=lambda wildcards: other_seeds(NEWS[wildcards.of]),
         feedback=[path for path in [f"{SAID}/feedback.csv"] if os.path.exists(path)],
     output:
         page=NEW + "{of}.html",
@@ -72,7 +71,6 @@ rule newpage:
         code=code("newpage"),
         folder=lambda wildcards, input: os.path.dirname(input.alerts[0]),
         home=lambda wildcards: SAID,
-        optional=options(seeds="--seeds"),
         study=["--study", ROOT + "/report.html"] if not OWN else [],
     shell:
-        "odl step newpage --code {params.code:q} {output.page:q} {params.folder:q} --atom {output.atom:q} --feed {output.feed:q} --home {params.home:q} {params.study:q} {params.optional:q} > {log:q} 2>&1"
+        "odl step newpage --code {params.code:q} {output.page:q} {params.folder:q} --atom {output.atom:q} --feed {output.feed:q} --home {params.home:q} {params.study:q} > {log:q} 2>&1"

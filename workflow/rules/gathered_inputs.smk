@@ -109,16 +109,6 @@ def alerts_of_stream(corpus):
     ]
 
 
-def other_seeds(corpus):
-    """Last score files of the run whose alerts are followed, under the other seeds."""
-    run, k, followed = study.alerts_of(config)
-    return [
-        f"{ROOT}/{corpus}/seed{seed}/{run}/k{k}/scores/{max(timesteps(SimpleNamespace(corpus=corpus, seed=seed)))}.h5"
-        for seed in config["seeds"]
-        if seed != followed and run in config["runs"]
-    ]
-
-
 def alert_files(wildcards):
     """The alerts of every timestep of the streams."""
     return [path for corpus in config["streams"] for path in alerts_of_stream(corpus)]

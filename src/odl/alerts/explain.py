@@ -16,7 +16,7 @@ from odl.files.documents import NO_TIME
 from odl.files.escaping import heading, isolated, visible
 from odl.stream import features
 from odl.stream import terms as known_terms
-from odl.stream.weighting import weigh
+from odl.stream.weighting import Weighting, weigh
 
 LONGEST = 20  # digits of a topic
 MEMBERS = 20  # documents of a topic that are listed
@@ -200,12 +200,13 @@ def earlier(place, data, row):
     """
     n_documents = data.n_before or data.counts.shape[0]
     frequencies = data.frequencies if data.t else data.frequencies_after()
-    document, best = weigh(data.counts.take([row]), frequencies, n_documents, tf="log", norm="l2"), None
+    form = Weighting(tf="log"), "l2"
+    document, best = weigh(data.counts.take([row]), frequencies, n_documents, *form), None
     for t in range(data.t + 1):
         batch = data if t == data.t else features.read(os.path.join(place.features, f"{t}.h5"))
         counts = batch.counts[:row] if t == data.t else known_terms.aligned(batch, data)
         known = np.pad(frequencies, (0, counts.shape[1] - len(frequencies)))
-        others = sparse.csr_array(weigh(counts, known, n_documents, tf="log", norm="l2")[:, : len(frequencies)])
+        others = sparse.csr_array(weigh(counts, known, n_documents, *form)[:, : len(frequencies)])
         cosines = np.asarray((others @ document.T).todense()).ravel()
         if len(cosines) and cosines.max() > (best.likeness if best else 0.0):
             at = int(np.argmax(cosines))

@@ -296,8 +296,6 @@ class Period:
         Of all documents, in the order of the stream; tails are 1 in a warm-up.
     first_seen : float
         Share of the terms of its documents that were never seen before.
-    atoms : int
-        Atoms of the dictionary that some document of the period was nearest to.
     unseen : tuple of Unseen
         What is beyond chance first, then by items; empty where it is not told.
     languages : dict of str to int
@@ -317,7 +315,6 @@ class Period:
     scores: np.ndarray
     tails: np.ndarray
     first_seen: float
-    atoms: int
     unseen: tuple = ()
     languages: dict = field(default_factory=dict)
 

@@ -270,8 +270,7 @@ class _Reader:
             t=record.t, first=int(facts["first"]), last=int(facts["last"]), documents=len(record.score), items=items,
             warm_up=bool(facts["warm_up"]), budget=most, alerts=tuple(alerts), withheld=held_back,
             topics=tuple(number for number, _ in record.sizes), scores=record.score, tails=record.tail,
-            first_seen=float(facts["first_seen"]), atoms=len(np.unique(record.near[record.near[:, 0] >= 0, 0])),
-            unseen=tuple(map(_shown, record.unseen)), languages=record.languages,
+            first_seen=float(facts["first_seen"]), unseen=tuple(map(_shown, record.unseen)), languages=record.languages,
         )  # fmt: skip
 
     def _bring(self, record):

@@ -15,6 +15,7 @@ from odl.learners import sparse_atoms
 from odl.learners.base import Learner, State
 from odl.learners.sparse_atoms import leading, widen
 
+ATOM_WORDS = 8  # that stand for an atom
 NAMED = 12  # words that an excerpt is chosen by
 ORIGINS = {"source": "files", "line": "lines", "url": "urls", "text": "texts"}  # of a document, as a batch has them
 
@@ -95,7 +96,6 @@ def explain(
     *,
     n_words: int | None = None,
     n_atoms: int = 3,
-    atom_words: int = 8,
     fold: Callable[[sparse.csr_array], sparse.csr_array] | None = None,
 ) -> list[Explanation]:
     """Explain the scores of documents.
@@ -114,8 +114,6 @@ def explain(
         Words at most; all by default.
     n_atoms : int
         Nearest atoms at most.
-    atom_words : int
-        Words of each.
     fold : callable, optional
         Shares of all terms to those of the words, where pieces of words stand before them in P.
 
@@ -144,7 +142,7 @@ def explain(
         atoms = []
         for atom, cosine in near[row]:
             if atom not in tops:
-                top = novelty.top_terms(sparse.csc_array(state.dictionary[:, [atom]])[first:], atom_words)[0]
+                top = novelty.top_terms(sparse.csc_array(state.dictionary[:, [atom]])[first:], ATOM_WORDS)[0]
                 tops[atom] = [(names[term], weight) for term, weight in top]
             atoms.append(Atom(atom, cosine, float(scored.codes[row, atom]), tops[atom]))
         heavy = heaviest(words, row, n_words)

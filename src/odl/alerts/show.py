@@ -1,4 +1,4 @@
-"""What is new, in the forms in which it leaves: text for a terminal, JSON lines, CSV, Markdown."""
+"""Forms in which what is new leaves: text for a terminal, JSON lines, CSV, Markdown, a message of Slack."""
 
 import csv
 import io
@@ -24,6 +24,7 @@ MOST = 40  # items of no topic that are shown as text where there are several pe
 BECAUSE = "      because: "
 OPENING = "more than usual"  # of the words that opened the gate
 UNSAID = {"empty": "documents without a word", "repeated": "repeat documents of earlier periods"}
+BLOCKS, CHARACTERS = 50, 2900  # of a message of Slack, and of a text in it, which may have 3000
 MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~<>&]|(?<!\w)-|-(?!\w))")  # no hyphen within a word or a date
 COLUMNS = (
     "period", "first", "last", "rank", "id", "members", "title", "time", "source", "line", "url", "score", "tail",
@@ -142,9 +143,7 @@ def as_jsonl(watch, periods):
 
 def as_csv(watch, periods):
     """Return the alerts as a table, its text `guarded`; lists are separated by spaces, ids by tabs."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
+    rows = []
     for period in periods:
         for alert in period.alerts:
             row = as_map(alert, period)
@@ -152,7 +151,16 @@ def as_csv(watch, periods):
             row["reasons"] = " ".join(f"{reason.word}:{reason.share:.4f}" for reason in alert.reasons)
             row["opening"] = " ".join(alert.opening)
             row["nearest"] = " ".join(alert.nearest[0].words) if alert.nearest else ""
-            writer.writerow({name: guarded(row[name]) for name in COLUMNS})
+            rows.append(row)
+    return table(COLUMNS, rows)
+
+
+def table(columns, rows):
+    """Return rows, as maps, as CSV, their text `guarded`."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: guarded(row[name]) for name in columns} for row in rows)
     return text.getvalue().rstrip("\n")
 
 
@@ -350,4 +358,41 @@ def _linked(alert):
     return f"[{title}](<{alert.url}>)"
 
 
-SHOWN = {"text": as_text, "jsonl": as_jsonl, "csv": as_csv, "md": as_markdown}
+def as_slack(watch, periods):
+    """Return the alerts as JSON for an incoming webhook: a heading, a block a topic or lone alert, and what else is."""
+    if not periods:
+        return ""
+    sections = []
+    for number, alerts in by_topic(periods):
+        shown = [alert for alert in alerts if not alert.folded]
+        if number:
+            lines = [f"*{_plain(topic_line(watch.topics[number], periods))}*", *map(_told, shown[:FOLDED])]
+            sections.append("\n".join(lines))
+        else:
+            sections += map(_told, shown)
+    more, sections = len(sections) - (BLOCKS - 3), sections[: BLOCKS - 3]
+    blocks = [_block(f"*{_plain(heading(watch, periods))}*"), *map(_block, sections)]
+    blocks += [_block(f"and {more} more: odl new")] if more > 0 else []
+    last = _plain("\n".join(closing(watch, periods)))
+    blocks.append({"type": "context", "elements": [{"type": "mrkdwn", "text": last[:CHARACTERS]}]})
+    return json.dumps({"text": heading(watch, periods), "blocks": blocks}, ensure_ascii=False)
+
+
+def _plain(text):
+    """Return text in which Slack finds no link and no mention, nor stars, underlines and quotes that would mark it."""
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([*_~`])", "\\1\u200b", text)
+
+
+def _told(alert):
+    title = _plain(alert.title or alert.id)
+    if re.fullmatch(r"https?://[^\s<>|]+", alert.url):
+        title = f"<{alert.url}|{title}>"
+    return f"• {title}\n   because: {_plain(breakdown.line(alert))}\n   {_plain(alert.id)}"
+
+
+def _block(text):
+    return {"type": "section", "text": {"type": "mrkdwn", "text": text[:CHARACTERS]}}
+
+
+SHOWN = {"text": as_text, "jsonl": as_jsonl, "csv": as_csv, "md": as_markdown, "slack": as_slack}

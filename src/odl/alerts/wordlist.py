@@ -1,13 +1,11 @@
 """Words never seen before a period as a reader is told of them: lines of a terminal, JSON lines, CSV, Markdown."""
 
-import csv
-import io
 import json
 
 from odl.alerts import show
 from odl.alerts.model import VERSION
 from odl.files.documents import NO_TIME
-from odl.files.escaping import guarded, isolated
+from odl.files.escaping import isolated
 
 SPANS = ((7 * 86_400_000, "week"), (86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"))
 TITLES, LONGEST = 3, 80  # documents of a word that are named, characters of a title
@@ -78,15 +76,13 @@ def as_jsonl(watch, periods):
 
 def as_csv(watch, periods):
     """Return the words of periods as a table, its text `guarded`; words are separated by spaces, ids by tabs."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
+    rows = []
     for period in periods:
         for one in period.unseen:
             row = as_map(one) | {"period": period.t, "words": " ".join(one.words)}
             row["documents"] = "\t".join(ident for ident, _ in one.documents)
-            writer.writerow({name: guarded(row[name]) for name in COLUMNS})
-    return text.getvalue().rstrip("\n")
+            rows.append(row)
+    return show.table(COLUMNS, rows)
 
 
 def as_markdown(watch, periods):

@@ -137,7 +137,6 @@ newpage = _described(
     argument("--stream", help="name of the stream, where the folder has several"),
     argument("--home", help="where feedback.csv lies, if not in the folder"),
     argument("--study", help="the study page, linked where documents have topics"),
-    argument("--seeds", nargs="*", default=[], help="last score files of the same run under other seeds"),
     argument("--atom", help="Atom feed to write beside it"),
     argument("--feed", help="JSON feed to write beside it"),
 )

@@ -101,7 +101,7 @@ def run(args):
     examples=("odl new news", "odl new news --since 2026-01-01 --format md", "odl new news --since last --seen"),
 )
 def new(args):
-    from odl.alerts import read, show, slack, wordlist
+    from odl.alerts import read, show, wordlist
 
     since = args.since or (LAST if args.seen else None)
     mark = Mark(*_marks(args).get(_stream(args), NOTHING)) if since == LAST else NOTHING
@@ -116,7 +116,7 @@ def new(args):
     if args.words and args.format not in wordlist.SHOWN:
         fault, remedy = f"--format {args.format} with --words", "choose one of these"
         raise ParameterError(fault, f"one of {', '.join(wordlist.SHOWN)}", remedy)
-    shown = wordlist.SHOWN if args.words else {**show.SHOWN, "slack": slack.as_slack}
+    shown = (wordlist if args.words else show).SHOWN
     text = shown[args.format](watch, periods)
     if args.format == "text":
         hint = show.next_in_line(watch, periods) if args.budget is None and not args.words else ""

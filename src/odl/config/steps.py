@@ -83,7 +83,7 @@ STEPS = {
         ("run", "settings"),
     ),
     "newpage": Step(
-        {"alerts": RUN + "/alerts/{t}.h5", "feedback": "feedback.csv", "seeds": ""},
+        {"alerts": RUN + "/alerts/{t}.h5", "feedback": "feedback.csv"},
         {"atom": "new.atom", "feed": "new.json", "output": "new.html"},
         (),
     ),

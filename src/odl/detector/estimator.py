@@ -11,16 +11,14 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from odl.alerts.calibration import among
 from odl.config.project import LEARNER
 from odl.config.sections import Alerts
-from odl.detector.mechanism import LEVEL
-from odl.detector.saved import Saved
-from odl.detector.single import OneByOne
+from odl.detector.mechanism import LEVEL, Mechanism
 from odl.errors import ParameterError
 from odl.evaluation import metrics
 from odl.prox.projections import MatrixLike
 
 
 @dataclass(eq=False, repr=False)
-class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Score documents by how badly a dictionary learned from the earlier ones explains them, and flag the rare ones.
 
     **High means novel**, and `predict` gives 1 for novel and 0 for known. scikit-learn's outlier detectors have it the
@@ -52,10 +50,6 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
         The first batch has no dictionary before it, so each of so many parts of it, drawn at random, is scored by a
         dictionary learned from the others: these scores are the first of the window. 0 leaves the window empty, and
         nothing is flagged before the second batch has been scored. Costs folds - 1 times as much as the fit alone.
-    batch_size : int, default=256
-        Documents that `learn_one` gathers before it learns them.
-    budget : float, optional
-        Old name of `level`, which warns.
 
     Attributes
     ----------
@@ -107,8 +101,6 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
     level: float = LEVEL
     window: int = Alerts.window
     folds: int = 3
-    batch_size: int = 256
-    budget: float | None = None
 
     _container = cast("str | None", None)  # of an instance: what `set_output` was told
 
@@ -215,8 +207,8 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
         >>> (detector.decision_function(known[:1] + [0, 0, 0, 0, 9, 9, 9, 9]) > 0).item()
         True
         """
-        level = self._level()
-        return np.log(level / self._tail(self._judged(X)[1]))
+        self._check_parameters()
+        return np.log(self.level / self._tail(self._judged(X)[1]))
 
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Return 1 for each novel document, 0 for each known one: `decision_function` at least 0.
@@ -284,7 +276,7 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
         >>> NoveltyDetector(level=1 / 60).fit_predict(batch).nonzero()[0]
         array([7])
         """
-        return (among(self._fit(X)) <= self._level()).astype(np.int64)
+        return (among(self._fit(X)) <= self.level).astype(np.int64)
 
     def transform(self, X: MatrixLike) -> Any:
         """Return the codes of the documents: the weight of each atom.

@@ -1,27 +1,36 @@
-"""Score, explain, calibrate, learn: what an estimator does with rows of unit norm, whatever its face."""
+"""Mechanism of the estimators: rows of unit norm are scored, explained and learned; its file, without pickling."""
 
-import warnings
+import json
+import os
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from odl import novelty
+from odl import learners, novelty
 from odl.alerts import calibration, reasons
 from odl.config.sections import Alerts
 from odl.detector.hyperparameters import LearnerSettings, check_whole, named, seed_of
 from odl.errors import ParameterError
+from odl.files import checkpoints
+from odl.learners.base import Kept
 from odl.prox.projections import MatrixLike
 
 LEVEL = 0.05  # alone; in a stream, which has a budget as well, that of `odl.config.sections.Alerts`
+HISTORY = {"history": Kept("csr", ("positions", "terms"))}  # documents learned so far, where the learner needs them
+OWN = {"n_batches", "n_features"}  # in the chain, beside the parameters
+# The arrays beside those of the learner: scores that calibrate, names of columns.
+BESIDE = {"window": Kept("dense", ("positions",)), "names": Kept("dense", ("positions",), np.uint8)}
 
 
 class Mechanism(LearnerSettings):
     """State of a detector and its steps; the parameters are those of `odl.detector.NoveltyDetector`."""
 
     level: float
-    budget: float | None
     window: int
 
     @property
@@ -76,6 +85,103 @@ class Mechanism(LearnerSettings):
         state = model.fit_terms(self.state_, P.shape[1])
         return reasons.explain(model, state, P, scored, names, n_words=n_words, n_atoms=n_atoms)
 
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the detector to an HDF5 file (nothing is pickled).
+
+        A random_state that is no number is written as the seed that was drawn from it.
+
+        Parameters
+        ----------
+        path : path-like
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from odl import NoveltyDetector
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> NoveltyDetector().fit([[1, 2, 0], [0, 1, 2]]).save(os.path.join(folder.name, "detector.h5"))
+        >>> os.listdir(folder.name)
+        ['detector.h5']
+        """
+        check_is_fitted(self, "state_")
+        self._save(path, {}, {})
+
+    def _save(self, path, settings, more):
+        """Write the file, with settings and arrays of whoever has the detector."""
+        state, n_features = self.state_, self.n_features_in_
+        chain = self.get_params(deep=False) | {"n_atoms": self.most_atoms_, "random_state": self.seed_} | settings
+        chain |= {"n_batches": self.n_batches_, "n_features": n_features}
+        past = [learners.widen(P, n_columns=n_features) for P in self.history_]
+        arrays = state.arrays | ({"history": sparse.vstack(past, format="csr")} if past else {})
+        arrays = {**arrays, "window": self.window_, **more}
+        arrays["names"] = _bytes({"words": self.words_, "features": [*getattr(self, "feature_names_in_", ())]})
+        nothing = sparse.csr_array((0, state.dictionary.shape[1]))
+        point = checkpoints.Checkpoint(0, chain, state.dictionary, arrays, state.updates, nothing, 0.0)
+        checkpoints.write(path, point)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> Self:
+        """Read a detector written by `save`; it scores and learns on as if it had never stopped.
+
+        Parameters
+        ----------
+        path : path-like
+
+        Returns
+        -------
+        NoveltyDetector
+
+        Raises
+        ------
+        StorageError
+            If the file is damaged, or not a detector's.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from odl import NoveltyDetector
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = os.path.join(folder.name, "detector.h5")
+        >>> NoveltyDetector(level=0.1).fit([[1, 2, 0], [0, 1, 2]]).save(path)
+        >>> NoveltyDetector.load(path).level
+        0.1
+        """
+        return cls._read(path)[0]
+
+    @classmethod
+    def _read(cls, path, setting=None, more=()):
+        """Return the detector, and of whoever had it a setting and some arrays, None where there are none."""
+        point = checkpoints.read_checkpoint(Path(path))
+        chain, arrays = dict(point.chain), dict(point.arrays)
+        if not {*OWN, "growing"} <= chain.keys():
+            raise ParameterError(f"{path} is a checkpoint of a workflow", f"a file of {cls.__name__}.save", "load that")
+        _renew(path, chain, arrays)
+        own = {name: chain.pop(name) for name in OWN}
+        extra_setting = chain.pop(setting, None)
+        extra = {name: arrays.pop(name, None) for name in more}
+        n_features, known = own["n_features"], cls().get_params(deep=False)
+        sound = all(isinstance(number, int) for number in (*own.values(), chain.get("n_atoms")))
+        sound = sound and chain.keys() <= known.keys() and point.dictionary.shape[0] == n_features
+        sound = sound and BESIDE.keys() <= arrays.keys()
+        if sound:
+            beside = {name: arrays.pop(name) for name in (*BESIDE, *HISTORY) if name in arrays}
+            sound = all((BESIDE | HISTORY)[name].fits(value, {"terms": n_features}) for name, value in beside.items())
+            words, features = _names(beside["names"], n_features) if sound else (None, None)
+        if not sound or words is None:
+            fault = f"{path} has settings or a dictionary of another kind of detector"
+            raise ParameterError(fault, f"a file of {cls.__name__}.save", "save it again with this version")
+        detector = cls(**chain)
+        detector.n_batches_, detector.n_features_in_ = own["n_batches"], n_features
+        detector.learner_, detector.most_atoms_ = detector.learner, detector.n_atoms
+        detector.history_ = [beside["history"]] if "history" in beside else []
+        detector.seed_, detector.words_ = detector.random_state, words
+        detector.window_ = beside["window"]
+        if features:
+            detector.feature_names_in_ = np.array(features, dtype=object)
+        learned = replace(point, arrays=arrays)
+        detector.state_ = learners.resume(detector._model(), learned, n_features, detector.n_atoms, path)
+        return detector, extra_setting, extra
+
     def _fit(self, X):
         """Start from a batch as it was passed; return what `_begin` does."""
         model = self._model()
@@ -83,21 +189,9 @@ class Mechanism(LearnerSettings):
         return self._begin(self._rows(X, model, reset=True), model)
 
     def _check_parameters(self):
-        for name, least in {"n_atoms": 1, "window": 1, "folds": 0, "batch_size": 1}.items():
+        for name, least in {"n_atoms": 1, "window": 1, "folds": 0}.items():
             check_whole(name, getattr(self, name), least)
-        self._level()
-
-    def _level(self):
-        """Return the level, checked; of its old name, with a warning."""
-        level = self.level if self.budget is None else self.budget
-        if self.level not in (LEVEL, level):
-            fault = f"level is {self.level!r} and budget, its old name, {level!r}"
-            raise ParameterError(fault, "one of the two", "leave budget out")
-        if self.budget is not None:
-            text = f"the tail probability of {type(self).__name__} is called level: type level={level!r}, not budget"
-            warnings.warn(text, FutureWarning, stacklevel=2)
-        Alerts(level=level, window=self.window, warm_up=1)
-        return level
+        Alerts(level=self.level, window=self.window, warm_up=1)
 
     def _begin(self, P, model):
         """Learn the first dictionary and calibrate on the batch.
@@ -114,8 +208,7 @@ class Mechanism(LearnerSettings):
         self.learner_, self.most_atoms_ = model.algorithm, int(self.n_atoms)
         self.history_ = [P] if model.needs_history else []
         self.window_ = scores[~np.isnan(scores)][-self.window :]
-        self.pending_, self.words_ = [], {}
-        self.n_batches_ = 1
+        self.words_, self.n_batches_ = {}, 1
         return scores
 
     def _start(self, P, model, seed):
@@ -248,3 +341,30 @@ def scaled(X, norm):
     sizes = np.bincount(rows, P.data if norm == "l1" else P.data**2, minlength=P.shape[0])
     P.data /= (sizes if norm == "l1" else np.sqrt(sizes))[rows]
     return P
+
+
+def _renew(path, chain, arrays):
+    """Bring what version 0.2 wrote to the names of now; it gathered single documents, which have to be learned."""
+    waiting = arrays.pop("pending", np.zeros((0, 0)))
+    if waiting.shape[0]:
+        fault = f"{path} has {waiting.shape[0]} documents that wait to be learned"
+        raise ParameterError(fault, "none, since documents are learned in batches", "learn them by version 0.2")
+    chain.pop("batch_size", None)
+    budget = chain.pop("budget", None)
+    chain.setdefault("level", budget)
+
+
+def _bytes(value):
+    return np.frombuffer(json.dumps(value, ensure_ascii=False).encode(), dtype=np.uint8)
+
+
+def _names(text, n_columns):
+    """Return words with their columns, and names of features, of a file; (None, None) where they are none."""
+    try:
+        stored = json.loads(text.tobytes())
+        words, features = stored["words"], stored["features"]
+        sound = all(isinstance(name, str) for name in features) and len(features) <= n_columns
+        sound = sound and all(isinstance(column, int) and 0 <= column < n_columns for column in words.values())
+    except (AttributeError, KeyError, TypeError, ValueError):
+        sound = False
+    return (words, features) if sound else (None, None)

@@ -1,10 +1,8 @@
 """TextNovelty: a data frame of texts in, scores, alerts and reasons out, with the stream's own words and weights."""
 
 import os
-import sys
-import warnings
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -63,10 +61,9 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         As of `NoveltyDetector`.
     budget : int or float, default=20
         Items of a batch that are alerts at most; below 1 a share of its items. An item is a document with its
-        near-duplicates; what repeats one of the four batches before is none. A share without a `level` is read as that
-        level, its old meaning, and warns.
-    level : float, optional
-        Largest tail probability of an alert, 0.1 by default; at least 1 / (1 + `window`).
+        near-duplicates; what repeats one of the four batches before is none.
+    level : float, default=0.1
+        Largest tail probability of an alert; at least 1 / (1 + `window`).
     window : int, default=2000
         Scores before a batch that its scores are compared with.
     warm_up : int, default=300
@@ -150,7 +147,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     random_state: Any = 0
     _: KW_ONLY
     budget: float = Alerts.budget
-    level: float | None = None
+    level: float = Alerts.level
     window: int = Alerts.window
     warm_up: int = Alerts.warm_up
     gates: bool = True
@@ -387,7 +384,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             raise ParameterError(f"period is {self.period!r}", expected, "correct period")
         if self.changed not in ("keep", "new"):
             raise ParameterError(f"changed is {self.changed!r}", "'keep' or 'new'", "correct changed")
-        Weighting(tf=self.tf, min_df=self.min_df, max_share=self.max_share, pieces=self.pieces)
+        self._weighting()
         if self.pieces and not self._model().opens:
             fault = f"pieces is {self.pieces} with the learner {self.learner!r}"
             raise ParameterError(fault, "pieces with levels or adaptive only", "set pieces to 0")
@@ -398,16 +395,14 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         return options
 
     def _alerts(self):
-        """Return budget, level, window and warm-up, checked; the old meaning of a budget with a warning."""
-        budget, level = self.budget, self.level
-        Alerts(budget=budget)
-        if level is None and budget < 1:
-            text = f"a budget is items a period or a share of them: type level={budget!r} for the tail probability"
-            warnings.warn(text, FutureWarning, stacklevel=2)
-            budget, level = sys.maxsize, budget
-        level = Alerts.level if level is None else level
-        named = {name: getattr(self, name) for name in ("window", "warm_up", "gates", "unseen")}
-        return Alerts(budget=budget, level=level, **named)
+        """Return the settings of alerts, checked."""
+        named = {name: getattr(self, name) for name in ("budget", "level", "window", "warm_up", "gates", "unseen")}
+        return Alerts(**named)
+
+    def _weighting(self):
+        """Return the settings of weights, checked."""
+        named = {name: getattr(self, name) for name in ("tf", "min_df", "max_share", "pieces")}
+        return Weighting(**named, idf="past" if self.idf else "none")
 
     def _check_learned(self):
         if not hasattr(self, "detector_"):
@@ -427,13 +422,11 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             before[: len(self.frequencies_)] = self.frequencies_
         after = before + np.bincount(counts.indices, minlength=len(words))
         past = (before, self.n_documents_) if hasattr(self, "detector_") else (after, len(texts))
-        weights = {name: getattr(self, name) for name in ("tf", "idf", "min_df", "max_share")}
-        weights["stop_words"] = StopWords(words) if self.languages else None
-        Q = weigh(counts, *past, **weights | {"tf": "log", "norm": "l2"})
-        weights["norm"] = self._learner().norm
+        stop_words, form = StopWords(words) if self.languages else None, self._weighting()
+        Q = weigh(counts, *past, replace(form, tf="log"), "l2", stop_words=stop_words)
         again = getattr(self, "repeats_", Repeats()).after(texts)
         pieces = Pieces(words, *past, self.pieces) if self.pieces else None
-        P = weigh(counts, *past, **weights, pieces=pieces)
+        P = weigh(counts, *past, form, self._learner().norm, stop_words=stop_words, pieces=pieces)
         return _Batch(P, Q, counts, words, before, after, again, pieces)
 
     def _step(self, rows, ids, times, texts, options):

@@ -92,7 +92,7 @@ def newpage(arguments):
     from odl.report import newpage
 
     named = {name: arguments.get(name) for name in ("stream", "home", "study", "atom", "feed")}
-    newpage.write(arguments["output"], arguments["folder"], **named, seeds=arguments.get("seeds") or ())
+    newpage.write(arguments["output"], arguments["folder"], **named)
     return Done()
 
 

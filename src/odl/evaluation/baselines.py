@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 from scipy import sparse
 
+from odl.config.sections import Weighting
 from odl.errors import DataError
 from odl.stream import terms, weighting
 from odl.stream.features import Features
@@ -133,7 +134,7 @@ def weighed(batch: Features, form: str, counts: sparse.csr_array | None = None) 
     n_terms = batch.counts.shape[1]
     counts = batch.counts[:] if counts is None else counts
     frequencies = np.pad(batch.frequencies, (0, counts.shape[1] - n_terms))
-    rows = weighting.weigh(counts, tf=form, frequencies=frequencies, n_documents=batch.n_before, norm="l2")
+    rows = weighting.weigh(counts, frequencies, batch.n_before, Weighting(tf=form), "l2")
     return _first(rows, n_terms)
 
 

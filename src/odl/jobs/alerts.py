@@ -21,7 +21,6 @@ from odl.stream.weighting import Weighed
 from odl.text import stopwords
 
 REASONS = 12  # words of an item that are kept by name
-ATOM_WORDS = 8  # words that stand for an atom
 NEAR = 2  # atoms that a document is said to be near to
 DEFAULT = Alerts()
 LINKED = 0.5  # cosine from which on an atom holds a topic
@@ -240,7 +239,7 @@ def _at(values, place):
 def _atom_words(A, atoms, vocabulary):
     """Return the words of some atoms, separated by spaces."""
     atoms = [int(atom) for atom in atoms if atom >= 0]
-    tops = novelty.top_terms(sparse.csc_array(A[:, atoms]), ATOM_WORDS) if atoms else []
+    tops = novelty.top_terms(sparse.csc_array(A[:, atoms]), reasons.ATOM_WORDS) if atoms else []
     texts = [" ".join(vocabulary[term] for term, _ in pairs) for pairs in tops]
     return dict(zip(atoms, texts, strict=True))
 

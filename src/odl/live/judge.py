@@ -131,10 +131,8 @@ class Judge:
         weighting, counts = self.run.weighting, own.counts
         if weighting.vocabulary == "fixed":
             counts = drop_columns(counts, own.terms < self.n_initial)
-        settings = {"min_df": weighting.min_df, "max_share": weighting.max_share, "idf": weighting.idf != "none"}
-        stop_words = StopWords(own.names) if weighting.languages else None
-        settings |= {"tf": tf, "norm": norm, "stop_words": stop_words, "pieces": pieces}
-        return weigh(counts, own.frequencies, self.n_documents, **settings)
+        stop_words, past = StopWords(own.names) if weighting.languages else None, (own.frequencies, self.n_documents)
+        return weigh(counts, *past, replace(weighting, tf=tf), norm, stop_words=stop_words, pieces=pieces)
 
     def _among_all(self, P, terms, n_pieces=0):
         """Return a matrix of a few words under the columns of the stream."""

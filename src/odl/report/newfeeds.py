@@ -9,8 +9,7 @@ from odl.alerts import breakdown, show
 from odl.alerts.model import NONE
 from odl.files import provenance, storage
 from odl.files.documents import NO_TIME
-from odl.report.newtext import address, passage, plural, share_of, title_of, where
-from odl.report.page import Markup, element
+from odl.report import newtext, page
 
 MOST = 100  # entries of a feed
 LISTED = 5  # items of a topic in its entry
@@ -30,7 +29,8 @@ class Entry(NamedTuple):
         When it began, and when it changed last.
     url : str
         Address of a lone document; empty for none.
-    body : odl.report.page.Markup
+    body : str
+        HTML.
     """
 
     id: str
@@ -38,63 +38,45 @@ class Entry(NamedTuple):
     published: str
     updated: str
     url: str
-    body: Markup
+    body: str
 
 
 def entries(watch, sounded=()):
     """Return the entries of a stream, what changed last first; alarms about the watch are entries of their own."""
-    told = {}
+    told, forms = {}, _forms()
     for period in watch.periods:
         for alert in period.alerts:
             told.setdefault(alert.topic, []).append(alert)
-    alone = [_alone(watch, alert) for alert in told.pop(NONE, []) if not alert.folded]
-    topics = [_topic(watch, watch.topics[number], alerts) for number, alerts in told.items()]
-    about = [_alarm(watch, alarm) for alarm in sounded]
-    by_name = sorted([*topics, *alone, *about], key=lambda entry: entry.id)
+    stories = [_alone(watch, alert, forms) for alert in told.pop(NONE, []) if not alert.folded]
+    stories += [_topic(watch, watch.topics[number], alerts, forms) for number, alerts in told.items()]
+    stories += [_alarm(watch, alarm, forms) for alarm in sounded]
+    by_name = sorted(stories, key=lambda entry: entry.id)
     return sorted(by_name, key=lambda entry: entry.updated, reverse=True)[:MOST]
 
 
-def _topic(watch, topic, alerts):
+def _forms():
+    return page.macros("newfeeds.jinja", words=newtext, parts_of=breakdown.parts)
+
+
+def _topic(watch, topic, alerts, forms):
     """Return the entry of a topic: where it stands, its items of late, and how it came there."""
     days = {period.t: show.date_of(period.first) or f"period {period.t}" for period in watch.periods}
     items = [alert for alert in reversed(alerts) if not alert.folded][:LISTED]
-    changes = [element("li", f"{days.get(t, f'period {t}')}: {state}") for t, state in topic.history]
-    body = [
-        element("p", f"Topic {topic.number} is {topic.state}; {plural(topic.size, 'document')} so far."),
-        element("ul", *[element("li", *_item(alert)) for alert in items]),
-        element("p", "Its states:"),
-        element("ul", *changes),
-    ]
-    last = max(alerts[-1].t, topic.history[-1][0])
+    changes = [(days.get(t, f"period {t}"), state) for t, state in topic.history]
     title = f"{', '.join(topic.name) or f'topic {topic.number}'} [{topic.state}]"
-    published, updated = _moment(topic.first, topic.birth), _end(watch, last)
-    return Entry(show.urn(watch, "topic", topic.number), title, published, updated, "", Markup("".join(body)))
+    times = _moment(topic.first, topic.birth), _end(watch, max(alerts[-1].t, topic.history[-1][0]))
+    return Entry(show.urn(watch, "topic", topic.number), title, *times, "", str(forms.topic(topic, items, changes)))
 
 
-def _alarm(watch, alarm):
-    body = Markup("".join(element("p", part) for part in (alarm.text, alarm.todo)))
-    ident, when = (
-        show.urn(watch, "watch", ":".join(filter(None, [alarm.kind, alarm.what]))),
-        _end(watch, watch.periods[-1].t),
-    )
-    return Entry(ident, f"The watch itself: {alarm.text}", when, when, "", body)
+def _alarm(watch, alarm, forms):
+    ident = show.urn(watch, "watch", ":".join(filter(None, [alarm.kind, alarm.what])))
+    when = _end(watch, watch.periods[-1].t)
+    return Entry(ident, f"The watch itself: {alarm.text}", when, when, "", str(forms.alarm(alarm)))
 
 
-def _alone(watch, alert):
-    body = Markup("".join(element("p", part) for part in _item(alert)))
+def _alone(watch, alert, forms):
     ident, when = show.urn(watch, "document", alert.id), _end(watch, alert.t)
-    return Entry(ident, alert.title or alert.id, when, when, address(alert.url), body)
-
-
-def _item(alert):
-    """Return an item: its title, its text, and why it is new."""
-    parts = [
-        title_of(alert),
-        passage(alert),
-        Markup(f"because: {', '.join(map(share_of, breakdown.parts(alert)))}"),
-        f"{alert.id} {where(alert)}",
-    ]
-    return [part if isinstance(part, Markup) else element("p", part) for part in parts if part]
+    return Entry(ident, alert.title or alert.id, when, when, newtext.address(alert.url), str(forms.item(alert)))
 
 
 def _end(watch, t):
@@ -109,22 +91,8 @@ def _moment(time, t):
 
 def atom(watch, entries):
     """Return the entries of a stream as Atom (RFC 4287)."""
-    head = [
-        element("id", show.urn(watch)),
-        element("title", f"What is new in {watch.corpus}"),
-        element("updated", _end(watch, watch.periods[-1].t)),
-        element("author", element("name", "odl")),
-    ]
-    lines = [*head, *map(_atom_entry, entries)]
-    body = Markup("".join(f"\n{line}" for line in lines) + "\n")
-    text = element("feed", body, xmlns="http://www.w3.org/2005/Atom")
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + NO_XML.sub("\ufffd", text) + "\n"
-
-
-def _atom_entry(entry):
-    link = [element("link", rel="alternate", href=entry.url)] if entry.url else []
-    parts = [element(part, getattr(entry, part)) for part in ("id", "title", "published", "updated")]
-    return element("entry", *parts, *link, element("content", str(entry.body), type="html"))
+    title, updated = f"What is new in {watch.corpus}", _end(watch, watch.periods[-1].t)
+    return NO_XML.sub("\ufffd", _forms().atom(show.urn(watch), title, updated, entries))
 
 
 def as_json(watch, entries):

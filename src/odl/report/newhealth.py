@@ -1,12 +1,9 @@
 """How a watch itself is doing, from what needs no label: sentences that a person can act on."""
 
-import os
 from typing import NamedTuple
 
 import numpy as np
 
-from odl.evaluation import scorefiles
-from odl.files import storage
 from odl.report.newtext import percent, plural
 
 RECENT = 4  # periods that count as now
@@ -16,7 +13,6 @@ CHANGED = 0.1  # share of the documents by which a language comes or goes before
 EMPTY = 0.02
 ALARMS = {"scores": "Scores have changed", "words": "The words have changed", "silence": "A source is silent",
           "pause": "Nothing came", "budget": "The budget is full"}  # fmt: skip
-STABLE = 0.5  # share of the documents that another seed has to point at as well
 
 
 class Finding(NamedTuple):
@@ -37,7 +33,7 @@ class Finding(NamedTuple):
     todo: str = ""
 
 
-def findings(watch, others=(), seeds=None, taken="", sounded=()):
+def findings(watch, others=(), taken="", sounded=()):
     """Return what is to be said about a watch, what needs a person first.
 
     Parameters
@@ -45,45 +41,14 @@ def findings(watch, others=(), seeds=None, taken="", sounded=()):
     watch : odl.alerts.model.Watch
     others : sequence of (budget, Watch)
         The latest period with other budgets.
-    seeds : Agreement, optional
-        With the same stream under other seeds.
     taken : str
         What was taken out of the texts before words were counted.
     sounded : sequence of odl.alerts.alarms.Alarm
     """
     scored = [period for period in watch.periods if not period.warm_up and len(period.scores)]
-    findings = [_drift(scored, watch), _words(watch), _languages(watch), _atoms(watch), _ties(scored), _empty(watch),
-             _seeds(seeds), _budget(watch, others), _mutes(watch), _taken(taken)]  # fmt: skip
+    findings = [_languages(watch), _ties(scored), _empty(watch), _budget(watch, others), _mutes(watch), _taken(taken)]
     findings += [Finding(ALARMS[alarm.kind], True, alarm.text, alarm.todo) for alarm in sounded]
     return sorted((entry for entry in findings if entry), key=lambda entry: not entry.look)
-
-
-def _drift(scored, watch):
-    level = watch.settings.get("level", 0.1)
-    if not scored:
-        return None
-    shares = [float(np.mean(period.tails <= level)) for period in scored]
-    now = float(np.mean(shares[-RECENT:]))
-    few = min(RECENT, len(scored))
-    text = (
-        f"In the last {plural(few, 'period')} {percent(now)} of the documents score as high as the highest "
-        f"{percent(level)} of the documents before them."
-    )
-    if now < level / 4:
-        text += " That is fewer than usual: the stream repeats what is known."
-    return Finding("Drift of the scores", False, text)
-
-
-def _words(watch):
-    shares = [period.first_seen for period in watch.periods[1:]]
-    if len(shares) < 2:
-        return None
-    now, usual = shares[-1], float(np.median(shares[:-1]))
-    text = (
-        f"{percent(now)} of the words of the latest period were never seen before; the periods before had "
-        f"{percent(usual)} in the median."
-    )
-    return Finding("Unknown words", False, text)
 
 
 def _languages(watch):
@@ -113,16 +78,6 @@ def _language(name):
     return name.capitalize() if name else "others"
 
 
-def _atoms(watch):
-    recent = [period.atoms for period in watch.periods[1:]][-RECENT:]
-    if not recent or not watch.atoms:
-        return None
-    most = max(recent)
-    text = f"Of {plural(watch.atoms, 'word pattern')} that the dictionary may keep, {most} were near to some document"
-    text += f" in the fullest of the last {plural(len(recent), 'period')}; {watch.atoms - most} lay idle."
-    return Finding("Use of the dictionary", False, text)
-
-
 def _ties(scored):
     scores = np.concatenate([period.scores for period in scored[-RECENT:]]) if scored else np.zeros(0)
     if not len(scores):
@@ -132,18 +87,6 @@ def _ties(scored):
         return None
     text = f"{percent(share)} of the recent documents have the highest score of all, so that chance ranks them."
     return Finding("Equal scores", True, text, "Raise atoms, lower lam, or make periods longer.")
-
-
-def _seeds(agreement):
-    if agreement is None:
-        return None
-    text = (
-        f"Of the {plural(agreement.most, 'document')} with the highest scores of the last periods, "
-        f"{percent(agreement.share)} have them under {plural(agreement.seeds, 'other seed')} as well."
-    )
-    unstable = agreement.share < STABLE
-    todo = "What is new hangs on chance here: a larger first batch or more atoms make it steadier." if unstable else ""
-    return Finding("Stability between seeds", unstable, text, todo)
 
 
 def _taken(text):
@@ -196,73 +139,3 @@ def _mutes(watch):
     text += " …" if len(verdicts) > 12 else ""
     text += f"; without an end: {', '.join(endless[:12])}." if endless else "."
     return Finding("Held back by a person", False, text, "To see them again, delete the line." if endless else "")
-
-
-class Agreement(NamedTuple):
-    """Agreement of a run with itself under other seeds.
-
-    Attributes
-    ----------
-    seeds : int
-        Other seeds.
-    most : int
-        Documents that were looked at of each: those with the highest scores.
-    share : float
-        Mean share of them that are the same, of the documents that both have scored; 1 where all are.
-    """
-
-    seeds: int
-    most: int
-    share: float
-
-
-def agreement(last, others, most, periods):
-    """Compare the documents that a run and its runs under other seeds put highest in their last periods.
-
-    Parameters
-    ----------
-    last : path-like
-        Score file of the run's last period, ``.../seed{s}/{run}/k{k}/scores/{t}.h5``.
-    others : sequence of path-like
-        The same under other seeds.
-    most : int
-        Documents of a run that are looked at, at most.
-    periods : int
-        Last periods that are looked at.
-
-    Returns
-    -------
-    Agreement or None
-        None where there is nothing to compare.
-
-    Raises
-    ------
-    StorageError
-        If a score file is damaged.
-    """
-    own, shares = _recent(last, periods), []
-    for other in others:
-        under = _recent(other, periods)
-        both = sorted(own.keys() & under.keys())
-        if both:
-            one, two = _highest(own, both, most), _highest(under, both, most)
-            shares.append(len(one & two) / len(one))
-    return Agreement(len(shares), most, sum(shares) / len(shares)) if shares else None
-
-
-def _highest(scores, names, most):
-    """Return the names with the highest scores; among equals the first by name."""
-    return set(sorted(names, key=lambda name: (-scores[name], name))[:most])
-
-
-def _recent(last, periods):
-    """Return the scores of the last periods of a run by id."""
-    folder, name = os.path.split(os.fspath(last))
-    t, scores = int(os.path.splitext(name)[0]), {}
-    for each in range(max(0, t - periods + 1), t + 1):
-        path = os.path.join(folder, f"{each}.h5")
-        score, _, _, empty = scorefiles.read_parts(path)
-        with storage.reading(path, "scores") as file:
-            ids = storage.read_strings(file, "ids")
-        scores |= {ident: value for ident, value, none in zip(ids, score.tolist(), empty, strict=True) if not none}
-    return scores

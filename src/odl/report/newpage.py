@@ -21,7 +21,7 @@ PARTS = (("words", "Words never seen before"), ("before", "Periods before"),
 LIBRARY = "html/dt_bundle.js"  # DataTables, by which tables sort and search, in the wheel of itables
 
 
-def write(path, folder, stream=None, *, home=None, study=None, seeds=(), atom=None, feed=None):
+def write(path, folder, stream=None, *, home=None, study=None, atom=None, feed=None):
     """Write the page of a stream, and its feeds.
 
     Parameters
@@ -35,8 +35,6 @@ def write(path, folder, stream=None, *, home=None, study=None, seeds=(), atom=No
         Where feedback.csv lies, if not in `folder`.
     study : str, optional
         The study page, linked where documents have topics.
-    seeds : sequence of path-like
-        Score files of the last period of the same run under other seeds.
     atom, feed : path-like, optional
         Where the Atom and the JSON feed are written; none: they are not.
 
@@ -57,9 +55,6 @@ def write(path, folder, stream=None, *, home=None, study=None, seeds=(), atom=No
     corpus = os.path.dirname(os.path.dirname(place.features))
     taken = losses.sentence(os.path.join(corpus, "documents.h5"), place.features)
     link = os.path.relpath(study, os.path.dirname(os.path.abspath(path))) if study else None
-    most = sum(len(period.alerts) for period in watch.periods[-newhealth.RECENT :])
-    own = os.path.join(place.run, "scores", f"{watch.periods[-1].t}.h5")
-    agreed = newhealth.agreement(own, seeds, most, newhealth.RECENT) if most and seeds else None
     told = {alert.topic for alert in watch.periods[-1].alerts} - {NONE}
     members = explain.members(place, [watch.topics[number] for number in sorted(told)], watch.settings["silence"])
     sounded = alarms.of(watch)
@@ -68,7 +63,7 @@ def write(path, folder, stream=None, *, home=None, study=None, seeds=(), atom=No
         if place_of_feed:
             newfeeds.write(place_of_feed, form(watch, stories))
     with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
-        file.write(provenance.page(text(watch, others, link, agreed, taken, members, sounded)))
+        file.write(provenance.page(text(watch, others, link, taken, members, sounded)))
 
 
 def other_budgets(watch):
@@ -78,7 +73,7 @@ def other_budgets(watch):
     return [each for each in budgets if each != budget and (each < 1 or each == int(each))]
 
 
-def text(watch, others=(), study=None, seeds=None, taken="", members=None, sounded=()):
+def text(watch, others=(), study=None, taken="", members=None, sounded=()):
     """Return the page as HTML.
 
     Parameters
@@ -88,8 +83,6 @@ def text(watch, others=(), study=None, seeds=None, taken="", members=None, sound
         The latest period with other budgets.
     study : str, optional
         Address of the study page, relative to this one.
-    seeds : odl.report.newhealth.Agreement, optional
-        With the same stream under other seeds.
     taken : str
         What was taken out of the texts before words were counted.
     members : dict, optional
@@ -98,7 +91,7 @@ def text(watch, others=(), study=None, seeds=None, taken="", members=None, sound
     """
     last = watch.periods[-1]
     when = dates(last) or f"period {last.t}"
-    macros, findings = parts(), newhealth.findings(watch, others, seeds, taken, sounded)
+    macros, findings = parts(), newhealth.findings(watch, others, taken, sounded)
     drawn = {"words": macros.unseen, "before": macros.before, "topics": macros.topics}
     drawn |= {"scores": macros.scores, "all-alerts": macros.alerts}
     bodies = {name: part(watch) for name, part in drawn.items()} | {"health": macros.health(findings)}

@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from matplotlib.ticker import LogFormatterSciNotation
+from matplotlib.ticker import LogFormatterSciNotation, MaxNLocator
 from seaborn import axes_style, color_palette, despine, plotting_context
 
 from odl.files import storage
@@ -72,6 +72,16 @@ def new_figure(width, height, rows=1, columns=1, **options):
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
 
 
+def panels(n, width, height, **options):
+    """Return a figure of so many panels, three in a row, and their axes."""
+    columns = min(3, n)
+    rows = -(-n // columns)
+    figure, axes = new_figure(max(3.8, width * columns), height * rows, rows, columns, **options)
+    for axis in axes.flat[n:]:
+        axis.axis("off")
+    return figure, axes.flat[:n]
+
+
 def legend_below(figure, columns):
     """Name what is drawn in the first panel below all of them, and draw no frames; return the figure."""
     handles = figure.axes[0].get_legend_handles_labels()
@@ -121,22 +131,39 @@ def logarithmic(axis, *names):
 
 
 def sizes_below(axis, sizes):
-    """Name the sizes of dictionaries below an axis, which is logarithmic where they differ much.
-
-    Returns
-    -------
-    callable
-        Of sizes and a number of steps: where to draw them, so many steps to the right.
-    """
-    apart = sizes[-1] > FAR * sizes[0]
-    if apart:
+    """Name the sizes of dictionaries, which rise, below an axis; it is logarithmic where they differ much."""
+    if sizes[-1] > FAR * sizes[0]:
         logarithmic(axis, "x")
     axis.set(xlabel="atoms k")
     axis.set_xticks([], minor=True)
     axis.set_xticks(sizes, [f"{size:g}" for size in sizes])
-    if apart:
-        return lambda x, steps: x * (sizes[-1] / sizes[0]) ** (0.012 * steps)
-    return lambda x, steps: x + 0.012 * (sizes[-1] - sizes[0]) * steps
+
+
+def timesteps_below(axis):
+    """Name whole timesteps below an axis."""
+    axis.set(xlabel="timestep t")
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=16, min_n_ticks=1))
+
+
+def lines(axis, frame, x, y, spread=None, **look):
+    """Draw a line a run.
+
+    Parameters
+    ----------
+    axis : matplotlib.axes.Axes
+    frame : DataFrame
+        With a column ``run``; runs and rows are drawn in their order.
+    x, y : str
+        Columns.
+    spread : str, optional
+        Column of deviations, drawn as bars.
+    **look
+        In place of that of `look_of`.
+    """
+    for position, (run, rows) in enumerate(frame.groupby("run", sort=False)):
+        bars = rows[spread].fillna(0.0) if spread else None
+        options = {"capsize": 2.5, "markersize": 5.5, "linewidth": 1.6} | look_of(position) | look
+        axis.errorbar(rows[x], rows[y], yerr=bars, label=run, **options)
 
 
 def look_of(position):
@@ -176,12 +203,6 @@ def note(text):
     FigureCanvasAgg(figure)
     figure.text(0.5, 0.5, "\n".join(textwrap.wrap(text, 80)), ha="center", va="center", color=GREY)
     return figure
-
-
-def mean_and_spread(frame, by, value):
-    """Return mean and standard deviation of a column, one row per value of another."""
-    grouped = frame.groupby(by, sort=True)[value]
-    return grouped.mean(), grouped.std().fillna(0.0)
 
 
 def scale_from_zero(axis, name, values):

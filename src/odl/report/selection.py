@@ -57,22 +57,19 @@ class Selection:
         best = [self.shown["run"], *(run for run in runs if run != self.shown["run"])][:MOST_RUNS]
         return [run for run in sizes if run in best]
 
-    def rows(self, name, *needed):
-        """Rows of one table about this corpus that have a value in some columns."""
-        return [row for row in self.tables[name] if not any(np.isnan(row[column]) for column in needed)]
-
     def frame(self, name):
         """Rows of one table about this corpus, as a data frame."""
         import pandas  # slow to import: asked for only where there is something to draw
 
         return pandas.DataFrame(self.tables[name], columns=list(study.COLUMNS[name]))
 
-    def by_run(self, rows, *columns):
-        """Rows of runs in the order in which they are drawn, then by columns."""
-        return sorted(rows, key=lambda row: (self.runs.index(row["run"]), *(row[column] for column in columns)))
+    def seconds(self):
+        """CPU seconds to score and to learn each timestep, as a data frame with a column ``cpu_s``."""
+        costs = self.frame("costs")
+        return costs.assign(cpu_s=costs["score_cpu_s"] + costs["learn_cpu_s"]).dropna(subset=["cpu_s"])
 
     def in_order(self, frame, *columns, runs=None):
-        """The same of a data frame, or in the order of `runs`."""
+        """Rows of a data frame in the order in which the runs are drawn, or of `runs`, then by columns."""
         return frame.assign(order=frame["run"].map((runs or self.runs).index)).sort_values(["order", *columns])
 
     def entry(self, run):

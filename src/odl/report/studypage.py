@@ -25,7 +25,7 @@ TABLES = {
     "Most novel documents": ("top",),
     "Emerging topics": (),
     "Topics": ("topics", "topic_tree"),
-    "Time and memory": ("timing", "costs"),
+    "Time and memory": ("timing",),
     "Runs": ("runs",),
 }
 

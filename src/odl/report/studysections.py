@@ -174,18 +174,3 @@ def topic_tree(selection):
     name = f"{entry['run']}, k = {entry['k']}, seed {entry['seed']}, after timestep {entry['timesteps'][-1]}"
     drawing = topictree.svg(tree, words, use=use, title=f"Tree of topics: {name}")
     return name, drawing, topictree.nested_list(tree, words, use=use)
-
-
-def costs(selection):
-    """Names of columns, and cells of every timestep: CPU seconds of each shown run, and how many times the least."""
-    sizes, seconds, rows = selection.sizes(), {}, []
-    for row in selection.tables["costs"]:
-        if sizes.get(row["run"]) == row["k"]:
-            seconds.setdefault(row["t"], {})[row["run"]] = row["score_cpu_s"] + row["learn_cpu_s"]
-    for t, spent in seconds.items():
-        least, cells = min((value for value in spent.values() if value > 0), default=float("nan")), [t]
-        for run in sizes:
-            times = spent.get(run, float("nan")) / least
-            cells += [number(spent.get(run), ".3g"), f"{number(times, '.3g')} times" if times > 1 else ""]
-        rows.append(cells)
-    return [name for run in _sized(sizes) for name in (run, "of the fastest")], rows

@@ -12,6 +12,7 @@ from odl.stream import pieces
 from odl.text.stopwords import StopWords
 
 COMMON = 30  # documents of a stop word at least
+PLAIN = Weighting()
 
 
 class Weighed:
@@ -53,9 +54,8 @@ class Weighed:
         if norm not in ("l1", "l2", None):
             raise ParameterError(f"norm is {norm!r}", "'l1', 'l2' or None", "choose one of these")
         self.counts, n_terms = batch.counts, batch.counts.shape[1]
-        self.settings: dict[str, Any] = {"tf": weighting.tf, "idf": weighting.idf != "none", "norm": norm}
-        self.settings |= {"min_df": weighting.min_df, "max_share": weighting.max_share}
-        self.settings["stop_words"] = StopWords(batch.vocabulary) if weighting.languages else None
+        self.weighting, self.norm = weighting, norm
+        self.stop_words = StopWords(batch.vocabulary) if weighting.languages else None
         self.known = np.arange(n_terms) < batch.n_initial if weighting.vocabulary == "fixed" else None
         self.frequencies, self.n_documents = _frequencies(batch, weighting.idf, corpus)
         counted, share = (self.frequencies, self.n_documents), weighting.pieces
@@ -76,7 +76,8 @@ class Weighed:
     def weigh(self, counts: sparse.csr_array) -> sparse.csr_array:
         """Return counts of these terms, such as those of earlier documents, weighed as the batch is."""
         counts = counts if self.known is None else drop_columns(counts, self.known)
-        return weigh(counts, self.frequencies, self.n_documents, **self.settings, pieces=self.pieces)
+        past = self.frequencies, self.n_documents
+        return weigh(counts, *past, self.weighting, self.norm, stop_words=self.stop_words, pieces=self.pieces)
 
 
 def _frequencies(batch, idf, corpus):
@@ -112,12 +113,9 @@ def weigh(
     counts: sparse.csr_array,
     frequencies: np.ndarray,
     n_documents: int,
-    *,
-    tf: str = "raw",
-    idf: bool = True,
+    weighting: Weighting = PLAIN,
     norm: str | None = "l1",
-    min_df: int = 0,
-    max_share: float = 1.0,
+    *,
     stop_words: StopWords | None = None,
     pieces: "Pieces | None" = None,
 ) -> sparse.csr_array:
@@ -136,14 +134,11 @@ def weigh(
         Document frequency of each term.
     n_documents : int
         Documents that the frequencies were counted in.
-    tf : {"raw", "log"}
-    idf : bool
+    weighting : odl.config.sections.Weighting, optional
+        Form of the term frequency, and whether there is idf. Terms in fewer than `min_df` documents are not known yet
+        and are dropped. Those in a larger share than `max_share`, and in `COMMON` at least, are stop words. They are
+        dropped, but from documents that have no other: a line of a log that came a thousand times is not unexplained.
     norm : {"l1", "l2", None}
-    min_df : int
-        Terms in fewer documents than this are not known yet and are dropped.
-    max_share : float
-        Terms in a larger share of the documents, and in `COMMON` at least, are stop words and are dropped, but from
-        documents that have no other: a line of a log that came a thousand times is not unexplained.
     stop_words : odl.text.stopwords.StopWords, optional
         Of the language of each document, which are dropped likewise.
     pieces : Pieces, optional
@@ -163,23 +158,23 @@ def weigh(
     array([[0.45, 0.55, 0.  ],
            [0.  , 0.21, 0.79]])
     """
-    if min_df > 0:
-        counts = drop_columns(counts, frequencies >= min_df)
-    if max_share < 1:
-        counts = _without_common(counts, (frequencies <= max_share * n_documents) | (frequencies < COMMON))
+    if weighting.min_df > 0:
+        counts = drop_columns(counts, frequencies >= weighting.min_df)
+    if weighting.max_share < 1:
+        counts = _without_common(counts, (frequencies <= weighting.max_share * n_documents) | (frequencies < COMMON))
     if stop_words is not None:
         counts = stop_words.without(counts)
     data = counts.data.astype(np.float64)
-    if tf == "log":
+    if weighting.tf == "log":
         data = 1.0 + np.log(data)
-    if idf:
+    if weighting.idf != "none":
         data *= (np.log((1.0 + n_documents) / (1.0 + frequencies)) + 1.0)[counts.indices]
     if norm is not None:
         rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
         sizes = np.bincount(rows, data if norm == "l1" else data * data, minlength=counts.shape[0])
         data /= (sizes if norm == "l1" else np.sqrt(sizes))[rows]
     words = sparse.csr_array((data, counts.indices.copy(), counts.indptr.copy()), shape=counts.shape)
-    return words if pieces is None else pieces.beside(words, counts, n_documents, tf=tf, idf=idf, norm=norm)
+    return words if pieces is None else pieces.beside(words, counts, n_documents, weighting, norm)
 
 
 class Pieces:
@@ -209,7 +204,14 @@ class Pieces:
         other.table = pieces.table(words)
         return other
 
-    def beside(self, words: sparse.csr_array, counts: sparse.csr_array, n_documents: int, **form: Any) -> Any:
+    def beside(
+        self,
+        words: sparse.csr_array,
+        counts: sparse.csr_array,
+        n_documents: int,
+        weighting: Weighting,
+        norm: str | None,
+    ) -> sparse.csr_array:
         """Return the weights of the pieces and, behind them, of the words.
 
         With the l2 norm the cosine of two documents is `share` times that of their pieces, and 1 - `share` times that
@@ -222,12 +224,14 @@ class Pieces:
         words, counts : csr_array, shape (n_documents, n_words)
             Weights, and the counts that they were made from.
         n_documents : int
-        **form
-            tf, idf and norm.
+        weighting : odl.config.sections.Weighting
+            Of which tf and idf are those of the pieces.
+        norm : {"l1", "l2", None}
         """
-        own = weigh(sparse.csr_array(counts @ self.table).sorted_indices(), self.frequencies, n_documents, **form)
+        own = sparse.csr_array(counts @ self.table).sorted_indices()
+        own = weigh(own, self.frequencies, n_documents, Weighting(tf=weighting.tf, idf=weighting.idf), norm)
         shares = np.array([self.share, 1.0 - self.share])
-        parts = np.sqrt(shares) if form["norm"] == "l2" else shares
+        parts = np.sqrt(shares) if norm == "l2" else shares
         return sparse.csr_array(sparse.hstack([own * parts[0], words * parts[1]], format="csr"))
 
     def folded(self, shares: sparse.csr_array, counts: sparse.csr_array) -> sparse.csr_array:

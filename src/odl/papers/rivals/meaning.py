@@ -123,8 +123,8 @@ class FusedRanks(NearestMeaning):
         """Return words of today and of the past, weighted by today's document frequencies."""
         width = batch.counts.shape[1]
         past = sparse.csr_array(sparse.vstack([widened_rows(counts, width) for counts in self.counts], format="csr"))
-        known = {"frequencies": batch.frequencies, "n_documents": batch.n_before, "norm": "l2", "tf": "log"}
-        return (weighting.weigh(counts, **known) for counts in (batch.counts[:], past))
+        known = batch.frequencies, batch.n_before, weighting.Weighting(tf="log"), "l2"
+        return (weighting.weigh(counts, *known) for counts in (batch.counts[:], past))
 
 
 def _five(cosines):

@@ -16,7 +16,7 @@ from odl.alerts.alarms import Alarm
 from odl.alerts.feedback import Entry
 from odl.alerts.model import Withheld
 from odl.errors import DataError
-from odl.report import newfeeds, newhealth, newpage, newparts, newtext
+from odl.report import newfeeds, newpage, newparts, newtext
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +187,7 @@ class TestFindings:
     """What the page says of the watch itself."""
 
     def told(self, watch, others=()):
-        return {entry.what: entry for entry in newhealth.findings(watch, others)}
+        return {entry.what: entry for entry in newpage.findings(watch, others)}
 
     def changed(self, watch, **changes):
         return replace(watch, periods=tuple(replace(period, **changes) for period in watch.periods))
@@ -198,7 +198,7 @@ class TestFindings:
 
     def test_an_alarm_comes_first_on_the_page_and_is_an_entry_of_the_feed(self, watch):
         alarm = Alarm("silence", "a<b.jsonl", "No document came from a<b.jsonl.", "Look.")
-        first = newhealth.findings(watch, sounded=[alarm])[0]
+        first = newpage.findings(watch, sounded=[alarm])[0]
         assert (first.what, first.look, first.text) == ("A source is silent", True, alarm.text)
         entry = next(each for each in newfeeds.entries(watch, [alarm]) if ":watch:" in each.id)
         assert entry.id == f"urn:odl:{watch.corpus}:watch:silence%3Aa%3Cb.jsonl" and "a&lt;b" in entry.body
@@ -209,7 +209,7 @@ class TestFindings:
         told = self.told(few)
         assert all(told[name].look for name in ("Equal scores", "Documents without a word"))
         assert "80 documents of the last 4 periods" in told["Documents without a word"].text
-        assert newhealth.findings(few)[0].look
+        assert newpage.findings(few)[0].look
 
     def test_the_last_periods_are_the_last(self, watch):
         """Of twelve periods, two of them a warm-up: what is said of the last four is not of the first, nor of all."""
@@ -225,7 +225,7 @@ class TestFindings:
 
     def test_what_cleaning_took_out(self, watch):
         said = "cleaned 9 documents: headers of 3 (40 characters)"
-        held = {entry.what: entry for entry in newhealth.findings(watch, taken=said)}
+        held = {entry.what: entry for entry in newpage.findings(watch, taken=said)}
         assert held["Taken out of the texts"].text == "Cleaned 9 documents: headers of 3 (40 characters)."
         assert "Taken out of the texts" not in self.told(watch)
         assert "headers of 3 (40 characters)" in plain(newpage.text(watch, taken=said))

@@ -95,27 +95,27 @@ def parts(alert, most=WORDS):
         A part that is less than half a per cent after rounding is left out: the others add up even so.
     """
     heads, total = named(alert, most), abs(alert.score) or 1.0
-    found = [("word", phrase, share, "") for phrase, share in phrases(alert, most)]
+    shares = [("word", phrase, share, "") for phrase, share in phrases(alert, most)]
     down = alert.rest.down if alert.rest else 0.0
     more = alert.score - alert.context - alert.own - down - sum(reason.share for reason in heads)
-    found.append(_further(alert, heads, more, total))
+    shares.append(_further(alert, heads, more, total))
     own = " ".join(reason.word for reason in alert.reasons[alert.led :][:OWN] if reason.share > 0)
-    found.append(("own", "words of its own", alert.own, own))
+    shares.append(("own", "words of its own", alert.own, own))
     if alert.rest:
-        found.append(("down", f"{_words(alert.rest.low)} that pull{'s' * (alert.rest.low == 1)} down", down, ""))
-    found.append(("context", "context", alert.context, ""))
+        shares.append(("down", f"{_words(alert.rest.low)} that pull{'s' * (alert.rest.low == 1)} down", down, ""))
+    shares.append(("context", "context", alert.context, ""))
     if not heads and alert.own > alert.score > 0:
-        found = _net(found)
-    found.sort(key=lambda part: part[0] in ("down", "context"))  # what explains comes first
-    whole = apportioned([100 * share / total for _, _, share, _ in found])
-    rows = zip(found, whole, strict=True)
+        shares = _net(shares)
+    shares.sort(key=lambda part: part[0] in ("down", "context"))  # what explains comes first
+    whole = apportioned([100 * share / total for _, _, share, _ in shares])
+    rows = zip(shares, whole, strict=True)
     return [Part(kind, label, percent, note) for (kind, label, _, note), percent in rows if percent]
 
 
-def _net(found):
+def _net(shares):
     """Return the parts of a document that only words of its own raise: what pulls these down is taken off them."""
-    pulls = sum(share for _, _, share, _ in found if share < 0)
-    raised = [part for part in found if part[2] >= 0]
+    pulls = sum(share for _, _, share, _ in shares if share < 0)
+    raised = [part for part in shares if part[2] >= 0]
     return [(kind, label, share + pulls * (kind == "own"), note) for kind, label, share, note in raised]
 
 

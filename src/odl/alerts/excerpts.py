@@ -111,8 +111,8 @@ def _whole_words(text, words):
         return []
     ordered = sorted(forms.items(), key=lambda form: (-len(form[0]), form[0]))
     either = "|".join(f"({form})" if RUN.fullmatch(word) else rf"(?<!\w)({form})(?!\w)" for form, word in ordered)
-    found = re.finditer(either, text, re.IGNORECASE)
-    return [(*match.span(), ordered[match.lastindex - 1][1]) for match in found]
+    matches = re.finditer(either, text, re.IGNORECASE)
+    return [(*match.span(), ordered[match.lastindex - 1][1]) for match in matches]
 
 
 def marks(text, words):
@@ -194,8 +194,8 @@ def _whole_run(texts, run):
     while sides and len(whole) <= WHOLE:
         beside: Counter = Counter()
         for text in texts:
-            for found in re.finditer(f"(?={re.escape(whole)})", text):
-                at = found.start() + (len(whole) if sides[0] > 0 else -1)
+            for match in re.finditer(f"(?={re.escape(whole)})", text):
+                at = match.start() + (len(whole) if sides[0] > 0 else -1)
                 beside[text[at : at + 1] if at >= 0 else ""] += 1
         ((sign, count),) = beside.most_common(1) or [("", 0)]
         if count > 1 and count >= USUAL * beside.total() and sign and is_unspaced(sign):
@@ -217,7 +217,7 @@ def _runs(text, words):
         if not (place[0] < last or text[last : place[0]] in (" ", "-")):
             runs.append([])
         runs[-1].append(place)
-    found: dict[tuple, str] = {}
+    spellings: dict[tuple, str] = {}
     for run in runs:
         for start in range(len(run)):
             for end in range(start + 1, len(run) + 1):
@@ -225,8 +225,8 @@ def _runs(text, words):
                 inside = tuple(word for *_, word in run[start:end])
                 if len({*inside}) < len(inside) or (len(inside) > MOST and " " in spelled):
                     break
-                found.setdefault(inside, spelled)
-    return found
+                spellings.setdefault(inside, spelled)
+    return spellings
 
 
 def excerpt(text, words, longest=LONGEST):

@@ -94,8 +94,8 @@ def read(folder):
         with open(path, newline="", encoding="utf-8-sig") as file:
             table = csv.DictReader(file)
             if not set(COLUMNS[:2]) <= set(table.fieldnames or ()):
-                given = f"{path} has the columns {', '.join(table.fieldnames or ['none'])}"
-                raise DataError(given, ", ".join(COLUMNS), "correct its first line")
+                fault = f"{path} has the columns {', '.join(table.fieldnames or ['none'])}"
+                raise DataError(fault, ", ".join(COLUMNS), "correct its first line")
             entries = []
             for row in table:
                 values = {name: unguarded(" ".join((row.get(name) or "").split())) for name in COLUMNS}
@@ -206,8 +206,8 @@ def _date(text, where):
     try:
         return date.fromisoformat(text)
     except ValueError as error:
-        given = f"{where} {visible(text)!r}"
-        raise DataError(given, f"a date such as 2026-12-31, or {GROWS}", "correct it") from error
+        fault = f"{where} {visible(text)!r}"
+        raise DataError(fault, f"a date such as 2026-12-31, or {GROWS}", "correct it") from error
 
 
 def members(alerts, features, numbers):

@@ -201,8 +201,8 @@ def write(path, record, carried):
 
 def _line(item):
     """Return an item as JSON, without a key for what it does not have."""
-    held = {name: value for name, value in vars(item).items() if value or name not in SPARED}
-    return json.dumps(held, ensure_ascii=False)
+    entry = {name: value for name, value in vars(item).items() if value or name not in SPARED}
+    return json.dumps(entry, ensure_ascii=False)
 
 
 def _write_memory(group, carried):

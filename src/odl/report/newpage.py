@@ -1,15 +1,18 @@
-"""The page about what is new in a stream: one file that needs nothing else, and no labels."""
+"""The page about what is new in a stream, one file that needs nothing else; how the watch itself is doing."""
 
 import base64
 import importlib.util
 import os
+from typing import NamedTuple
+
+import numpy as np
 
 from odl.alerts import alarms, explain, feedback, read, wordlist
 from odl.alerts.model import NONE
 from odl.errors import DataError
 from odl.files import provenance, storage
-from odl.report import newfeeds, newhealth, newparts, newtext, page
-from odl.report.newtext import dates, plural
+from odl.report import newfeeds, newparts, newtext, page
+from odl.report.newtext import dates, percent, plural
 from odl.report.page import Markup
 from odl.stream import losses
 
@@ -18,6 +21,13 @@ TIMES = (0.5, 2)  # other budgets that the page tells of, times the one that is 
 PARTS = (("words", "Words never seen before"), ("before", "Periods before"),
          ("topics", "Topics over time"), ("scores", "Scores over time"),
          ("all-alerts", "All alerts"), ("health", "How the watch itself is doing"))  # fmt: skip
+RECENT = 4  # periods that count as now
+TIED = 0.2  # share of documents with the highest score of all
+LATELY = 8  # periods before that languages are compared with
+CHANGED = 0.1  # share of the documents by which a language comes or goes before something is said
+EMPTY = 0.02
+ALARMS = {"scores": "Scores have changed", "words": "The words have changed", "silence": "A source is silent",
+          "pause": "Nothing came", "budget": "The budget is full"}  # fmt: skip
 LIBRARY = "html/dt_bundle.js"  # DataTables, by which tables sort and search, in the wheel of itables
 
 
@@ -91,10 +101,10 @@ def text(watch, others=(), study=None, taken="", members=None, sounded=()):
     """
     last = watch.periods[-1]
     when = dates(last) or f"period {last.t}"
-    macros, findings = parts(), newhealth.findings(watch, others, taken, sounded)
+    macros, told = parts(), findings(watch, others, taken, sounded)
     drawn = {"words": macros.unseen, "before": macros.before, "topics": macros.topics}
     drawn |= {"scores": macros.scores, "all-alerts": macros.alerts}
-    bodies = {name: part(watch) for name, part in drawn.items()} | {"health": macros.health(findings)}
+    bodies = {name: part(watch) for name, part in drawn.items()} | {"health": macros.health(told)}
     return page.render(
         "newpage.jinja",
         title=f"What is new in {watch.corpus}, {when}",
@@ -114,6 +124,132 @@ def text(watch, others=(), study=None, taken="", members=None, sounded=()):
 def parts():
     """Return the parts of the page as functions of a watch."""
     return page.macros("newparts.jinja", facts=newparts, words=newtext, wordlist=wordlist)
+
+
+class Finding(NamedTuple):
+    """A sentence about the watch.
+
+    Attributes
+    ----------
+    what : str
+    look : bool
+        Whether a person should do something.
+    text, todo : str
+        What is the matter; what to do, empty where nothing.
+    """
+
+    what: str
+    look: bool
+    text: str
+    todo: str = ""
+
+
+def findings(watch, others=(), taken="", sounded=()):
+    """Return what is to be said about a watch, what needs a person first.
+
+    Parameters
+    ----------
+    watch : odl.alerts.model.Watch
+    others : sequence of (budget, Watch)
+        The latest period with other budgets.
+    taken : str
+        What was taken out of the texts before words were counted.
+    sounded : sequence of odl.alerts.alarms.Alarm
+    """
+    scored = [period for period in watch.periods if not period.warm_up and len(period.scores)]
+    findings = [_languages(watch), _ties(scored), _empty(watch), _budget(watch, others), _mutes(watch), _taken(taken)]
+    findings += [Finding(ALARMS[alarm.kind], True, alarm.text, alarm.todo) for alarm in sounded]
+    return sorted((entry for entry in findings if entry), key=lambda entry: not entry.look)
+
+
+def _languages(watch):
+    """Say which languages the latest period has, and what of them came or went."""
+    periods = watch.periods[-1 - LATELY :]
+    if len(periods) < 2 or not any(period.languages for period in periods):
+        return None
+    mixes = [period.languages or {"": period.documents} for period in periods]
+    shares = [{name: n / sum(mix.values()) for name, n in mix.items()} for mix in mixes]
+    now, names = shares[-1], {name for mix in mixes for name in mix}
+    usual = {name: float(np.median([share.get(name, 0.0) for share in shares[:-1]])) for name in names}
+    told = [f"{_language(name)} {percent(share)}" for name, share in sorted(now.items(), key=lambda pair: -pair[1])]
+    text = f"Languages of the documents of the latest period: {', '.join(told)}."
+    moved = sorted(name for name, share in usual.items() if abs(now.get(name, 0.0) - share) > CHANGED)
+    if not moved:
+        return Finding("Languages", False, text)
+    before = ", ".join(f"{_language(name)} {percent(usual[name])}" for name in moved)
+    todo = (
+        "Where it is to stay and odl.yaml does not have it yet, write tokens: {stop_words: null} and features: "
+        "{languages: true}: then the stop words of each document's own language are left out."
+    )
+    return Finding("Languages", True, f"{text} The {plural(len(periods) - 1, 'period')} before: {before}.", todo)
+
+
+def _language(name):
+    """Return a language as it is printed; others are those of which none is told."""
+    return name.capitalize() if name else "others"
+
+
+def _ties(scored):
+    scores = np.concatenate([period.scores for period in scored[-RECENT:]]) if scored else np.zeros(0)
+    if not len(scores):
+        return None
+    share = float(np.mean(scores == scores.max())) if len(scores) > 1 else 0.0
+    if share <= TIED:
+        return None
+    text = f"{percent(share)} of the recent documents have the highest score of all, so that chance ranks them."
+    return Finding("Equal scores", True, text, "Raise atoms, lower lam, or make periods longer.")
+
+
+def _taken(text):
+    return Finding("Taken out of the texts", False, text[:1].upper() + text[1:] + ".") if text else None
+
+
+def _empty(watch):
+    recent = watch.periods[-RECENT:]
+    empty = sum(entry.items for period in recent for entry in period.withheld if entry.verdict == "empty")
+    total = sum(period.documents for period in recent)
+    if not empty or not total:
+        return None
+    text = f"{plural(empty, 'document')} of the last {plural(len(recent), 'period')} had no word left to be scored by."
+    todo = "Look at their text: is the right column read, is too much cleaned away?" if empty > EMPTY * total else ""
+    return Finding("Documents without a word", bool(todo), text, todo)
+
+
+def _budget(watch, others):
+    period = watch.periods[-1]
+    if period.warm_up:
+        return None
+    parts = [_count(watch, period, f"The budget of {period.budget}", "gives")]
+    for budget, other in others:
+        parts.append(_count(other, other.periods[-1], f"one of {budget:g}", "would give"))
+    text = "; ".join(parts) + "."
+    if not period.alerts:
+        return Finding("Budget", False, text)
+    full = len(period.alerts) >= period.budget
+    larger = max((len(other.periods[-1].alerts) for _, other in others), default=0)
+    if full and larger > len(period.alerts):
+        text += " Whoever has time for more sets alerts.budget higher, or asks odl new --budget."
+    elif not full:
+        limit = "gates" if watch.settings["gates"] else "level"
+        text += f" A larger one changes nothing here: nothing else was surprising enough (alerts.{limit})."
+    return Finding("Budget", False, text)
+
+
+def _count(watch, period, who, verb):
+    numbers = {alert.topic for alert in period.alerts if alert.topic}
+    fresh = sum(watch.topics[number].birth == period.t for number in numbers)
+    return f"{who} {verb} {plural(len(period.alerts), 'alert')} with {plural(fresh, 'new topic')}"
+
+
+def _mutes(watch):
+    verdicts = [entry for entry in watch.feedback if entry.verdict in ("muted", "known")]
+    if not verdicts:
+        return None
+    endless = [entry.what for entry in verdicts if not entry.until]
+    text = f"feedback.csv holds back {', '.join(entry.what + entry.when for entry in verdicts[:12])}"
+    text += " …" if len(verdicts) > 12 else ""
+    text += f"; without an end: {', '.join(endless[:12])}." if endless else "."
+    return Finding("Held back by a person", False, text, "To see them again, delete the line." if endless else "")
 
 
 def _how(watch):

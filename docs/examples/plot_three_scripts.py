@@ -46,7 +46,6 @@ for script, ax in zip(SCRIPTS, axes, strict=True):
     print(
         f"{script}: {found.alert[entering].sum()} of {found.alert.sum()} alerts are of the satellite: {first.reasons}"
     )
-    print("  never seen before:", ", ".join(f"{one.phrase} ({one.items})" for one in stream.unseen_[8] if one.beyond))
     ax.hist([found.score[~entering], found.score[entering]], bins=15, label=["wheat, oil", "satellite"])
     ax.set(title=script, xlabel="score")
 axes[0].set_ylabel("posts")

@@ -291,7 +291,7 @@ def test_near_duplicates_of_the_stream(made, tmp_path):
     shown = read.watch([*map(periods.read, [folder / f"{t}.h5" for t in range(3)]), record]).periods[3]
     assert [(held.verdict, held.items) for held in shown.withheld] == [("repeated", 1)]
     told = "".join(show.closing(read.watch([before]), [shown]))
-    assert "Held back: 1 (repeat documents of earlier periods)" in told
+    assert "Held back: 1 document nearly the same as one of an earlier period." in told
     assert shown.items < shown.documents and f" of {shown.items} items (near-duplicates counted once)" in told
     single = replace(shown, documents=shown.items)  # none: nothing is said of them
     assert "near-duplicates" not in "".join(show.closing(read.watch([before]), [single]))

@@ -1,7 +1,6 @@
 """TextNovelty gives the words, weights and scores of the workflow, from a data frame."""
 
 import json
-import random
 import re
 from dataclasses import replace
 
@@ -117,7 +116,7 @@ def test_a_budget_is_items_of_a_period_or_a_share_of_them(rng):
 
 def test_a_file_of_version_0_2_is_read(rng, tmp_path):
     """It had a budget for the level, words by the pattern, and neither topics nor ids nor near-duplicates."""
-    stream, path = TextNovelty(level=0.2, gates=False, unseen=0), tmp_path / "stream.h5"
+    stream, path = TextNovelty(level=0.2, gates=False), tmp_path / "stream.h5"
     stream.update(frame(rng))
     stream.save(path)
     point = checkpoints.read_checkpoint(path)
@@ -375,28 +374,6 @@ def test_posts_that_come_again_are_no_alerts(rng, tmp_path):
     assert len(stream.repeats_.sets) == 240 and len(stream.repeats_.groups.starts) == 5
 
 
-def test_words_never_seen_before(tmp_path):
-    """As `odl run` tells them, before and after it was saved."""
-    draw = random.Random(0)
-    words = [f"{one}{other}" for one in ("ba", "ko", "li", "mu", "ra") for other in ("do", "fe", "gu", "ni", "so")]
-    batches = [[" ".join(draw.choices(words, k=12)) for _ in range(60)] for _ in range(8)]
-    batches[-1] = [text + " Log4j" * (place % 5 == 0) for place, text in enumerate(batches[-1])]
-    stream = TextNovelty(warm_up=60, n_atoms=20)
-    for texts in batches[:-1]:
-        stream.update(texts)
-        assert not any(one.beyond for found in stream.unseen_.values() for one in found)
-    stream.save(tmp_path / "stream.h5")
-    for each in (stream, TextNovelty.load(tmp_path / "stream.h5")):
-        each.update(batches[-1])
-        ((number, (one,)),) = each.unseen_.items()
-        assert number == 7 and one.beyond and (one.phrase, one.words, one.items) == ("Log4j", ("log4j",), 12)
-        assert one.documents[1] == ("5", "")
-    none = TextNovelty(warm_up=60, n_atoms=20, unseen=0)
-    none.update(batches[0])
-    none.update(batches[-1])
-    assert none.unseen_ == {}
-
-
 def test_a_word_of_most_documents_weighs_nothing():
     batches = [[f"the wheat{n % 7} grain{n % 5}" for n in range(60)] for _ in range(2)]
     plain, without = (TextNovelty(n_atoms=20, tokens={"stop_words": None}, max_share=share) for share in (1.0, 0.5))
@@ -480,7 +457,7 @@ def test_a_file_whose_topics_or_ids_do_not_fit_is_refused(rng, tmp_path):
     stream.update(frame(rng))
     stream.save(path)
     point = checkpoints.read_checkpoint(path)
-    for name in ("ids", "topic_numbered", "gates_births", "unseen_met"):
+    for name in ("ids", "topic_numbered", "gates_births"):
         less = {array: value for array, value in point.arrays.items() if array != name}
         checkpoints.write(path, replace(point, arrays=less))
         with pytest.raises(ParameterError, match=r"stream\.h5 has no words"):

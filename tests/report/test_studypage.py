@@ -14,7 +14,7 @@ from odl.evaluation import baselines, study
 from odl.files import documents
 from odl.files.escaping import CONTROLS
 from odl.files.tables import read_json, write_json, write_table
-from odl.report import figures, page, selection, studypage, studysections
+from odl.report import figures, page, selection, studypage
 from odl.stream import batching
 
 
@@ -123,11 +123,11 @@ def test_verdict_follows_the_numbers(made, monkeypatch):
         row["average_mean"] = (
             0.751 if row["run"] == "nearest-tfidf" else 0.75 if (row["run"], row["k"]) == ("da", 20) else 0.7
         )
-    monkeypatch.setattr(studysections, "paired", lambda chosen, name: (0.001, -0.01, 0.02))
+    monkeypatch.setattr(studypage, "paired", lambda chosen, name: (0.001, -0.01, 0.02))
     shown = {"run": "da", "k": 20, "seed": 0}
     said = studypage.verdict(selection.Selection(plan, found, "wires", shown))
     assert "are level. The baseline compares" in said and said.endswith("no difference beyond chance.")
-    monkeypatch.setattr(studysections, "paired", lambda chosen, name: (-0.03, -0.04, -0.02))
+    monkeypatch.setattr(studypage, "paired", lambda chosen, name: (-0.03, -0.04, -0.02))
     said = studypage.verdict(selection.Selection(plan, found, "wires", shown))
     assert said.startswith("A baseline without a dictionary is better here: ") and said.endswith("worse beyond chance.")
     for row in found["summary"]:
@@ -236,7 +236,7 @@ def test_a_hierarchical_run_is_shown_as_its_tree(tmp_path):
     plan = studies.make_study(tmp_path, seeds=1, sizes=(10,), runs=runs, bootstrap=20)
     study.summarise(plan, tmp_path / "tables")
     chosen = selection.Selection(plan, study.read_tables(tmp_path / "tables"), "wires")
-    tree = page.macros("studysections.jinja", facts=studysections).topic_tree
+    tree = page.macros("studysections.jinja", facts=studypage).topic_tree
     shown = tree(chosen)
     found = Checker(shown)
     assert len(found.all("path")) == 9 and len(found.all("text")) == 10 and len(found.all("li")) == 10

@@ -23,7 +23,7 @@ WIDTH = 110
 MOST = 40  # items of no topic that are shown as text where there are several periods
 BECAUSE = "      because: "
 OPENING = "more than usual"  # of the words that opened the gate
-UNSAID = {"empty": "documents without a word", "repeated": "repeat documents of earlier periods"}
+UNSAID = {"empty": "without a word", "repeated": "nearly the same as one of an earlier period"}
 BLOCKS, CHARACTERS = 50, 2900  # of a message of Slack, and of a text in it, which may have 3000
 MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~<>&]|(?<!\w)-|-(?!\w))")  # no hyphen within a word or a date
 COLUMNS = (
@@ -199,12 +199,13 @@ def topic_line(topic, periods):
     state = topic.state_at(last)
     state = f"new, {state}" if first <= topic.birth and state != "new" else state
     now, past = topic.before(last + 1) - topic.before(first), topic.before(first)
-    size = _counted(now, "document") + (f", {past} before" if past else "")
+    size = plural(now, "document") + (f", {past} before" if past else "")
     return f"Topic {topic.number} [{state}] {name_of(topic.name)} ({size})"
 
 
-def _counted(count, noun):
-    return f"{count} {noun}{'s' * (count != 1)}"
+def plural(count, noun):
+    """Return a count with its noun."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def closing(watch, periods):
@@ -219,13 +220,13 @@ def closing(watch, periods):
     alerts, n = [alert for each in scored for alert in each.alerts], len(scored)
     if len(periods) > 1:
         speaking = sum(bool(each.alerts) for each in scored)
-        lines = [f"{_counted(len(alerts), 'alert')}, in {speaking} of {_counted(n, 'period')}."]
-        lines = lines if alerts else [f"Nothing new in {_counted(n, 'period')}."]
+        lines = [f"{plural(len(alerts), 'alert')}, in {speaking} of {plural(n, 'period')}."]
+        lines = lines if alerts else [f"Nothing new in {plural(n, 'period')}."]
     else:
         folded = sum(alert.folded for alert in alerts)
         under = f", {folded} of them folded under topics and items of their kind" * (folded > 0)
         items = f"{last.items} items" + " (near-duplicates counted once)" * (last.items < last.documents)
-        lines = [f"{_counted(len(alerts), 'alert')} of {items}{under}; room for {last.budget}."]
+        lines = [f"{plural(len(alerts), 'alert')} of {items}{under}; room for {last.budget}."]
         lines = lines if alerts else ["Nothing new."]
     if n < len(periods):
         lines.append(f"Warm-up before them: {len(periods) - n} of the periods (alerts.warm_up).")
@@ -241,13 +242,24 @@ def _beside(watch, periods):
     topics = [
         topic for topic in topics if verdicts.of_topic(topic.number, "new", births[topic.birth]) in ("", "follow")
     ]
-    lines, withheld = [], Counter()
+    lines = []
     if topics:
         names = ", ".join(f"{topic.number} {name_of(topic.name[:3])}" for topic in topics[:8])
         lines.append(shortened(f"Further candidate topics, less novel: {names}", WIDTH))
+    return lines + [f"Held back: {said}." for said in held_back(periods)]
+
+
+def held_back(periods):
+    """Return what periods hold back, in words."""
+    withheld = Counter()
     for entry in (entry for each in periods for entry in each.withheld):
-        withheld[UNSAID.get(entry.verdict, f"{entry.verdict} {entry.what}")] += entry.items
-    return lines + [f"Held back: {count} ({what})." for what, count in withheld.items()]
+        withheld[entry.what, entry.verdict] += entry.items
+    return [
+        f"{plural(count, 'document')} {UNSAID[verdict]}"
+        if verdict in UNSAID
+        else f"{plural(count, 'item')} of {what} ({verdict} in feedback.csv)"
+        for (what, verdict), count in withheld.items()
+    ]
 
 
 def next_in_line(watch, periods):

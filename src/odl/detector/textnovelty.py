@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from odl import novelty
-from odl.alerts import breakdown, decision, folding, memory, reasons, unseen
+from odl.alerts import breakdown, decision, folding, memory, reasons
 from odl.alerts.gates import GATES
 from odl.alerts.model import BETWEEN, STATES, Reason
 from odl.config.project import LEARNER
@@ -22,7 +22,7 @@ from odl.detector.estimator import NoveltyDetector
 from odl.detector.hyperparameters import LearnerSettings, check_whole
 from odl.detector.textpast import Repeats
 from odl.errors import ParameterError
-from odl.files.documents import NO_TIME, one_line
+from odl.files.documents import one_line
 from odl.stream.batching import PERIODS
 from odl.stream.pieces import BUCKETS
 from odl.stream.terms import number_terms
@@ -41,7 +41,6 @@ VERSION_0_2 = {  # what it had no parameter for
     "warm_up": Alerts.warm_up,
     "changed": "keep",
     "gates": False,
-    "unseen": 0,
     "max_share": 1.0,
     "languages": False,
     "pieces": 0.0,
@@ -71,8 +70,6 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     gates : bool, default=True
         Whether a batch has alerts only where words of several of its items, or an item by itself, are rarer than a
         level for the whole batch (`odl.alerts.gates`): most batches have none. Without, the `level` alone decides.
-    unseen : int, default=3
-        Words that no document before a batch has are told (`unseen_`) where so many of its items have them; 0: none.
     folds : int, default=0
         By default the scores of the first batch calibrate nothing, as in `odl run`. From 2 on, the first batch is
         scored in so many parts by dictionaries of the others (as `NoveltyDetector`), which fills the window.
@@ -120,10 +117,6 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         Rows that the last `update` left out.
     past_ : odl.alerts.decision.Past
         Topics, and what the gates compare the next batch with.
-    unseen_ : dict of int to list of odl.alerts.model.Unseen
-        Words of each batch of the last `update` that no document before it has, those beyond chance first.
-    unseen_past_ : odl.alerts.unseen.Past
-        What those of the next batch are compared with.
     repeats_ : odl.detector.textpast.Repeats
         Near-duplicates of the last batches, told as by `odl init`.
     register_ : odl.corpora.collection.Register
@@ -151,7 +144,6 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     window: int = Alerts.window
     warm_up: int = Alerts.warm_up
     gates: bool = True
-    unseen: int = 3
     folds: int = 0
     text: str = "text"
     time: str | None = None
@@ -210,8 +202,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         initial = 1 if hasattr(self, "detector_") else self.initial
         kept = None if times is None else times[rows]
         batches = frames.batches(kept, len(rows), self.period, initial) if len(rows) else []
-        self.unseen_ = {}
-        parts = [self._step(rows[part], ids, times, texts, options) for part in batches]
+        parts = [self._step(rows[part], ids, texts, options) for part in batches]
         self.register_: Register = register
         self.left_out_ = register.repeats()
         return frames.table(index, ids, times, parts)
@@ -240,7 +231,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         options = self._check()
         index, ids, times, texts = frames.read_frame(frame, self.text, self.time, self.id)
         ids = index.tolist() if ids is None else ids
-        part = self._decided(np.arange(len(texts)), ids, texts, self._batch(texts), options).part
+        part, *_ = self._decided(np.arange(len(texts)), ids, texts, self._batch(texts), options)
         return frames.table(index, ids, times, [part])
 
     @property
@@ -309,7 +300,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         """
         self._check_learned()
         parameters = {name: getattr(self, name) for name in self._own()} | {"n_documents": self.n_documents_}
-        past = textpast.arrays(self.repeats_, self.past_, self.register_, self.unseen_past_)
+        past = textpast.arrays(self.repeats_, self.past_, self.register_)
         arrays = {"frequencies": self.frequencies_, **past}
         self.detector_._save(path, {"text": parameters | {"words": True}}, arrays)
 
@@ -371,8 +362,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         if not sound:
             raise ParameterError(f"{path} has no words and frequencies", "a file of TextNovelty.save", "load that")
         stream.detector_, stream.frequencies_ = detector, frequencies
-        stream.n_documents_, stream.unseen_ = n_documents, {}
-        stream.repeats_, stream.past_, stream.register_, stream.unseen_past_ = past
+        stream.n_documents_, (stream.repeats_, stream.past_, stream.register_) = n_documents, past
         return stream
 
     def _check(self):
@@ -396,7 +386,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
 
     def _alerts(self):
         """Return the settings of alerts, checked."""
-        named = {name: getattr(self, name) for name in ("budget", "level", "window", "warm_up", "gates", "unseen")}
+        named = {name: getattr(self, name) for name in ("budget", "level", "window", "warm_up", "gates")}
         return Alerts(**named)
 
     def _weighting(self):
@@ -429,7 +419,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         P = weigh(counts, *past, form, self._learner().norm, stop_words=stop_words, pieces=pieces)
         return _Batch(P, Q, counts, words, before, after, again, pieces)
 
-    def _step(self, rows, ids, times, texts, options):
+    def _step(self, rows, ids, texts, options):
         """Score and learn one batch; return its part of the table."""
         batch = self._batch([texts[row] for row in rows])
         first = not hasattr(self, "detector_")
@@ -440,26 +430,14 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             detector._begin(batch.P, detector._model())
             detector.n_features_in_ = batch.P.shape[1]
             self.detector_, self.n_documents_ = detector, 0
-        judged = self._decided(rows, ids, texts, batch, options, first)
-        words_past = getattr(self, "unseen_past_", unseen.Past())
-        if not first and options.unseen:
-            times = np.full(len(ids), NO_TIME) if times is None else times
-            named = [str(ids[row]) for row in rows[judged.items]]
-            items = unseen.Items(
-                batch.counts[judged.items], batch.before, self.n_documents_, batch.words, named, [""] * len(named),
-                times[rows[judged.items]], False, lambda places: [""] * len(places),
-                lambda places: [texts[rows[judged.items[place]]] for place in places],
-            )  # fmt: skip
-            told, words_past = unseen.judge(words_past, items, options, judged.waits)
-            self.unseen_[self.detector_.n_batches_] = told
+        part, scored, past = self._decided(rows, ids, texts, batch, options, first)
         if not first:
-            self.detector_._learn(batch.P, self._learner(), judged.scored)
+            self.detector_._learn(batch.P, self._learner(), scored)
         first = batch.P.shape[1] - len(batch.words)  # words stand behind the pieces
         self.detector_.words_ = {word: column for column, word in enumerate(batch.words, start=first)}
-        self.frequencies_, self.repeats_, self.past_ = batch.after, batch.repeats, judged.past
-        self.unseen_past_ = words_past
+        self.frequencies_, self.repeats_, self.past_ = batch.after, batch.repeats, past
         self.n_documents_ += len(rows)
-        return judged.part
+        return part
 
     def _decided(self, rows, ids, texts, batch, options, first=False):
         """Return a batch's part of the table by what was learned before it (the first: after it), and what goes on."""
@@ -483,8 +461,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         part["opening"] = [", ".join(batch.words[term] for term in some) for some in opening]
         terms = (reasons.lead(shares, row, shared, self.n_reasons) for row in range(len(rows)))
         part["reasons"] = [", ".join(batch.words[term] for term in some) for some in terms]
-        items = decided.items[~(scored.empty | again)[decided.items]]
-        return _Judged(part, scored, past, items, decided.warm_up)
+        return part, scored, past
 
 
 def _registered(register, ids, times, texts):
@@ -511,16 +488,6 @@ def _shown(decided, scored, shares, shared, options):
         novel = decided.opened.of(row) in GATES if options.gates else decided.tail[row] <= options.level
         alert[row], folded[row] = room.take(int(decided.topic[row]), folding.Kind("", words), novel)
     return alert & ~folded, folded
-
-
-class _Judged(NamedTuple):
-    """A batch's part of the table, its novelty, the past of the gates after it, rows of its items, whether it waits."""
-
-    part: dict
-    scored: novelty.Novelty
-    past: decision.Past
-    items: np.ndarray
-    waits: bool
 
 
 class _Batch(NamedTuple):

@@ -1,4 +1,4 @@
-"""Past of a `TextNovelty` beside its detector, as arrays of a file: near-duplicates, ids, topics, gates, new words."""
+"""Past of a `TextNovelty` beside its detector, as arrays of a file: near-duplicates, ids, topics, gates."""
 
 import json
 from dataclasses import fields, replace
@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl.alerts import decision, gates, memory, unseen
+from odl.alerts import decision, gates, memory
 from odl.corpora.collection import DIGEST, Register
 from odl.stream import duplicates
 from odl.text.shingles import Shingler
@@ -77,11 +77,10 @@ def _ascend(shingles, ends):
 
 GATES = tuple(f"gates_{name}" for name in gates.Past._fields)
 TOPICS = tuple(f"topic_{field.name}" for field in fields(memory.Memory))
-UNSEEN = tuple(f"unseen_{name}" for name in unseen.Past._fields)
-NAMES = (*REPEATS, *GATES, *TOPICS, *UNSEEN, "ids", "contents")
+NAMES = (*REPEATS, *GATES, *TOPICS, "ids", "contents")
 
 
-def arrays(repeats, past, register, words):
+def arrays(repeats, past, register):
     """Return what `read` makes the same from.
 
     Parameters
@@ -89,12 +88,11 @@ def arrays(repeats, past, register, words):
     repeats : Repeats
     past : odl.alerts.decision.Past
     register : odl.corpora.collection.Register
-    words : odl.alerts.unseen.Past
     """
     topics = {name: getattr(past.topics, name.removeprefix("topic_")) for name in TOPICS}
     topics |= {name: _bytes(value) for name, value in topics.items() if isinstance(value, list)}
     topics["topic_numbered"] = np.array([past.topics.numbered])
-    compared = dict(zip((*GATES, *UNSEEN), (*(past.gates or gates.Past()), *words), strict=True))
+    compared = dict(zip(GATES, past.gates or gates.Past(), strict=True))
     contents = np.frombuffer(b"".join(register.contents.values()), dtype=np.uint8)
     return repeats.arrays() | topics | compared | {"ids": _bytes([*register.contents]), "contents": contents}
 
@@ -117,14 +115,14 @@ def read(stored, t, n_terms, options, changed):
     """
     register, blank = Register(changed), memory.nothing(options)
     if all(value is None for value in stored.values()):
-        return Repeats(replace(duplicates.NONE, t=t)), decision.Past(blank, np.zeros(0)), register, unseen.Past()
+        return Repeats(replace(duplicates.NONE, t=t)), decision.Past(blank, np.zeros(0)), register
     ids, contents = _list(stored["ids"]), stored["contents"].tobytes()
     if len(contents) != DIGEST * len(ids):
         raise ValueError("ids and contents differ in number")
     register.contents = {name: contents[DIGEST * at : DIGEST * (at + 1)] for at, name in enumerate(ids)}
     compared = gates.Past.of(stored[name] for name in GATES)
     past = decision.Past(_topics(stored, n_terms, blank), np.zeros(0), compared if options.gates else None)
-    return Repeats.of(stored, t), past, register, unseen.Past.of(stored[name] for name in UNSEEN)
+    return Repeats.of(stored, t), past, register
 
 
 def _topics(stored, n_terms, blank):

@@ -17,7 +17,7 @@ from odl.files.tables import read_table, write_table
 from odl.papers import agreement
 from odl.report.page import Markup, render
 from odl.report.selection import thin
-from odl.report.studysections import MOST_STEPS
+from odl.report.studypage import MOST_STEPS
 
 KIND = "emerging"
 COLUMNS = ("run", "t", "selected", "novel_share", "clusters", "clustered", "purity", "precision", "recall", "f1")

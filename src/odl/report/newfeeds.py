@@ -43,10 +43,7 @@ class Entry(NamedTuple):
 
 def entries(watch, sounded=()):
     """Return the entries of a stream, what changed last first; alarms about the watch are entries of their own."""
-    told, forms = {}, _forms()
-    for period in watch.periods:
-        for alert in period.alerts:
-            told.setdefault(alert.topic, []).append(alert)
+    told, forms = dict(show.by_topic(watch.periods)), _forms()
     stories = [_alone(watch, alert, forms) for alert in told.pop(NONE, []) if not alert.folded]
     stories += [_topic(watch, watch.topics[number], alerts, forms) for number, alerts in told.items()]
     stories += [_alarm(watch, alarm, forms) for alarm in sounded]
@@ -61,10 +58,10 @@ def _forms():
 def _topic(watch, topic, alerts, forms):
     """Return the entry of a topic: where it stands, its items of late, and how it came there."""
     days = {period.t: show.date_of(period.first) or f"period {period.t}" for period in watch.periods}
-    items = [alert for alert in reversed(alerts) if not alert.folded][:LISTED]
+    items = [alert for alert in alerts if not alert.folded][:LISTED]
     changes = [(days.get(t, f"period {t}"), state) for t, state in topic.history]
     title = f"{', '.join(topic.name) or f'topic {topic.number}'} [{topic.state}]"
-    times = _moment(topic.first, topic.birth), _end(watch, max(alerts[-1].t, topic.history[-1][0]))
+    times = _moment(topic.first, topic.birth), _end(watch, max(alerts[0].t, topic.history[-1][0]))
     return Entry(show.urn(watch, "topic", topic.number), title, *times, "", str(forms.topic(topic, items, changes)))
 
 

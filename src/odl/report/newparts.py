@@ -6,7 +6,6 @@ import numpy as np
 
 from odl.alerts import excerpts, show
 from odl.alerts.breakdown import LEAST
-from odl.alerts.model import NONE
 from odl.report.newtext import chance, dates, day_of, leading, percent, plural, reasons, title_of, where
 from odl.report.page import Markup, apart, escape
 
@@ -31,13 +30,8 @@ def unseen(period):
 
 def groups(watch, period):
     """Return (topic or None, alerts) of a period: new topics first, items without one last."""
-    alerts_of = {}
-    for alert in period.alerts:
-        alerts_of.setdefault(alert.topic, []).append(alert)
-    order = sorted(alerts_of, key=lambda number: (
-        number == NONE, ORDER[alerts_of[number][0].state] if number else 0, alerts_of[number][0].rank
-    ))  # fmt: skip
-    return [(watch.topics[number] if number else None, alerts_of[number]) for number in order]
+    pairs = [(watch.topics[number] if number else None, alerts) for number, alerts in show.by_topic([period])]
+    return sorted(pairs, key=lambda pair: (pair[0] is None, ORDER[pair[1][0].state] if pair[0] else 0))
 
 
 def name_words(topic):
@@ -117,17 +111,6 @@ def moving(watch, period, groups):
         moved = [topic for topic in moved if topic.number not in shown]
         if moved:
             yield title, moved[:NAMED], max(len(moved) - NAMED, 0)
-
-
-def held_back(period):
-    """Yield what a period holds back, in words."""
-    for entry in period.withheld:
-        if entry.verdict == "empty":
-            yield f"{plural(entry.items, 'document')} without a word"
-        elif entry.verdict == "repeated":
-            yield f"{plural(entry.items, 'document')} nearly the same as one of an earlier period"
-        else:
-            yield f"{plural(entry.items, 'item')} of {entry.what} ({entry.verdict} in feedback.csv)"
 
 
 def summary(watch, period):

@@ -4,6 +4,7 @@ import re
 from urllib.parse import urlsplit
 
 from odl.alerts import breakdown, excerpts, show
+from odl.alerts.show import plural
 from odl.files.documents import NO_TIME
 from odl.report.page import Markup, apart, element, escape
 
@@ -16,11 +17,6 @@ KINDS = {
     "The other documents of its batch": ("context",),
 }  # of the parts of a score
 LONG = 160  # characters of a title that are shown
-
-
-def plural(count, word, words=None):
-    """Return a count with its noun."""
-    return f"{count:,} {word if count == 1 else words or word + 's'}"
 
 
 def percent(share):

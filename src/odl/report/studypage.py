@@ -1,19 +1,24 @@
-"""One self-contained page about a study, and its main table for the terminal."""
+"""Self-contained page about a study, with what its tables and lists show; its main table for the terminal."""
 
 import json
 import os
+import sys
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
-from odl.evaluation import study
-from odl.evaluation.plan import load_plan
+import numpy as np
+
+from odl import trees
+from odl.evaluation import metrics, study
+from odl.evaluation.plan import BASELINE, load_plan, parameters_text
+from odl.evaluation.scorefiles import without_window
 from odl.files import storage
 from odl.files.escaping import visible
-from odl.files.tables import read_json
-from odl.report import page, studysections
-from odl.report.page import mean_sd, number
-from odl.report.selection import Selection
+from odl.files.tables import read_json, read_table
+from odl.report import page, topictree
+from odl.report.page import element, mean_sd, number, percent
+from odl.report.selection import Selection, references, thin, topic_strip
 
 # Sections of the page about a corpus and their tables (macros of studysections.jinja), at places 1, 2, ...; a figure
 # says where it stands itself.
@@ -28,6 +33,8 @@ TABLES = {
     "Time and memory": ("timing",),
     "Runs": ("runs",),
 }
+MOST_STEPS = 60  # timesteps whose most novel documents are listed
+UNDEFINED = (float("nan"),) * 3
 
 
 def main_table(tables_folder):
@@ -46,7 +53,7 @@ def main_table(tables_folder):
     tables, blocks = study.read_tables(tables_folder), []
     for corpus in dict.fromkeys(row["corpus"] for row in tables["summary"]):
         summary = [row for row in tables["summary"] if row["corpus"] == corpus]
-        names, learners, baselines = studysections.pivot(summary)
+        names, learners, baselines = pivot(summary)
         lines = [["", *names], *([run, *map(_average, rows)] for run, rows in learners.items())]
         lines += [[row["run"], _average(row)] for row in baselines]
         published = [row for row in tables["published"] if row["corpus"] == corpus]
@@ -71,14 +78,14 @@ def _average(row):
 def _picture(selection, streams, name, entry):
     """What stands in the place of a figure: itself, or why there is none."""
     if not entry["drawn"]:
-        return page.element("p", entry["caption"], class_="note")
+        return element("p", entry["caption"], class_="note")
     stem = os.path.join(streams.figures, f"{selection.corpus}-{name}")
     return page.macros("page.jinja").picture(stem, entry["caption"], entry["alt"])
 
 
 def _corpus(selection, streams):
     """Sections that have anything in them: a key and a title each, then its tables and pictures in their places."""
-    tables, sections = page.macros("studysections.jinja", facts=studysections), {}
+    tables, sections = page.macros("studysections.jinja", facts=sys.modules[__name__]), {}
     for title, names in TABLES.items():
         shows = [*(getattr(tables, name) for name in names), *streams.sections.get(title, ())]
         sections[title] = [(place, show(selection)) for place, show in enumerate(shows, start=1)]
@@ -93,7 +100,7 @@ def _corpus(selection, streams):
 
 def verdict(selection):
     """Say in a sentence or two how the best learner compares with the best baseline."""
-    text = page.macros("studysections.jinja", facts=studysections).verdict(selection)
+    text = page.macros("studysections.jinja", facts=sys.modules[__name__]).verdict(selection)
     return page.Markup(" ".join(text.split(None)))
 
 
@@ -152,7 +159,166 @@ def write(path, streams=None, *, title, config=None, experiments=()):
         corpora=list(streams.corpora()) if streams else [],
         experiments=[(f"experiment-{name}", heading, content) for name, heading, content in experiments if content],
         config=json.dumps(config, indent=2, ensure_ascii=False) if config else "",
-        facts=studysections,
+        facts=sys.modules[__name__],
     )
     with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
         file.write(text)
+
+
+def pivot(summary):
+    """Names of sizes, and rows of the main table: of a learner one or None for each, of baselines the best first."""
+    learners, sizes = {}, sorted({row["k"] for row in summary if row["algorithm"] != BASELINE})
+    for row in summary:
+        if row["algorithm"] != BASELINE:
+            learners.setdefault(row["run"], [None] * len(sizes))[sizes.index(row["k"])] = row
+    baselines = [row for row in summary if row["algorithm"] == BASELINE]
+    names = [f"k = {k}" for k in sizes]
+    return names, learners, sorted(baselines, key=lambda row: -np.nan_to_num(row["average_mean"], nan=-1))
+
+
+def compared(baselines):
+    """Say which earlier documents neighbours are looked for among."""
+    windows = {row["run"].partition("-last")[2] for row in baselines} - {""}
+    if not windows:
+        return "all earlier documents"
+    few = " or ".join(
+        f"the last {name.removesuffix('timesteps')} {'timesteps' if name.endswith('timesteps') else 'documents'}"
+        for name in sorted(windows)
+    )
+    return f"{few} where more came before, as their names say"
+
+
+def best_of(summary, baseline):
+    """The row with the largest average AUC among baselines or among learners; None without one."""
+    rows = [row for row in summary if (row["algorithm"] == BASELINE) == baseline]
+    rows = [row for row in rows if row["average_mean"] == row["average_mean"]]
+    return max(rows, key=lambda row: row["average_mean"], default=None)
+
+
+def averages(rows, best):
+    """Average AUC of rows as text, the best one marked."""
+    texts = ["" if row is None else mean_sd(row["average_mean"], row["average_sd"]) or "undefined" for row in rows]
+    return [
+        element("b", text, class_="best") if row is not None and row is best else text
+        for row, text in zip(rows, texts, strict=True)
+    ]
+
+
+def paired(selection, name):
+    """Paired difference of the shown run and a baseline over all evaluated documents of the shown seed."""
+    base, ours, others, labels = selection.baselines(), [], [], []
+    for t in selection.shown["timesteps"]:
+        if t > 0:
+            batch, beside = selection.batch(selection.shown, t), selection.batch(base, t)
+            if batch.ids != beside.ids:  # baselines of another seed only
+                return UNDEFINED
+            ours.append(batch.scores[selection.shown["run"]])
+            others.append(beside.scores[without_window(name)])
+            labels.append(selection.labels(batch))
+    if not ours:
+        return UNDEFINED
+    return metrics.auc_difference(*(np.concatenate(part) for part in (ours, others, labels)), replicates=500)
+
+
+def stream(selection):
+    """Seeds, batches, documents, novel documents and listed timesteps of the stream."""
+    novel, steps = selection.tables["novel"], sorted({len(entry["timesteps"]) for entry in selection.plan})
+    return {
+        "seeds": sorted({entry["seed"] for entry in selection.plan}),
+        "batches": " to ".join(map(str, dict.fromkeys([steps[0], steps[-1]]))),
+        "documents": sum(row["documents"] for row in novel),
+        "novel": sum(row["novel_mean"] for row in novel),
+        "listed": [row["t"] for row in novel if row["seeds_listed"] > 0],
+    }
+
+
+def runs(selection):
+    """Name, algorithm, sizes and parameters of every run."""
+    rows = {}
+    for entry in selection.plan:
+        if entry["algorithm"] != BASELINE:
+            row = rows.setdefault(entry["run"], (entry["algorithm"], {}, parameters_text(entry["parameters"])))
+            row[1][str(entry["k"])] = None
+    return [(run, algorithm, ", ".join(sizes), text) for run, (algorithm, sizes, text) in rows.items()]
+
+
+def by_timestep(selection):
+    """Names of runs and baselines, and cells of every batch: its documents, and the AUC of these."""
+    sizes, drawn = selection.sizes(), references(row["run"] for row in selection.tables["timesteps"])
+    values = {
+        (row["run"], row["t"]): mean_sd(row["auc_mean"], row["auc_sd"])
+        for row in selection.tables["timesteps"]
+        if row["run"] in drawn or sizes.get(row["run"]) == row["k"]
+    }
+    rows = []
+    for row in selection.tables["novel"]:
+        dates = " to ".join(dict.fromkeys([row["first_time"][:10], row["last_time"][:10]]))
+        counts = [number(row[name], ".4g") for name in ("documents", "novel_mean", "known", "unlabelled", "empty")]
+        texts = [values.get((run, row["t"]), "") for run in [*sizes, *drawn]]
+        rows.append([row["t"], dates, *counts, "yes" if row["seeds_listed"] > 0 else "", *texts])
+    return [*_sized(sizes), *drawn], rows
+
+
+def _sized(sizes):
+    return [f"{run}, k\u00a0=\u00a0{k}" for run, k in sizes.items()]
+
+
+def by_batch(selection):
+    """Rows of the AUC of the shown run, where it has one."""
+    rows = read_table(os.path.join(selection.shown["folder"], "auc.tsv"))
+    return [row for row in rows if row["auc"] == row["auc"]]
+
+
+def ties(selection):
+    """Shares of documents without a code and of tied scores, and how many documents have no known term."""
+    batches = [selection.batch(selection.shown, t) for t in selection.shown["timesteps"] if t > 0]
+    scores = np.concatenate([batch.scores[selection.shown["run"]] for batch in batches]) if batches else np.ones(1)
+    counts = np.unique(scores, return_counts=True)[1]
+    uncoded = sum(batch.uncoded * len(batch.ids) for batch in batches) / len(scores)
+    return uncoded, counts[counts > 1].sum() / len(scores), sum(int(batch.empty.sum()) for batch in batches)
+
+
+def top(selection):
+    """The most novel documents of every timestep with their unexplained words, and how many are novel."""
+    for t in thin([t for t in selection.shown["timesteps"] if t > 0], MOST_STEPS):
+        batch = selection.batch(selection.shown, t)
+        labels, score = selection.labels(batch), batch.scores[selection.shown["run"]]
+        rows = [
+            (score[row], int(labels[row]), batch.titles[row] or batch.ids[row], batch.topics[row], _shares(words))
+            for row, words in batch.top
+        ]
+        tied, shown = score == score.max(initial=0.0), [row for row, _ in batch.top]
+        novel = {"shown": int((labels[shown] == 1).sum()), "all": int((labels == 1).sum())}
+        novel["tied"] = int((labels[tied] == 1).sum())
+        yield {"t": t, "rows": rows, "labelled": (labels >= 0).any(), "tied": int(tied.sum()), "novel": novel}
+
+
+def _shares(text):
+    """Write ``word:0.034`` as ``word 3.4 %``."""
+    parts = [part.rsplit(":", 1) for part in text.split()]
+    return ", ".join(f"{word}\u00a0{percent(float(share))}" for word, share in parts)
+
+
+def topics(selection):
+    """Names of timesteps, and cells of the most used atoms: number, use, top words at these, how many of them stay."""
+    use, _, words, steps, atoms = topic_strip(selection, most=40)
+    rows = []
+    for position, atom in enumerate(atoms):
+        first, last = set(words[position][0].split()), set(words[position][-1].split())
+        rows.append([int(atom), percent(use[position].mean()), *words[position], f"{len(first & last)} of {len(last)}"])
+    return [f"after timestep {t}" for t in steps], rows
+
+
+def topic_tree(selection):
+    """Name, picture and list of the tree of a hierarchical run after the last timestep; None without such a run."""
+    entries = [entry for entry in selection.plan if entry["algorithm"] == "hierarchical"]
+    entries = [entry for entry in entries if entry["seed"] == selection.shown["seed"]]
+    if not entries:
+        return None
+    entry = selection.shown if selection.shown in entries else entries[0]
+    tree = trees.parse(entry["parameters"].get("tree", "binary"), entry["k"])
+    batch = selection.batch(entry, entry["timesteps"][-1])
+    words, use = [atom[0].split() for atom in batch.atoms], [atom[2] for atom in batch.atoms]
+    name = f"{entry['run']}, k = {entry['k']}, seed {entry['seed']}, after timestep {entry['timesteps'][-1]}"
+    drawing = topictree.svg(tree, words, use=use, title=f"Tree of topics: {name}")
+    return name, drawing, topictree.nested_list(tree, words, use=use)

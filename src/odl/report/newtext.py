@@ -4,7 +4,6 @@ import re
 from urllib.parse import urlsplit
 
 from odl.alerts import breakdown, excerpts, show
-from odl.alerts.show import plural
 from odl.files.documents import NO_TIME
 from odl.report.page import Markup, apart, element, escape
 
@@ -17,6 +16,7 @@ KINDS = {
     "The other documents of its batch": ("context",),
 }  # of the parts of a score
 LONG = 160  # characters of a title that are shown
+plural = show.plural
 
 
 def percent(share):

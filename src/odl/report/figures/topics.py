@@ -4,6 +4,7 @@ import textwrap
 
 import seaborn
 
+from odl.files.escaping import visible
 from odl.report.figures import Picture, absent
 from odl.report.plots import new_figure
 from odl.report.selection import topic_strip
@@ -19,7 +20,7 @@ def draw(selection):
         f"The {len(atoms)} most used atoms of {selection.shown['k']} ({selection.name()}): their share of the codes at "
         "every timestep. The table has their words as they change."
     )
-    names = [textwrap.shorten(row[-1], 45, placeholder=" ...") or "(empty)" for row in words]
+    names = [visible(textwrap.shorten(row[-1], 45, placeholder=" ...")) or "(empty)" for row in words]
     figure, ((axis,),) = new_figure(9.0, 1.1 + 0.32 * len(atoms))
     bar = {"label": "share of the codes, %", "pad": 0.02}
     look = {"cmap": "Greys", "vmin": 0, "linewidths": 0.4 if len(steps) <= 40 else 0, "cbar_kws": bar}

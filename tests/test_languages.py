@@ -6,9 +6,11 @@ import re
 import unicodedata
 from datetime import datetime, timedelta
 
+import pandas as pd
 import pytest
 import recipes
 
+from odl import TextNovelty
 from odl.alerts import breakdown, read
 from odl.cli import main
 from odl.text.tokens import analyser
@@ -242,3 +244,16 @@ def test_odl_init_takes_the_files_of_a_recipe(name, tmp_path, capsys):
     recipes.write(tmp_path, name, recipes.made(name, 240, 0))
     assert main(["init", str(tmp_path / "own"), f"{tmp_path}/{name}/*", "--period", "week"]) == 0
     assert "240 documents, 2026-01-05 to 2026-03-29" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_an_incident_that_tickets_mention_beside_other_things_is_one_topic(seed):
+    """Its words bring the tickets together, in both weeks; nothing else is an alert."""
+    frame = pd.DataFrame(recipes.made("tickets", 3000, seed), columns=["id", "time", "text"])
+    stream = TextNovelty(period="week", initial=750)
+    told = stream.update(frame)
+    incident = frame["text"].str.count("|".join(recipes.INCIDENT.split())) >= 5
+    topic = told["topic"][told["alert"]].unique()
+    assert len(topic) == 1 and topic[0] > 0
+    assert told["topic"].eq(topic[0]).tolist() == incident.tolist()
+    assert set(re.findall(r"\w+", stream.topics_["name"][topic[0]])) <= set(recipes.INCIDENT.split())

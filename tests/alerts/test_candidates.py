@@ -40,7 +40,7 @@ def follow(stream, settings=SETTINGS, total=100):
         Q = items(counts, total, rng)
         pool = np.arange(sum(counts)) if t else np.zeros(0, dtype=np.int64)
         ids = [f"{t}-{row}" for row in range(total)]
-        entering = candidates.Items(Q, ids, pool, np.ones(total, dtype=bool), UNKNOWN, total * t)
+        entering = candidates.Items(Q, ids, pool, np.ones(total, dtype=bool), UNKNOWN, total * t, [])
         held, changed = candidates.advance(held, t, entering, WORDS, settings)
         found.append(changed)
         batches.append(Q)
@@ -104,7 +104,7 @@ def test_reach_has_a_minimum():
     Q, settings = sparse.csr_array(Q), Alerts()
     own = 0.26 / np.sqrt(2 + 0.26)
     assert settings.reach * own < settings.same < 0.13
-    entering = candidates.Items(Q, list("abcde"), np.arange(3), np.ones(5, dtype=bool), UNKNOWN, 100)
+    entering = candidates.Items(Q, list("abcde"), np.arange(3), np.ones(5, dtype=bool), UNKNOWN, 100, [])
     held, found = candidates.advance(memory.nothing(settings), 0, entering, WORDS, settings)
     assert held.reach.tolist() == [settings.same] and found.topic.tolist()[:3] == [1, 1, 1]
 
@@ -123,7 +123,7 @@ class TestMembers:
         Q[0, :5] = weights
         Q[0, 200] = np.sqrt(1 - (Q**2).sum())
         entering = candidates.Items(
-            sparse.csr_array(Q), ["x"], np.zeros(0, dtype=int), np.zeros(1, bool), frequencies, 200
+            sparse.csr_array(Q), ["x"], np.zeros(0, dtype=int), np.zeros(1, bool), frequencies, 200, []
         )
         return candidates.advance(held, 2, entering, WORDS, SETTINGS)[1].topic.tolist() == [1]
 
@@ -197,3 +197,30 @@ def test_a_word_of_one_item_is_no_why_of_a_topic():
     second = replace(other, reasons=(Reason("both", 0.1), Reason("single", 0.3)), led=2)
     assert newparts.shared([first, second]).startswith("both (")
     assert newparts.shared([first]).startswith("alone, both (")
+
+
+def test_items_that_words_bring_together_are_a_topic_however_unlike_they_are():
+    """Unless a topic has most of them, or they are fewer than the support."""
+    Q = np.zeros((6, N_TERMS))
+    Q[np.arange(6), 10 + np.arange(6)] = 0.9
+    Q[:, 0] = np.sqrt(1 - 0.9**2)
+    none = np.zeros(0, dtype=int)
+
+    def told(carried, t, groups):
+        known = np.zeros(N_TERMS, dtype=np.int64)
+        entering = candidates.Items(
+            sparse.csr_array(Q),
+            list("abcdef"),
+            none,
+            np.ones(6, bool),
+            known,
+            6 * t,
+            [np.array(rows) for rows in groups],
+        )
+        return candidates.advance(carried, t, entering, WORDS, SETTINGS)
+
+    held, changes = told(memory.nothing(SETTINGS), 1, [[0, 2, 3, 5], [1, 4]])
+    assert changes.topic.tolist() == [1, 0, 1, 1, 0, 1] and changes.worded == [1]
+    assert changes.changes == [(1, "new")] and held.items.tolist() == [4]
+    _, again = told(memory.nothing(SETTINGS), 1, [[0, 1, 2, 3], [1, 2, 3, 4, 5]])
+    assert again.topic.tolist() == [1, 1, 1, 1, 0, 0] and again.worded == [1]

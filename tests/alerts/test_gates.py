@@ -40,11 +40,18 @@ def periods_of(seed, n_periods, enters=None, members=6, recent=500):
         n_documents, scores = n_documents + SIZE, np.append(scores, score)[-recent:]
 
 
+def judged(past, period, scores, warm_up=False):
+    """What opens in a period, words first, as `odl.alerts.decision` has it."""
+    words, past = gates.judge_words(past, period, warm_up)
+    more, past = gates.judge(past, period, scores, warm_up)
+    return more._replace(words=words.words, terms=words.terms), past
+
+
 def opened(periods, past=None):
     """What opens in each period."""
     past, told = past or gates.Past(), []
     for period, scores in periods:
-        opens, past = gates.judge(past, period, scores)
+        opens, past = judged(past, period, scores)
         told.append(opens)
     return told, past
 
@@ -154,7 +161,7 @@ def test_a_new_topic_opens_where_none_was_as_large():
     many = np.column_stack([np.full(40, 90.0), np.full(40, SIZE)])
     for births, opens in (([0, 3] * 20, True), ([0, 4] * 20, False), ([0, 3, 0, 3, 0], True), ([0] * 4, False)):
         past = gates.Past(many, many, np.array(births))
-        told, after = gates.judge(past, period._replace(born=born), scores)
+        told, after = judged(past, period._replace(born=born), scores)
         assert set(told.topics.tolist()) == (set(rows.tolist()) if opens else set())
         assert after.births[-1] == 5
 
@@ -164,7 +171,7 @@ def test_a_new_topic_of_three_opens_nothing(size):
     period, scores = next(periods_of(2, 1))
     born = period.born.copy()
     born[period.pool[:size]] = 7
-    told, _ = gates.judge(gates.Past(births=np.zeros(40, dtype=int)), period._replace(born=born), scores)
+    told, _ = judged(gates.Past(births=np.zeros(40, dtype=int)), period._replace(born=born), scores)
     assert len(told.topics) == (4 if size == 4 else 0)
 
 
@@ -201,11 +208,11 @@ def test_an_item_alone_is_as_rare_as_its_level_says(n, most, rng):
     for _ in range(600):
         recent, score = rng.gamma(4, 0.1, n), rng.gamma(4, 0.1, 100)
         period = gates.Period(X, np.zeros(3), 1000, score, np.argsort(-score)[:20], np.zeros(100, dtype=np.int64))
-        hits += len(gates.judge(gates.Past(), period, recent)[0].lone) > 0
+        hits += len(judged(gates.Past(), period, recent)[0].lone) > 0
     assert 0.005 < hits / 600 <= most
     score[5] = 6.0
     period = period._replace(score=score, pool=np.array([5]))
-    told = gates.judge(gates.Past(), period, recent)[0]
+    told = judged(gates.Past(), period, recent)[0]
     assert told.lone.tolist() == [5]
 
 
@@ -217,7 +224,7 @@ def test_an_item_as_odd_as_one_of_the_last_periods_is_not_alone(rng, highest, op
     )
     period.score[5] = 5.0
     past = gates.Past(highest=np.append(np.ones(30), [highest, 1.0]))
-    told, after = gates.judge(past, period, rng.gamma(4, 0.1, 2000))
+    told, after = judged(past, period, rng.gamma(4, 0.1, 2000))
     assert told.lone.tolist() == [5] * opens and after.highest.tolist() == [*past.highest, 5.0]
 
 
@@ -230,6 +237,16 @@ def test_what_a_file_of_before_kept_is_read():
 
 def test_a_warm_up_is_silent_and_remembers_its_words():
     period, scores = next(periods_of(3, 1, enters=0))
-    opens, past = gates.judge(gates.Past(), period._replace(pool=NONE), scores[:50], warm_up=True)
+    opens, past = judged(gates.Past(), period._replace(pool=NONE), scores[:50], warm_up=True)
     assert not len(opens.rows) and len(past.items) == 1 and not len(past.pool) and not len(past.births)
     assert past.highest.tolist() == [period.score.max()]
+
+
+def test_words_of_the_same_items_bring_one_group_together():
+    """A word that most items of another one have is of its group; one beside it is a group of its own."""
+    X = np.zeros((9, 4))
+    X[:5, 0], X[2:6, 1], X[6:, 2] = 1, 1, 1
+    X[5, 2] = 1
+    groups = gates.together(sparse.csr_array(X), gates.Opened(terms=np.array([0, 1, 2])))
+    assert [group.tolist() for group in groups] == [[0, 1, 2, 3, 4, 5], [5, 6, 7, 8]]
+    assert gates.together(sparse.csr_array(X), gates.Opened()) == []

@@ -466,7 +466,7 @@ class TestClusters:
         pool, names = np.array([0, 1, 2, 13, 14, 15]), [f"d{row}" for row in range(20)]
         odd, words = np.isin(np.arange(20), pool), [f"w{term}" for term in range(40)]
         memory = nothing(Alerts())
-        items = candidates.Items(Q, names, pool, odd, np.zeros(40, dtype=np.int64), 60)
+        items = candidates.Items(Q, names, pool, odd, np.zeros(40, dtype=np.int64), 60, [])
         found = candidates.advance(memory, 3, items, words, Alerts())[1]
         assert [number for number, _ in found.born] == [1] and set(np.flatnonzero(found.topic)) == {13, 14, 15}
         found = candidates.advance(memory, 3, items._replace(novel=odd | True), words, Alerts())[1]
@@ -480,7 +480,7 @@ class TestClusters:
             Q = np.zeros((1, 30))
             Q[0, [terms, terms + 1, terms + 2 + t]] = 3**-0.5
             every, none = np.array([0]), np.zeros(30, dtype=np.int64)
-            items = candidates.Items(sparse.csr_array(Q), [f"d{t}"], every, every == 0, none, t)
+            items = candidates.Items(sparse.csr_array(Q), [f"d{t}"], every, every == 0, none, t, [])
             memory, found = candidates.advance(memory, t, items, words, chosen)
             history.append((found.joined, [number for number, _ in found.born], memory.number.tolist()))
         assert history[:3] == [([], [], []), ([], [], []), ([(1, "d0")], [1], [1])]

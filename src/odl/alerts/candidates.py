@@ -42,6 +42,8 @@ class Changes(NamedTuple):
         Topic and the item that is most like it.
     joined : list of (int, str)
         Topic and the id of an item of an earlier period that became part of it.
+    worded : list of int
+        Those of the new topics that words brought together.
     """
 
     topic: np.ndarray
@@ -49,6 +51,7 @@ class Changes(NamedTuple):
     changes: list
     born: list
     joined: list
+    worded: list
 
 
 class Items(NamedTuple):
@@ -68,6 +71,8 @@ class Items(NamedTuple):
         Documents before the period that have the term.
     n_documents : int
         Documents before the period.
+    told : list of ndarray of int64
+        Rows that words which open the gate of words bring together, however unlike the rest of them is.
     texts : callable, optional
         Of rows, their texts; of none where they are not kept.
     """
@@ -78,6 +83,7 @@ class Items(NamedTuple):
     novel: np.ndarray
     frequencies: np.ndarray
     n_documents: int
+    told: list
     texts: Callable = lambda rows: []
 
 
@@ -105,13 +111,17 @@ def advance(memory, t, items, vocabulary, settings):
     fresh = slice(len(memory.number) - len(births), None)
     newest = profiles(memory, items.frequencies, items.n_documents, fresh)
     topic[free] = nearest_topics(items.Q[free], newest, settings)
+    memory, worded = _births_of_words(memory, t, items, topic, settings)
+    births += worded
     memory = memories.learned(memory, items.Q, topic, {birth.number: birth.rows for birth in births})
     memory, sizes, changes = _counted(memory, t, topic, settings)
     memory = _named(memory, topic, items, vocabulary, settings)
     memory = remembered(memory, t, items.Q, pool[topic[pool] == NONE], items.ids, settings)
     born = [(birth.number, birth.centre) for birth in births]
     joined_earlier = [(birth.number, ident) for birth in births for ident in birth.earlier]
-    return limited(memory, settings), Changes(topic, sizes, changes, born, joined_earlier)
+    return limited(memory, settings), Changes(
+        topic, sizes, changes, born, joined_earlier, [birth.number for birth in worded]
+    )  # fmt: skip
 
 
 def growth_chance(count, total, before, total_before):
@@ -153,6 +163,21 @@ def _births(memory, t, items, free, settings):
         births.append(_Birth(memory.numbered, free[now], int(centre), [memory.loose_ids[at] for at in past]))
         gone[past] = True
     return memories.without_loose(memory, gone), births
+
+
+def _births_of_words(memory, t, items, topic, settings):
+    """Put items that telling words bring together, and that no topic takes, into new topics; `topic` is filled in."""
+    births = []
+    for group in items.told:
+        rows = group[topic[group] == NONE]
+        if len(rows) < settings.support or 2 * len(rows) <= len(group):
+            continue
+        members = items.Q[rows]
+        memory = memories.with_topic(memory, members, t, len(rows), _reach(members, settings))
+        centre = rows[np.argmax(members @ np.asarray(members.sum(axis=0)).ravel())]
+        births.append(_Birth(memory.numbered, rows, int(centre), []))
+        topic[rows] = memory.numbered
+    return memory, births
 
 
 def _reach(members, settings):

@@ -114,30 +114,27 @@ def decide(documents, scored, past, settings):
     known = scored.empty | documents.repeats
     novel = (tail[rows] <= WIDER * settings.level) & ~known[rows] & (not warm_up)
     pool = calibration.most_novel(rows[novel], scored.score)[: max(settings.pool, 2 * settings.room(len(rows)))]
-    ids, places = [documents.ids[row] for row in rows], np.searchsorted(rows, pool)
+    gated = settings.gates and documents.t
+    opened, compared = gates.Opened(), (past.gates or gates.Past()) if settings.gates else None
+    looked, told = rows[~known[rows]], []
+    period = gates.Period(
+        documents.counts[looked], documents.frequencies, documents.n_before, scored.score[looked],
+        np.searchsorted(looked, pool), np.zeros(len(looked), dtype=np.int64),
+    )  # fmt: skip
+    if gated:
+        opened, compared = gates.judge_words(compared, period, warm_up)
+        told = [np.searchsorted(rows, looked[group]) for group in gates.together(period.X, opened)]
     items = candidates.Items(
-        documents.Q[rows], ids, places, novel, documents.frequencies, documents.n_before,
-        lambda places: documents.texts(rows[places]),
+        documents.Q[rows], [documents.ids[row] for row in rows], np.searchsorted(rows, pool), novel,
+        documents.frequencies, documents.n_before, told, lambda places: documents.texts(rows[places]),
     )  # fmt: skip
     topics, changes = candidates.advance(past.topics, documents.t, items, documents.vocabulary, settings)
     topic = changes.topic[np.searchsorted(rows, documents.first)]
-    opened, compared = gates.Opened(), None
-    if settings.gates:
-        compared = past.gates or gates.Past()
-    if settings.gates and documents.t:
-        born = np.where(np.isin(topic, [number for number, _ in changes.born]), topic, 0)
-        period = _period(documents, scored.score, rows[~known[rows]], pool, born)
-        opened, compared = gates.judge(compared, period, past.recent, warm_up)
-        opened = opened.among(rows[~known[rows]])
+    if gated:
+        alike = [number for number, _ in changes.born if number not in changes.worded]
+        born = np.where(np.isin(topic, alike), topic, 0)
+        more, compared = gates.judge(compared, period._replace(born=born[looked]), past.recent, warm_up)
+        opened = more._replace(words=opened.words, terms=opened.terms).among(looked)
     beyond = calibration.most_novel(np.setdiff1d(opened.rows, pool), scored.score)
     decision = Decision(tail, warm_up, rows, np.append(pool, beyond), topic, changes, opened)
     return decision, Past(topics, past.recent, compared)
-
-
-def _period(documents, score, rows, pool, born):
-    """Return some items of a period for the gates.
-
-    Items are compared with documents: a document and its near-duplicates count once now, each by itself in the past.
-    """
-    frequencies, n = documents.frequencies, documents.n_before
-    return gates.Period(documents.counts[rows], frequencies, n, score[rows], np.searchsorted(rows, pool), born[rows])

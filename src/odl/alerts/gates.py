@@ -28,10 +28,11 @@ shape that errs. The 1 / k is that of a prediction: of exponential excesses, (1 
 the next one, their scale being not known but estimated. What (3) says below 1 / (1 + N) is extrapolated: no rank can.
 """
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
+from scipy import sparse, special
 
 PERIODS, FEWEST = 40, 5  # that a period is compared with
 WORDS, LONE = 0.01, 0.015  # levels of a period
@@ -204,17 +205,16 @@ def pareto_tail(scores, recent):
     return np.where(above, k / len(recent) * tail, 1.0)
 
 
-def judge(past, period, recent, warm_up=False):
-    """Return which items of a period open a gate, and what the next period is compared with.
+def judge_words(past, period, warm_up=False):
+    """Return which items of a period open the gate of words, and what the next period is compared with.
 
     Parameters
     ----------
     past : Past
     period : Period
-    recent : ndarray of float64
-        Scores before the period.
+        Its `born` is not looked at.
     warm_up : bool
-        The period is silent, and only its words are remembered.
+        The period is silent, and only the words of all its items are remembered.
 
     Returns
     -------
@@ -223,7 +223,6 @@ def judge(past, period, recent, warm_up=False):
     sets = {"items": np.arange(period.X.shape[0]), "pool": period.pool}
     words, after = [NOBODY], {"pool": past.pool, "items": past.items}
     excesses = np.zeros(period.X.shape[1])  # of the words that open the gate
-    after["highest"] = np.append(past.highest, period.score.max(initial=-np.inf))[-PERIODS:]
     for name, rows in sets.items():
         if (warm_up and name == "pool") or len(rows) < SUPPORT:
             continue
@@ -237,16 +236,61 @@ def judge(past, period, recent, warm_up=False):
         after[name] = np.vstack([seen, [min(t.max(initial=0.0), limit), len(rows)]])[-PERIODS:]
     if warm_up:
         return Opened(), past._replace(**after)
+    terms = np.argsort(-excesses, kind="stable")[: np.count_nonzero(excesses)]
+    return Opened(words=np.unique(np.concatenate(words)), terms=terms), past._replace(**after)
+
+
+def judge(past, period, recent, warm_up=False):
+    """Return which items of a period open the gates of topics and lone items, and what the next one is compared with.
+
+    Parameters
+    ----------
+    past : Past
+    period : Period
+    recent : ndarray of float64
+        Scores before the period.
+    warm_up : bool
+        The period is silent, and only its highest score is remembered.
+
+    Returns
+    -------
+    Opened, Past
+    """
+    highest = np.append(past.highest, period.score.max(initial=-np.inf))[-PERIODS:]
+    if warm_up:
+        return Opened(), past._replace(highest=highest)
     sizes = np.bincount(period.born[period.pool], minlength=1)
     sizes[0] = 0
-    largest = int(sizes.max())
     known = len(past.births) >= FEWEST
     least = max(BIRTH, int(past.births.max()) + LEAD) if known else np.inf
     topics = period.pool[np.isin(period.born[period.pool], np.flatnonzero(sizes >= least))]
-    births = np.append(past.births, largest)[-PERIODS:]
-    terms = np.argsort(-excesses, kind="stable")[: np.count_nonzero(excesses)]
-    opened = Opened(np.unique(np.concatenate(words)), np.unique(topics), _lone(past, period, recent), terms)
-    return opened, Past(**after, births=births)
+    births = np.append(past.births, int(sizes.max()))[-PERIODS:]
+    opened = Opened(topics=np.unique(topics), lone=_lone(past, period, recent))
+    return opened, past._replace(births=births, highest=highest)
+
+
+def together(X, opened):
+    """Return items that words which open the gate bring together: of each group of words the rows of X that have one.
+
+    A word joins the first group, by the largest t_w, that has at least half of the items with it.
+
+    Parameters
+    ----------
+    X : csr_array, shape (n_items, n_terms)
+    opened : Opened
+
+    Returns
+    -------
+    list of ndarray of int64
+        Rows in rising order; a row may be in several.
+    """
+    groups: list[np.ndarray] = []
+    by_word = sparse.csc_array(X[:, opened.terms])
+    for first, last in itertools.pairwise(by_word.indptr.tolist()):
+        rows = np.sort(by_word.indices[first:last])
+        at = next((at for at, group in enumerate(groups) if 2 * np.isin(rows, group).sum() >= len(rows)), len(groups))
+        groups[at:] = [np.union1d(groups[at], rows), *groups[at + 1 :]] if at < len(groups) else [rows]
+    return groups
 
 
 def _lone(past, period, recent):

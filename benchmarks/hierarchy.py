@@ -12,7 +12,7 @@ from scipy import sparse
 
 from odl import learners, novelty, trees
 from odl.coding import fista
-from odl.papers import patches
+from odl.papers import reconstruction
 from odl.prox import treeprox
 
 PEER = "ODL_SPAMS_PYTHON"  # interpreter of an environment that has spams-bin
@@ -59,7 +59,7 @@ def tree(material):
 
 def patch_rows(shape, count, repeats):
     """Return the rows of patches on a dictionary of patches: fewer pixels than atoms, so ADMM, and FISTA beside it."""
-    drawn = patches.draw(patches.read_images([]), 8, count + shape.n_nodes, np.random.default_rng(0))
+    drawn = reconstruction.draw(reconstruction.read_images([]), 8, count + shape.n_nodes, np.random.default_rng(0))
     P, D, rows = drawn[:count], drawn[count:].T.copy(), []
     for name, tree_of_atoms in (("tree, linf", shape), ("flat", None)):
         options = {"norm": "linf", "nonnegative": False, "tolerance": PATCH_GAP, "iterations": 100_000}

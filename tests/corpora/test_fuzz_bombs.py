@@ -24,7 +24,7 @@ from odl.cli import survey
 from odl.corpora import arxiv_cs, checks, mailfeeds, reuters21578
 from odl.errors import ConfigError, DataError, OdlError, StorageError
 from odl.files import blocks, digests, storage
-from odl.papers import patches
+from odl.papers import reconstruction
 from odl.papers.experiments import biclustering
 
 
@@ -199,7 +199,7 @@ def test_an_image_that_claims_much_and_one_of_another_form(tmp_path):
             info.size = len(image)
             archive.addfile(info, io.BytesIO(image))
         (tmp_path / f"{number}.tar.gz").write_bytes(packed.getvalue())
-        refused("cannot be read", patches.read_images, [tmp_path / f"{number}.tar.gz"])
+        refused("cannot be read", reconstruction.read_images, [tmp_path / f"{number}.tar.gz"])
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from odl import learners, novelty, trees
 from odl.coding import fista
 from odl.dictionary import structured, treestart
 from odl.errors import ParameterError
-from odl.kernels import grams, tree_norm
+from odl.kernels import tree_codes, tree_norm
 from odl.learners import batches
 from odl.prox import treeprox
 
@@ -32,10 +32,10 @@ def D(rng):
     return D / np.linalg.norm(D, axis=0)
 
 
-def objectives(P, D, X, tree, lam, norm, weights):
+def objectives(P, D, X, tree, lam, norm):
     P, X = P.toarray() if sparse.issparse(P) else P, X.toarray()
     residual = 0.5 * ((P - X @ D.T) ** 2).sum(axis=1)
-    penalty = [lam * hierarchical_value(x, tree.groups(), weights, norm) for x in X]
+    penalty = [lam * hierarchical_value(x, tree.groups(), norm) for x in X]
     return residual, np.array(penalty)
 
 
@@ -44,16 +44,16 @@ def objectives(P, D, X, tree, lam, norm, weights):
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 def test_signals_with_fewer_entries_than_atoms(rng, norm, nonnegative, masked):
     """Dense ones go by ADMM; the same ones as sparse documents by FISTA, which has to come to the same objective."""
-    tree, weights, D = trees.binary(63), rng.choice([0.5, 1.0, 2.0], 63), 3.0 * rng.normal(size=(12, 63))
+    tree, D = trees.binary(63), 3.0 * rng.normal(size=(12, 63))
     P = rng.normal(size=(12, 12)) * np.repeat([1e-2, 1.0, 1e2, 0.0], 3)[:, None]
     mask = rng.random(P.shape) < 0.6 if masked else np.ones(P.shape, dtype=bool)
     mask[0] = False
-    options = {"norm": norm, "weights": weights, "nonnegative": nonnegative, "tolerance": 1e-5, "iterations": 100_000}
+    options = {"norm": norm, "nonnegative": nonnegative, "tolerance": 1e-5, "iterations": 100_000}
     total = {"dense": 0, "sparse": 0}
     for lam in (0.01, 0.3):
         found = fista.codes(P, D, lam, tree, mask=mask, **options)
         value = found.residual + found.penalty
-        _, penalty = objectives(P, D, found.X, tree, lam, norm, weights)
+        _, penalty = objectives(P, D, found.X, tree, lam, norm)
         np.testing.assert_allclose(found.penalty, penalty, rtol=1e-12, atol=1e-15)
         assert (found.gap <= 1e-5 * value).all()
         for row, known in enumerate(mask):
@@ -74,16 +74,16 @@ def test_signals_with_fewer_entries_than_atoms(rng, norm, nonnegative, masked):
 def test_codes_against_a_conic_solver(rng, D, norm, nonnegative):
     """Objective, its parts and the gap; the gap bounds the excess."""
     cvxpy = pytest.importorskip("cvxpy")
-    tree, lam, weights = trees.binary(15), 0.05, rng.choice([0.5, 1.0, 2.0], 15)
+    tree, lam = trees.binary(15), 0.05
     P = rng.normal(size=(4, 40)) / 5 + (0.0 if not nonnegative else 0.1)
-    found = fista.codes(P, D, lam, tree, norm=norm, weights=weights, nonnegative=nonnegative, tolerance=1e-9)
-    residual, penalty = objectives(P, D, found.X, tree, lam, norm, weights)
+    found = fista.codes(P, D, lam, tree, norm=norm, nonnegative=nonnegative, tolerance=1e-9)
+    residual, penalty = objectives(P, D, found.X, tree, lam, norm)
     np.testing.assert_allclose(found.residual, residual, atol=1e-12)
     np.testing.assert_allclose(found.penalty, penalty, atol=1e-12)
     order = {"l2": 2, "linf": "inf"}[norm]
     for p, value, gap in zip(P, residual + penalty, found.gap, strict=True):
         x = cvxpy.Variable(15, nonneg=nonnegative)
-        omega = sum(w * cvxpy.norm(x[group], order) for w, group in zip(weights, tree.groups(), strict=True))
+        omega = sum(cvxpy.norm(x[group], order) for group in tree.groups())
         best = cvxpy.Problem(cvxpy.Minimize(0.5 * cvxpy.sum_squares(p - D @ x) + lam * omega)).solve(solver="CLARABEL")
         assert gap <= 1e-9 * value and value == pytest.approx(best, rel=1e-6)
     assert found.X.nnz < 60  # the penalty bites
@@ -125,14 +125,12 @@ def test_dual_norm_is_where_the_prox_becomes_zero(rng):
     """The kernel's bound and the prox agree: at the bound the prox is zero, well below it is not."""
     for norm in ("l2", "linf"):
         tree = trees.Tree((-1, 0, 0, 1, -1, 4, 4))
-        order, plan = treeprox.layout(tree, rng.choice([0.5, 1.0], 7))
+        order, plan = treeprox.layout(tree)
         for _ in range(30):
             z = rng.normal(size=7)
             bound = tree_norm.dual_norm(z[order], plan, 1e-3, norm == "linf", np.empty(7), np.empty(7))
-            weights = np.empty(7)
-            weights[list(tree.preorder)] = plan.weight
-            assert not treeprox.prox_tree(z, tree, bound, norm=norm, weights=weights).any()
-            assert treeprox.prox_tree(z, tree, 0.9 * bound, norm=norm, weights=weights).any()
+            assert not treeprox.prox_tree(z, tree, bound, norm=norm).any()
+            assert treeprox.prox_tree(z, tree, 0.9 * bound, norm=norm).any()
 
 
 def test_a_code_uses_an_atom_only_with_its_ancestors(P, D):
@@ -200,7 +198,7 @@ def test_a_mask_hides_entries_from_signals_and_dictionary(rng, norm):
 @pytest.mark.parametrize("signed", [True, False])
 def test_the_bound_of_the_largest_eigenvalue_is_one(rng, signed):
     D = rng.normal(size=(30, 12)) if signed else rng.random((30, 12))
-    gram, exact = grams.gram_matrix(D), np.linalg.norm(D, 2) ** 2
+    gram, exact = tree_codes.gram_matrix(D), np.linalg.norm(D, 2) ** 2
     np.testing.assert_allclose(gram, D.T @ D, rtol=1e-12)
     assert exact * (1 - 1e-12) <= fista._lipschitz(gram) <= exact * (1.6 if signed else 1.001)
 

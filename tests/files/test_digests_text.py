@@ -31,7 +31,7 @@ FILES = TABLES | MAPS
 def world(tmp_path_factory):
     root = fuzz_world.build(tmp_path_factory.mktemp("world"))
     figures.write(root / "plan.json", root / "tables", root / "figures")
-    write_json(root / "made/settings.json", {"experiment": "denoising", "settings": {"seeds": [0, 1], "weight": 2.5}})
+    write_json(root / "made/settings.json", {"experiment": "convergence", "settings": {"seeds": [0, 1], "weight": 2.5}})
     rows = [{"seed": 0, "penalty": "tree", "error": 0.1 + 0.2}, {"seed": 0, "penalty": "l1", "error": 1e-7}]
     write_json(root / "part.json", {"experiment": "inpainting", "part": 0, "tables": {"test": rows}})
     return root

@@ -9,7 +9,6 @@ from odl.papers import experiments
 
 SMALL = {
     "convergence": {"agents": 4, "terms": 6, "documents": 1, "steps": 60, "fixed_point_iterations": 50},
-    "denoising": {"size": 24, "images": 1, "noise": [25], "atoms": 16, "agents": 4, "iterations": 20, "seeds": [0]},
 }
 
 TREES = {"train": 300, "validation": 30, "test": 40, "trees": ["3,2"], "lam_train": [-4], "lam_test": [-6]}

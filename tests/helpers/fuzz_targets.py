@@ -26,7 +26,7 @@ from odl.evaluation import averages, baselines, study
 from odl.evaluation.plan import PLAN_KEYS, load_plan
 from odl.evaluation.scorefiles import read_scores
 from odl.files import agentfiles, checkpoints, documents, storage
-from odl.papers import emergingfiles, patches, regrettables
+from odl.papers import emergingfiles, reconstruction, regrettables
 from odl.papers.experiments import biclustering
 from odl.stream import batchfile, batching, features
 
@@ -381,7 +381,7 @@ def corpus_files(world):
         ),
         "lung (csv.gz)": Target(".csv.gz", text(_lung, LUNG, fz.gzipped), biclustering.parse_expression),
         "images (tar.gz of PNG)": Target(
-            ".tar.gz", lambda rnd: fz.gzipped(_images(rnd)), lambda path: patches.read_images([path])
+            ".tar.gz", lambda rnd: fz.gzipped(_images(rnd)), lambda path: reconstruction.read_images([path])
         ),
         "members (tar.gz)": Target(".tar.gz", _archive("20news"), lambda path: list(checks.tar_members(path))),
         "scipydocs (Python)": Target(

@@ -227,10 +227,10 @@ def learned(W, nu, y, step, beta, signed):
     return W / np.maximum(1.0, np.linalg.norm(W, axis=0))
 
 
-def hierarchical_value(v, groups, weights, norm):
-    """Return the sum of ``w_g ||v_g||`` over the groups, by definition."""
+def hierarchical_value(v, groups, norm):
+    """Return the sum of ``||v_g||`` over the groups, by definition."""
     order = {"l2": 2, "linf": np.inf}[norm]
-    return sum(w * np.linalg.norm(np.asarray(v)[g], order) for g, w in zip(groups, weights, strict=True) if len(g))
+    return sum(np.linalg.norm(np.asarray(v)[g], order) for g in groups if len(g))
 
 
 def project_ball(a, radius, norm):
@@ -242,12 +242,12 @@ def project_ball(a, radius, norm):
     return np.sign(a) * radius * project_column(np.abs(a) / radius)
 
 
-def dual_ascent(u, groups, weights, lam, norm, order, passes):
+def dual_ascent(u, groups, lam, norm, order, passes):
     """Return ``u - sum_g xi_g`` after passes of block coordinate ascent in the dual (ICML 2010, algorithm 1)."""
     xi = np.zeros((len(groups), len(u)))
     for _ in range(passes):
         for g in order:
             inside = groups[g]
             rest = u - xi.sum(axis=0) + xi[g]
-            xi[g, inside] = project_ball(rest[inside], lam * weights[g], norm)
+            xi[g, inside] = project_ball(rest[inside], lam, norm)
     return u - xi.sum(axis=0)

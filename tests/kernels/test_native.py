@@ -110,18 +110,18 @@ class TestShipped:
         other = Path(libraries, os.path.basename(native.library("simplex_projection")))
         other.write_bytes(b"of another machine")
         Path(native.beside(other)).write_text(native.digest_of(other))
-        with open(f"{installed['PYTHONPATH']}/odl/kernels/grams.py", "a") as file:
+        with open(f"{installed['PYTHONPATH']}/odl/kernels/tree_norm.py", "a") as file:
             file.write("# edited")
         code = "from odl.kernels import marshalling as m, native; print(*(n for n in m.names() if not native.ready(n)))"
         done = subprocess.run(
             [sys.executable, "-c", code], env={**os.environ, **installed}, capture_output=True, text=True
         )
-        assert done.stdout.split() == ["grams", "simplex_projection", "tree_codes"]
+        assert done.stdout.split() == ["simplex_projection", "tree_codes", "tree_norm"]
         words = [sys.executable, "-m", "odl", "step", "compile", "flat"]
         done = subprocess.run(words, env={**os.environ, **installed, "CC": "cc"}, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         made = [name for name in os.listdir(installed["NUMBA_CACHE_DIR"]) if name.endswith(".so")]
-        assert sorted(name.partition("-")[0] for name in made) == ["grams", "simplex_projection", "tree_codes"]
+        assert sorted(name.partition("-")[0] for name in made) == ["simplex_projection", "tree_codes", "tree_norm"]
 
 
 def replace(path, content):
@@ -372,11 +372,11 @@ class TestPassing:
 
     def test_a_new_array(self, bound):
         D = np.random.default_rng(0).random((5, 3))
-        found = bound("grams", "gram_matrix")(D)
+        found = bound("tree_codes", "gram_matrix")(D)
         assert np.allclose(found, D.T @ D, rtol=1e-14) and found.flags.owndata and found.flags.writeable
 
     def test_a_number(self, bound):
-        assert bound("grams", "steepness")(np.diag([2.0, 3.0]), 30) == pytest.approx(3.0)
+        assert bound("tree_codes", "steepness")(np.diag([2.0, 3.0]), 30) == pytest.approx(3.0)
 
     def test_an_argument_comes_back_as_itself(self, bound):
         atoms = marshalling.Atoms(np.zeros((2, 3), np.int32), np.zeros((2, 3)), np.zeros(2, np.int64))
@@ -386,7 +386,7 @@ class TestPassing:
 
     def test_no_memory(self, bound):
         with pytest.raises(MemoryError, match="gram_matrix"):
-            bound("grams", "gram_matrix")(np.zeros((0, 2**33)))
+            bound("tree_codes", "gram_matrix")(np.zeros((0, 2**33)))
 
     def test_an_older_c_library_has_what_they_call(self):
         """Of Linux on x86-64; the wheel's tag names its version."""
@@ -410,7 +410,7 @@ def test_without_a_compiler_nothing_is_made(tmp_path, monkeypatch):
 def test_several_at_a_time_are_made_by_as_many_processes(tmp_path, capfd):
     from odl.jobs import compile as ahead
 
-    names = ["block_descent", "grams", "ward_merging"]
+    names = ["block_descent", "simplex_projection", "ward_merging"]
     assert ahead.build_all(names, ahead.aloud, tmp_path, at_once=2) == []
     assert {name.partition("-")[0] for name in os.listdir(tmp_path)} == set(names)
     assert len(list(tmp_path.glob("*.so"))) == len(list(tmp_path.glob("*.so.sha256"))) == 3
@@ -424,8 +424,8 @@ def test_several_at_a_time_without_a_compiler(tmp_path, monkeypatch):
     from odl.jobs import compile as ahead
 
     monkeypatch.setenv("CC", str(tmp_path / "missing"))
-    assert ahead.build_all(["grams", "ward_merging"], ahead.aloud, tmp_path / "made", at_once=2) == [
-        "grams",
+    assert ahead.build_all(["simplex_projection", "ward_merging"], ahead.aloud, tmp_path / "made", at_once=2) == [
+        "simplex_projection",
         "ward_merging",
     ]
 

@@ -11,11 +11,10 @@ from networked import optimum, problem
 from places import ROOT
 
 from odl import cli
-from odl.distributed import inference, models, networks
+from odl.distributed import inference, models
 from odl.errors import ConfigError, DataError, ParameterError
-from odl.files import tables
 from odl.papers import experiments
-from odl.papers.experiments import biclustering, convergence, denoising
+from odl.papers.experiments import biclustering, convergence
 from odl.report import studypage
 
 
@@ -38,8 +37,8 @@ def test_settings_are_completed_and_closed():
         experiments.complete("convergence", {"agent": 3})
     with pytest.raises(ConfigError, match="an integer at least 1"):
         experiments.complete("convergence", {"agents": 0})
-    with pytest.raises(ConfigError, match="did you mean 'denoising'"):
-        experiments.module_of("denoise")
+    with pytest.raises(ConfigError, match="did you mean 'convergence'"):
+        experiments.module_of("convergense")
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -264,45 +263,3 @@ def test_the_table_of_expression_is_read_or_refused(tmp_path):
 def test_the_real_matrix(corpora):
     found = biclustering.read_expression([corpora / "lung" / biclustering.FILE])
     assert found.values.shape == (5000, 56) and np.abs(found.values.mean(axis=1)).max() < 1e-9
-
-
-# Denoising
-
-
-def test_patches_are_cut_and_joined(rng):
-    image = rng.random((13, 11))
-    taken, places = denoising.cut(image, 4, 3)
-    assert np.allclose(denoising.join(taken, places, image.shape, 4), image, atol=1e-15)
-    assert places[-1] == (9, 7)
-
-
-def test_cosines_are_orthonormal():
-    basis = denoising.cosines(4)
-    assert np.allclose(basis.T @ basis, np.eye(16), atol=1e-12)
-
-
-def test_every_method_raises_the_psnr(monkeypatch):
-    rows, columns = np.mgrid[:32, :32]
-    clean = 0.5 + 0.2 * np.sin(rows / 3.0) + 0.2 * np.sin((rows + columns) / 4.0)
-    settings = experiments.complete("denoising", {"atoms": 32, "agents": 4})
-    monkeypatch.setattr(denoising, "STRIDE", 2)
-    network = networks.network("grid", 4)
-    images, atoms, floats = denoising.denoise(clean, 25.0, settings, network, 0)
-    noisy = denoising.psnr(clean, images["noisy"])
-    assert noisy == pytest.approx(20.0 * np.log10(255 / 25), abs=0.3)
-    for method in denoising.METHODS[1:]:
-        assert denoising.psnr(clean, images[method]) > noisy + 2.0, method
-    assert floats > 0 and floats % 1 >= 0
-    for method in ("fully connected", "sparse network"):
-        assert np.linalg.norm(atoms[method], axis=0).max() <= 1 + 1e-12
-
-
-def test_a_square_that_does_not_fit_is_refused():
-    with pytest.raises(ParameterError, match="lower size"):
-        denoising.middle(np.zeros((8, 9)), 10)
-
-
-def test_tables_of_the_page_are_read_back(tmp_path):
-    experiments.run("denoising", tmp_path, SMALL["denoising"])
-    rows = tables.read_table(tmp_path / "psnr.tsv")
-    assert [row["method"] for row in rows] == list(denoising.METHODS)

@@ -13,7 +13,7 @@ from odl.dictionary import structured
 from odl.errors import ConfigError, DataError, ParameterError
 from odl.files.documents import Documents
 from odl.files.tables import read_table
-from odl.papers import experiments, patches, reconstruction, twogroups
+from odl.papers import experiments, reconstruction, twogroups
 from odl.papers.experiments import classification, inpainting, topic_tree
 from odl.papers.reconstruction import branched
 
@@ -31,17 +31,17 @@ def images(rng, tmp_path):
 class TestPatches:
     def test_images_of_an_archive_come_back(self, images):
         path, known = images
-        for found, image in zip(patches.read_images([path]), known, strict=True):
+        for found, image in zip(reconstruction.read_images([path]), known, strict=True):
             np.testing.assert_allclose(found, image / 255.0)
 
     def test_sample_images_are_grey_and_need_no_file(self):
-        found = patches.read_images([])
+        found = reconstruction.read_images([])
         assert [image.shape for image in found] == [(427, 640)] * 2
         assert all(image.min() >= 0 and image.max() <= 1 for image in found)
 
     def test_an_archive_without_images_is_refused(self, tmp_path):
         with pytest.raises(DataError, match="no PNG image"):
-            patches.read_images([archive(tmp_path / "none.tar.gz", [])])
+            reconstruction.read_images([archive(tmp_path / "none.tar.gz", [])])
 
     def test_patches_are_places_of_the_images_centred_and_of_unit_length(self, rng):
         image = rng.random((9, 7))
@@ -51,20 +51,20 @@ class TestPatches:
                 patch = image[row : row + 3, column : column + 3].ravel()
                 patch = patch - patch.mean()
                 every[tuple(np.round(patch / np.linalg.norm(patch), 9))] = (row, column)
-        drawn = patches.draw([image], 3, 35, rng)
+        drawn = reconstruction.draw([image], 3, 35, rng)
         assert {every[tuple(np.round(patch, 9))] for patch in drawn} == set(every.values())  # all, none twice
 
     def test_constant_patches_are_left_out(self, rng):
         image = np.zeros((8, 8))
         image[0, 0] = 1.0  # one window of 4 x 4 holds it
-        assert len(patches.draw([image], 4, 1, rng)) == 1
+        assert len(reconstruction.draw([image], 4, 1, rng)) == 1
         with pytest.raises(ParameterError, match="ask for fewer"):
-            patches.draw([image], 4, 2, rng)
+            reconstruction.draw([image], 4, 2, rng)
 
     def test_pixels_are_missing_at_the_rate_asked_for_and_one_is_always_known(self, rng):
-        known = patches.hide(4000, 64, 0.9, rng)
+        known = reconstruction.hide(4000, 64, 0.9, rng)
         assert abs(known.mean() - 0.1) < 0.002
-        assert patches.hide(500, 4, 0.99, rng).any(axis=1).all()
+        assert reconstruction.hide(500, 4, 0.99, rng).any(axis=1).all()
 
 
 # Inpainting

@@ -1,16 +1,13 @@
 """Settings of the inpainting experiment, the Gaussian estimate and sizes beside the table, on planted patches."""
 
-import os
-
 import numpy as np
 import pytest
 from experimented import TREES, archive, planted, settings_of, smooth
 
-from odl import cli
-from odl.errors import ConfigError, DataError
-from odl.files.tables import read_table, write_json
-from odl.papers import experiments, patches, reconstruction
-from odl.papers.experiments import inpainting, inpainting_cells
+from odl.errors import ConfigError
+from odl.files.tables import read_table
+from odl.papers import experiments, reconstruction
+from odl.papers.experiments import inpainting
 from odl.papers.reconstruction import branched
 
 
@@ -23,7 +20,7 @@ def images(rng, tmp_path):
 class TestScale:
     def test_sides_grow_and_a_ramp_stays_a_ramp(self):
         image = np.add.outer(0.01 * np.arange(40), 0.02 * np.arange(30))
-        found = patches.enlarged(image, 1.5)
+        found = reconstruction.enlarged(image, 1.5)
         assert found.shape == (60, 45) and found.dtype == np.float64
         inside = found[6:-6, 6:-6]  # bicubic reproduces planes away from the edge
         np.testing.assert_allclose(np.diff(inside, axis=0), 0.01 / 1.5, atol=1e-6)
@@ -32,7 +29,7 @@ class TestScale:
     def test_it_is_bicubic(self, rng):
         """Keys' kernel with a = -1/2 at the places where pixels of the larger image lie."""
         line = rng.random(20)
-        found = patches.enlarged(np.tile(line, (4, 1)), 2.0)[4]
+        found = reconstruction.enlarged(np.tile(line, (4, 1)), 2.0)[4]
         for place in range(10, 30):
             at = (place + 0.5) / 2 - 0.5
             near = np.abs(np.arange(20) - at)
@@ -42,7 +39,7 @@ class TestScale:
 
     def test_1_changes_nothing(self, rng):
         image = rng.random((9, 7))
-        assert patches.enlarged(image, 1.0) is image
+        assert reconstruction.enlarged(image, 1.0) is image
 
     def test_the_experiment_draws_from_enlarged_images(self, images):
         sizes = {**TREES, "patch": 4}
@@ -61,14 +58,14 @@ class TestContrast:
         for image in images:
             windows = np.lib.stride_tricks.sliding_window_view(image, (4, 4)).reshape(-1, 16)
             lengths += list(np.linalg.norm(windows - windows.mean(axis=1, keepdims=True), axis=1))
-        bound = patches.contrast(images, 4, share)
+        bound = reconstruction.contrast(images, 4, share)
         assert np.mean(np.array(lengths) < bound) == pytest.approx(share, abs=0.01)
-        assert patches.contrast(images, 4, 0.0) == 0.0
+        assert reconstruction.contrast(images, 4, 0.0) == 0.0
 
     def test_patches_below_the_bound_are_drawn_again(self, rng):
         flat, strong = 0.01 * rng.random((12, 12)), rng.random((12, 12))
-        bound = patches.contrast([flat, strong], 4, 0.5)
-        found = patches.draw([flat, strong], 4, 60, rng, bound)
+        bound = reconstruction.contrast([flat, strong], 4, 0.5)
+        found = reconstruction.draw([flat, strong], 4, 60, rng, bound)
         windows = np.lib.stride_tricks.sliding_window_view(strong, (4, 4)).reshape(-1, 16)
         windows = windows - windows.mean(axis=1, keepdims=True)
         windows /= np.linalg.norm(windows, axis=1, keepdims=True)
@@ -190,30 +187,3 @@ class TestBeside:
         ]
         flat = [row for row in read_table(tmp_path / "run" / "test.tsv") if row["penalty"] == "flat"]
         assert [row["error"] for row in rows] == [row["error"] for row in flat]  # one tree only: one size
-
-
-class TestCells:
-    def test_one_table_over_runs_that_differ(self, images, tmp_path):
-        cells = {"plain": {}, "smooth": {"scale": 2.0, "stop": "decrease"}}
-        for name, given in cells.items():
-            experiments.run("inpainting", tmp_path / name, {**TREES, "seeds": [0], **given}, [images])
-        folders = [os.fspath(tmp_path / name) for name in cells]
-        words = ["step", "experiment", "inpainting_cells", str(tmp_path / "cells"), "--settings", "{}"]
-        assert cli.main([*words, "--files", *folders]) == 0
-        rows = read_table(tmp_path / "cells" / "runs.tsv")
-        assert [(row["run"], row["scale"], row["stop"], row["missing"]) for row in rows] == [
-            (name, scale, stop, missing)
-            for name, scale, stop in (("plain", 1.0, "gap"), ("smooth", 2.0, "decrease"))
-            for missing in (50, 90)
-        ]
-        for row, (name, at) in zip(rows, [("plain", 0), ("plain", 1), ("smooth", 0), ("smooth", 1)], strict=True):
-            assert row["gaussian"] == read_table(tmp_path / name / "beside.tsv")[at]["gaussian"]
-            assert row["tree"] == read_table(tmp_path / name / "summary.tsv")[at]["tree"]
-        name, title, parts = experiments.section(tmp_path / "cells")
-        assert name == "cells" and title == inpainting_cells.TITLE and "smooth" in "".join(parts)
-
-    def test_another_experiment_is_refused(self, tmp_path):
-        (tmp_path / "other").mkdir()
-        write_json(tmp_path / "other" / "settings.json", {"experiment": "denoising", "settings": {}})
-        with pytest.raises(DataError, match="other is a run of the experiment denoising; expected runs of inpainting"):
-            experiments.run("inpainting_cells", tmp_path / "cells", {}, [tmp_path / "other"])

@@ -19,8 +19,8 @@ def children_first(tree):
     return list(reversed(tree.preorder))
 
 
-def objective(v, u, tree, weights, lam, norm):
-    return 0.5 * np.sum((u - v) ** 2) + lam * hierarchical_value(v, tree.groups(), weights, norm)
+def objective(v, u, tree, lam, norm):
+    return 0.5 * np.sum((u - v) ** 2) + lam * hierarchical_value(v, tree.groups(), norm)
 
 
 @st.composite
@@ -28,8 +28,7 @@ def problems(draw):
     tree = draw(forests(most=8))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     u = rng.normal(size=tree.n_nodes) * draw(st.sampled_from([0.1, 1.0, 5.0]))
-    weights = rng.choice([0.0, 0.3, 1.0, 2.5], size=tree.n_nodes)
-    return tree, u, weights, draw(st.sampled_from([0.05, 0.4, 1.5]))
+    return tree, u, draw(st.sampled_from([0.05, 0.4, 1.5]))
 
 
 @pytest.mark.parametrize("norm", NORMS)
@@ -37,13 +36,13 @@ def problems(draw):
 @settings(max_examples=20)
 def test_equals_dual_ascent_run_to_convergence(norm, problem):
     """In an order that needs many passes: parents before children."""
-    tree, u, weights, lam = problem
-    expected = dual_ascent(u, tree.groups(), weights, lam, norm, tree.preorder, 150)
-    found = treeprox.prox_tree(u, tree, lam, norm=norm, weights=weights)
-    value = objective(found, u, tree, weights, lam, norm)
-    assert value <= objective(expected, u, tree, weights, lam, norm) + 1e-12 * (1 + u @ u)
+    tree, u, lam = problem
+    expected = dual_ascent(u, tree.groups(), lam, norm, tree.preorder, 150)
+    found = treeprox.prox_tree(u, tree, lam, norm=norm)
+    value = objective(found, u, tree, lam, norm)
+    assert value <= objective(expected, u, tree, lam, norm) + 1e-12 * (1 + u @ u)
     np.testing.assert_allclose(found, expected, atol=2e-3)  # the oracle's own accuracy; the objective says more
-    once = dual_ascent(u, tree.groups(), weights, lam, norm, children_first(tree), 1)
+    once = dual_ascent(u, tree.groups(), lam, norm, children_first(tree), 1)
     np.testing.assert_allclose(found, once, atol=1e-12)
 
 
@@ -53,18 +52,16 @@ def test_equals_dual_ascent_run_to_convergence(norm, problem):
 @settings(max_examples=30)
 def test_definition(norm, nonnegative, problem):
     """No point near or far has a lower objective; the value is that of the definition."""
-    tree, u, weights, lam = problem
-    v = treeprox.prox_tree(u, tree, lam, norm=norm, weights=weights, nonnegative=nonnegative)
-    assert np.isclose(
-        treeprox.value_tree(v, tree, norm=norm, weights=weights), hierarchical_value(v, tree.groups(), weights, norm)
-    )
-    rng, best = np.random.default_rng(1), objective(v, u, tree, weights, lam, norm)
+    tree, u, lam = problem
+    v = treeprox.prox_tree(u, tree, lam, norm=norm, nonnegative=nonnegative)
+    assert np.isclose(treeprox.value_tree(v, tree, norm=norm), hierarchical_value(v, tree.groups(), norm))
+    rng, best = np.random.default_rng(1), objective(v, u, tree, lam, norm)
     candidates = [u, np.zeros_like(u), *(0.5 * u + 0.5 * v + rng.normal(size=(5, len(u))))]
     candidates += [v + size * step for size in (1e-5, 1e-3, 0.1) for step in rng.normal(size=(20, len(u)))]
     candidates += [v * np.where(rng.random(len(u)) < 0.2, 0.0, 1.0) for _ in range(5)]
     for z in candidates:
         z = np.maximum(z, 0.0) if nonnegative else z
-        assert best <= objective(z, u, tree, weights, lam, norm) + 1e-12 * (1 + u @ u)
+        assert best <= objective(z, u, tree, lam, norm) + 1e-12 * (1 + u @ u)
     if nonnegative:
         assert (v >= 0).all()
 
@@ -74,9 +71,9 @@ def test_one_pass_in_the_wrong_order_is_wrong(norm):
     tree, lam = trees.balanced((2, 2)), 0.5
     u = np.array([1.0, -2.0, 0.7, 1.1, -0.4, 2.0, 0.3])
     found = treeprox.prox_tree(u, tree, lam, norm=norm)
-    wrong = dual_ascent(u, tree.groups(), np.ones(7), lam, norm, tree.preorder, 1)
+    wrong = dual_ascent(u, tree.groups(), lam, norm, tree.preorder, 1)
     assert np.abs(found - wrong).max() > 0.01
-    assert objective(found, u, tree, np.ones(7), lam, norm) < objective(wrong, u, tree, np.ones(7), lam, norm) - 1e-4
+    assert objective(found, u, tree, lam, norm) < objective(wrong, u, tree, lam, norm) - 1e-4
 
 
 @pytest.mark.parametrize("norm", NORMS)
@@ -84,31 +81,23 @@ def test_one_pass_in_the_wrong_order_is_wrong(norm):
 @settings(max_examples=40)
 def test_dual_norm_is_where_the_prox_vanishes(norm, problem):
     """Omega*(z) <= tau exactly where the prox of tau Omega leaves nothing of z; the bound is within its margin."""
-    tree, z, weights, lam = problem
-    weights = weights + 0.3  # with a group of weight 0 no tau is large enough
-    order, layout = treeprox.layout(tree, weights)
+    tree, z, lam = problem
+    order, layout = treeprox.layout(tree)
     work = np.empty(tree.n_nodes), np.empty(tree.n_nodes)
     bound = tree_norm.dual_norm(z[order], layout, lam, norm == "linf", *work)
     assert np.isfinite(bound) and bound >= lam
-    assert not treeprox.prox_tree(z, tree, bound * (1 + 1e-9), norm=norm, weights=weights).any()
+    assert not treeprox.prox_tree(z, tree, bound * (1 + 1e-9), norm=norm).any()
     below = lam + 0.9 * (bound - lam)  # the margin is a twentieth of what lies above lam
-    assert bound == lam or treeprox.prox_tree(z, tree, below, norm=norm, weights=weights).any()
+    assert bound == lam or treeprox.prox_tree(z, tree, below, norm=norm).any()
 
 
 @pytest.mark.parametrize("norm", NORMS)
 def test_one_group_an_atom_is_soft_thresholding(rng, norm):
-    u, weights = rng.normal(size=(20, 9)), rng.random(9)
-    expected = np.sign(u) * np.maximum(np.abs(u) - 0.6 * weights, 0.0)
-    found = treeprox.prox_tree(u, trees.flat(9), 0.6, norm=norm, weights=weights)
+    u = rng.normal(size=(20, 9))
+    expected = np.sign(u) * np.maximum(np.abs(u) - 0.6, 0.0)
+    found = treeprox.prox_tree(u, trees.flat(9), 0.6, norm=norm)
     np.testing.assert_allclose(found, expected, atol=1e-15)
     np.testing.assert_allclose(treeprox.value_tree(u, trees.flat(9), norm=norm), np.abs(u).sum(axis=1))
-
-
-def test_groups_that_part_the_atoms_are_the_group_lasso(rng):
-    tree, weights = trees.Tree((-1, 0, -1, 2, 2)), [1.0, 0.0, 1.0, 0.0, 0.0]
-    u = rng.normal(size=5)
-    parts = [part * max(0.0, 1 - 0.4 / np.linalg.norm(part)) for part in (u[:2], u[2:])]
-    np.testing.assert_allclose(treeprox.prox_tree(u, tree, 0.4, weights=weights), np.concatenate(parts), atol=1e-15)
 
 
 def test_nested_groups_of_a_path_by_hand():
@@ -169,9 +158,6 @@ def test_bad_arguments():
     for bad in ({"lam": -1.0}, {"lam": np.nan}, {"lam": "1"}, {"lam": True}, {"lam": 1.0, "norm": "l3"}):
         with pytest.raises(ParameterError):
             treeprox.prox_tree(u, tree, **bad)
-    for weights in ([1.0, 1.0], [1.0, -1.0, 1.0], [1.0, np.nan, 1.0], [[1.0]]):
-        with pytest.raises(ParameterError, match="weights"):
-            treeprox.prox_tree(u, tree, 1.0, weights=weights)
     for wrong in (np.ones(4), np.ones((2, 2)), np.array([1j, 1, 1]), np.array([np.inf, 1, 1]), [[1, 2], [3]]):
         with pytest.raises(ParameterError):
             treeprox.prox_tree(wrong, tree, 1.0)

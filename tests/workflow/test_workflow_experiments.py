@@ -11,12 +11,12 @@ from odl.files.tables import read_table
 pytestmark = pytest.mark.workflow
 
 PARTED = {**TREES, "seeds": [0]}
-RUN = ("experiment convergence", "experiment denoising", "experiment inpainting", "measure inpainting 0")
+RUN = ("experiment convergence", "experiment inpainting", "measure inpainting 0")
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A study of three experiments and no stream, and the call that ran it."""
+    """A study of two experiments and no stream, and the call that ran it."""
     found = {name: {"experiment": name, **held} for name, held in {**SMALL, "inpainting": PARTED}.items()}
     study = Study.create(tmp_path_factory.mktemp("experiments") / "study", settings(streams=[], experiments=found))
     return study, study.run()
@@ -26,7 +26,7 @@ def test_experiments_run_and_are_shown(made):
     study, result = made
     assert result.names("experiment", "part") == {"kernels", *RUN, "page"}
     page = (study.results / "report.html").read_text()
-    assert 'id="experiment-convergence"' in page and 'id="experiment-denoising"' in page
+    assert 'id="experiment-convergence"' in page and 'id="experiment-inpainting"' in page
     assert (study.results / "experiments" / "convergence" / "paths.tsv").exists()
     assert study.run("-n").jobs == []
 
@@ -34,9 +34,9 @@ def test_experiments_run_and_are_shown(made):
 def test_a_changed_setting_runs_its_experiment_again(made):
     study = made[0]
     config = study.config
-    changed = {**config["experiments"]["denoising"], "iterations": 21}
-    study.configure({**config, "experiments": {**config["experiments"], "denoising": changed}})
-    assert study.run("-n").names("experiment") == {"experiment denoising", "page"}
+    changed = {**config["experiments"]["convergence"], "steps": 61}
+    study.configure({**config, "experiments": {**config["experiments"], "convergence": changed}})
+    assert study.run("-n").names("experiment") == {"experiment convergence", "page"}
     study.configure(config)
     study.edit("papers/experiments/convergence.py")
     assert study.run("-n").names("experiment") == {"experiment convergence", "page"}

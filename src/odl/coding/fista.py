@@ -12,7 +12,6 @@ from odl.kernels import native
 from odl.prox.projections import MatrixLike, dense, number, real_matrix, whole
 from odl.prox.treeprox import is_infinity, layout
 
-grams = native.Kernels("grams")
 tree_codes = native.Kernels("tree_codes")
 STOPS = ("gap", "decrease")
 BLOCK = 4096  # documents whose codes are dense at a time
@@ -78,13 +77,12 @@ def codes(
     lam : float
         Weight of the penalty, at least 0.
     tree : odl.trees.Tree, optional
-        Omega(x) = sum over its nodes of ``w_g ||x_g||``; without a tree Omega(x) = ||x||_1.
+        Omega(x) = sum over its nodes of ``||x_g||``; without a tree Omega(x) = ||x||_1.
     mask : array-like of bool, shape of P, optional
         Only entries where it is true are known; the others count neither in P nor in D. P is then dense.
     start : sparse or dense, shape (n_documents, n_atoms), optional
         Codes to start from; 0 by default.
     norm : {"l2", "linf"}
-    weights : array-like, shape (n_nodes,), optional
     nonnegative : bool
         Over x >= 0. True by default.
     stop : {"gap", "decrease"}
@@ -120,11 +118,11 @@ def codes(
     D = real_matrix(D, "D").toarray() if sparse.issparse(D) else dense(D, "D", 2)
     tree = trees.flat(D.shape[1]) if tree is None else tree
     lam = number(lam, "lam")
-    rule, infinity, positive, weights = _options(**options)
-    order, plan = layout(tree, weights)
+    rule, infinity, positive = _options(**options)
+    order, plan = layout(tree)
     _check_shapes(P, D, tree, mask, start)
     D = np.ascontiguousarray(D[:, order])
-    gram = grams.gram_matrix(D)
+    gram = tree_codes.gram_matrix(D)
     lipschitz = max(_lipschitz(gram), 1e-300)
     if mask is None and not sparse.issparse(P) and np.shape(P)[1] < D.shape[1]:
         mask = np.ones(np.shape(P), dtype=bool)  # D is smaller than its Gram matrix
@@ -157,11 +155,11 @@ def codes(
     return Codes(X, residual, penalty, gap, done.astype(np.int64))
 
 
-def _options(norm="l2", weights=None, nonnegative=True, stop="gap", tolerance=1e-6, iterations=1000):
+def _options(norm="l2", nonnegative=True, stop="gap", tolerance=1e-6, iterations=1000):
     if stop not in STOPS:
         raise ParameterError(f"stop is {stop!r:.60}", f"one of {', '.join(STOPS)}", "choose one of these")
     rule = (stop == "gap", number(tolerance, "tolerance"), whole(iterations, "iterations", 0), EVERY)
-    return rule, is_infinity(norm), bool(nonnegative), weights
+    return rule, is_infinity(norm), bool(nonnegative)
 
 
 def _check_shapes(P, D, tree, mask, start):
@@ -183,10 +181,10 @@ def _check_shapes(P, D, tree, mask, start):
 def _lipschitz(gram):
     """Return an upper bound of the largest eigenvalue of G = D^T D; of G^4 where signs make that of G loose."""
     if (gram >= 0.0).all():
-        return grams.steepness(gram, 30)
+        return tree_codes.steepness(gram, 30)
     size = np.abs(gram).max()
-    power = grams.gram_matrix(grams.gram_matrix(gram / size))
-    return size * grams.steepness(power, 30) ** 0.25
+    power = tree_codes.gram_matrix(tree_codes.gram_matrix(gram / size))
+    return size * tree_codes.steepness(power, 30) ** 0.25
 
 
 def _squares(P):

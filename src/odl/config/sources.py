@@ -51,7 +51,7 @@ def _names_of(tree):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
-        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "Kernels":  # native.Kernels("grams")
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "Kernels":  # native.Kernels("tree_codes")
             names |= {f"odl.kernels.{file.value}" for file in node.args if isinstance(file, ast.Constant)}
     return sorted(name for name in names if name.startswith("odl."))
 

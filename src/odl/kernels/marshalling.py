@@ -35,10 +35,8 @@ TREE_CODES = "Layout d d ? ? (? d l l)"  # lam, lipschitz, infinity, positive, r
 class Layout(NamedTuple):
     """A tree as the kernels want it."""
 
-    start: L1  # first own atom of a node, and the number of atoms at the end
     end: L1  # end of a node's group
     parent: L1  # -1 for a root
-    weight: D1  # w_g
 
 
 class Atoms(NamedTuple):

@@ -1,4 +1,4 @@
-"""Compiled codes of the squared loss with the penalty of a tree (`odl.coding.fista`): FISTA, ADMM for few entries."""
+"""Compiled codes of the squared loss with the penalty of a tree (`odl.coding.fista`): D^T D, FISTA, ADMM."""
 
 import math
 from typing import NamedTuple
@@ -6,16 +6,67 @@ from typing import NamedTuple
 import numpy as np
 
 from odl.kernels.compiled import allocating, called, kernel
-from odl.kernels.grams import gram_matrix, longest_square, steepness_of
 from odl.kernels.tree_norm import dual_norm, prox, tree_value
 
 THRESHOLD = 0.1  # of ADMM: lam / rho, in units of the length of the signal over that of the longest atom
-
-
 PATIENCE = 100  # steps of ADMM before FISTA goes on
-
-
 STEEPEST = 1e-9  # of ADMM: the least rho over the largest eigenvalue of D^T D
+
+
+@called("d[,] -> d[,]")
+@allocating
+def gram_matrix(D):
+    """Return D^T D of a dense matrix in C order; zeros cost nothing, sums run down the rows."""
+    G = np.zeros((D.shape[1], D.shape[1]))
+    for i in range(D.shape[0]):
+        for j in range(D.shape[1]):
+            value = D[i, j]
+            if value != 0.0:
+                for k in range(D.shape[1]):
+                    G[j, k] += value * D[i, k]
+    return G
+
+
+@allocating
+def steepness_of(columns):
+    """Return an upper bound of the largest eigenvalue of C^T C (that of C C^T): the row sums of its fourth power."""
+    K = gram_matrix(gram_matrix(gram_matrix(columns)))
+    bound = 0.0
+    for i in range(len(K)):
+        bound = max(bound, np.abs(K[i]).sum())
+    return math.sqrt(math.sqrt(bound))
+
+
+@allocating
+def longest_square(D):
+    """Return the largest squared l2 norm of a column."""
+    squares = np.zeros(D.shape[1])
+    for i in range(D.shape[0]):
+        squares += D[i] * D[i]
+    return squares.max()
+
+
+@called("d[,] l -> d")
+@allocating
+def steepness(gram, rounds):
+    """Return an upper bound of the largest eigenvalue of a Gram matrix G.
+
+    For every positive vector v it is at most max_i (|G| v)_i / v_i (Collatz and Wielandt); v is improved by power
+    steps. Tight for matrices without negative entries.
+    """
+    v, best = np.ones(len(gram)), np.inf
+    for _ in range(rounds):
+        image, bound = np.zeros(len(gram)), 0.0
+        for i in range(len(gram)):
+            for j in range(len(gram)):
+                image[j] += v[i] * abs(gram[i, j])
+        for i in range(len(gram)):
+            bound = max(bound, image[i] / v[i])
+        best = min(best, bound)
+        v = image + 1e-6 * bound * v
+        v /= v.max() if v.max() > 0.0 else 1.0
+        v = np.maximum(v, 1e-12)
+    return best
 
 
 class Vectors(NamedTuple):
@@ -27,7 +78,7 @@ class Vectors(NamedTuple):
     glast: np.ndarray
     point: np.ndarray  # extrapolated code y
     dual: np.ndarray  # D^T (p - D x)
-    work: np.ndarray  # at least as long as there are nodes
+    work: np.ndarray
     factor: np.ndarray
     image: np.ndarray  # D x
 
@@ -179,8 +230,8 @@ def _fista(square, correlation, system, layout, lam, lipschitz, infinity, positi
 
 
 @allocating
-def _vectors(atoms, nodes, kept):
-    real, longest = np.float64, max(atoms, nodes)
+def _vectors(atoms, kept):
+    real = np.float64
     return Vectors(
         np.zeros(atoms, real),
         np.zeros(atoms, real),
@@ -188,8 +239,8 @@ def _vectors(atoms, nodes, kept):
         np.zeros(atoms, real),
         np.zeros(atoms, real),
         np.zeros(atoms, real),
-        np.zeros(longest, real),
-        np.zeros(longest, real),
+        np.zeros(atoms, real),
+        np.zeros(atoms, real),
         np.zeros(kept, real),
     )
 
@@ -203,7 +254,7 @@ def code_rows(X, squares, correlations, gram, layout, lam, lipschitz, infinity, 
     """
     ends = np.empty((X.shape[0], 4))
     nothing = np.empty((0, 0))
-    w = _vectors(X.shape[1], len(layout.parent), 0)
+    w = _vectors(X.shape[1], 0)
     for row in range(X.shape[0]):
         w.x[:] = X[row]
         system = (gram, nothing, nothing, False)
@@ -313,7 +364,7 @@ def code_masked(X, P, mask, D, layout, lam, lipschitz, infinity, positive, rule)
                 rows[i, j] = D[kept[i], j]
                 columns[j, i] = D[kept[i], j]
                 correlation[j] += signal[i] * rows[i, j]
-        w = _vectors(atoms, len(layout.parent), len(kept))
+        w = _vectors(atoms, len(kept))
         w.x[:] = X[row]
         system = (nothing, rows, columns, True)
         spent, gap, limit, rho = 0, np.inf, 0.0, 0.0

@@ -1,7 +1,7 @@
-"""Compiled prox, value and dual norm of the penalty of a tree, sum_g w_g ||v_g|| (see `odl.prox.treeprox`).
+"""Compiled prox, value and dual norm of the penalty of a tree, sum_g ||v_g|| (see `odl.prox.treeprox`).
 
-Nodes are in preorder, atoms in the order of their nodes. So the own atoms of node g are start[g]:start[g + 1], its
-group (with all descendants) is start[g]:end[g], and reversed(range(nodes)) is children before parents.
+A node is an atom, and atoms are in preorder. So the group of node g (with all descendants) is g:end[g], and
+reversed(range(nodes)) is children before parents.
 """
 
 import math
@@ -13,14 +13,14 @@ from odl.kernels.compiled import allocating, called, comparing, kernel
 
 @kernel
 def _prox_l2(v, layout, lam, norm, factor):
-    """v <- prox of lam sum_g w_g ||v_g||_2, in place: O(p).
+    """v <- prox of lam sum_g ||v_g||_2, in place: O(p).
 
     Bottom up, the group of node g has after the prox of its descendants the squared norm
-    n_g = ||own||^2 + sum_c (sqrt(n_c) - lam w_c)_+^2; its own prox scales all of it by (1 - lam w_g / sqrt(n_g))_+.
+    n_g = v_g^2 + sum_c (sqrt(n_c) - lam)_+^2; its own prox scales all of it by (1 - lam / sqrt(n_g))_+.
     Top down, an atom is scaled by the product of the factors of its node and all ancestors. A group of one atom needs
     neither root nor quotient, and most are; siblings are summed in a register, not in the place of their parent.
     """
-    start, end, parent, weight = layout.start, layout.end, layout.parent, layout.weight
+    end, parent = layout
     for g in range(len(parent)):
         norm[g] = 0.0
     above, inside = -1, 0.0
@@ -29,24 +29,19 @@ def _prox_l2(v, layout, lam, norm, factor):
             if above >= 0:
                 norm[above] += inside
             above, inside = parent[g], 0.0
-        first, threshold = start[g], lam * weight[g]
-        if end[g] - first == 1:
-            rest = max(abs(v[first]) - threshold, 0.0)
-            v[first] = math.copysign(rest, v[first])
+        if end[g] - g == 1:
+            rest = max(abs(v[g]) - lam, 0.0)
+            v[g] = math.copysign(rest, v[g])
             factor[g] = 1.0
         else:
-            square = norm[g]
-            for i in range(first, start[g + 1]):
-                square += v[i] * v[i]
-            length = math.sqrt(square)
-            rest = max(length - threshold, 0.0)  # no branch: which groups end up zero is hard to predict
+            length = math.sqrt(norm[g] + v[g] * v[g])
+            rest = max(length - lam, 0.0)  # no branch: which groups end up zero is hard to predict
             factor[g] = rest / max(length, 1e-300)
         inside += rest * rest
     for g in range(len(parent)):
         if parent[g] >= 0:
             factor[g] *= factor[parent[g]]
-        for i in range(start[g], start[g + 1]):
-            v[i] = v[i] * factor[g] + 0.0  # + 0.0 turns -0.0 into 0.0
+        v[g] = v[g] * factor[g] + 0.0  # + 0.0 turns -0.0 into 0.0
 
 
 @kernel
@@ -80,20 +75,18 @@ def _clip_level(v, first, stop, radius, work):
 
 @kernel
 def _prox_linf(v, layout, lam, work):
-    """v <- prox of lam sum_g w_g ||v_g||_inf, in place: O(p depth).
+    """v <- prox of lam sum_g ||v_g||_inf, in place: O(p depth).
 
-    Children before parents, v_g <- v_g - Proj(v_g) on the l1 ball of radius lam w_g, which clips v_g at a level.
+    Children before parents, v_g <- v_g - Proj(v_g) on the l1 ball of radius lam, which clips v_g at a level.
     """
     for g in range(len(layout.parent) - 1, -1, -1):
-        first, stop, radius = layout.start[g], layout.end[g], lam * layout.weight[g]
-        if radius == 0.0:
-            continue
-        level = abs(v[first]) - radius if stop - first == 1 else _clip_level(v, first, stop, radius, work)
+        stop = layout.end[g]
+        level = abs(v[g]) - lam if stop - g == 1 else _clip_level(v, g, stop, lam, work)
         if level <= 0.0:
-            for i in range(first, stop):
+            for i in range(g, stop):
                 v[i] = 0.0
         else:
-            for i in range(first, stop):
+            for i in range(g, stop):
                 v[i] = min(max(v[i], -level), level)
 
 
@@ -112,17 +105,15 @@ def prox(v, layout, lam, infinity, positive, work, factor):
 
 @kernel
 def tree_value(v, layout, infinity, norm):
-    """Return sum_g w_g ||v_g||."""
-    start, parent, total = layout.start, layout.parent, 0.0
+    """Return sum_g ||v_g||."""
+    parent, total = layout.parent, 0.0
     for g in range(len(parent)):
         norm[g] = 0.0
     for g in range(len(parent) - 1, -1, -1):
-        inside = norm[g]
-        for i in range(start[g], start[g + 1]):
-            inside = max(inside, abs(v[i])) if infinity else inside + v[i] * v[i]
+        inside = max(norm[g], abs(v[g])) if infinity else norm[g] + v[g] * v[g]
         if inside == 0.0:
             continue
-        total += layout.weight[g] * (inside if infinity else math.sqrt(inside))
+        total += inside if infinity else math.sqrt(inside)
         if parent[g] >= 0:
             norm[parent[g]] = max(norm[parent[g]], inside) if infinity else norm[parent[g]] + inside
     return total
@@ -170,9 +161,7 @@ def _take(row, order, straight, v):
 @allocating
 def prox_rows(V, order, layout, lam, infinity, positive):
     """Replace every row of V by its prox; order[i] is the column of atom i of the layout."""
-    work, factor, ordered = np.empty(V.shape[1]), np.empty(len(layout.parent)), np.empty(V.shape[1])
-    if len(factor) > len(work):
-        work = np.empty(len(factor))
+    work, factor, ordered = np.empty(V.shape[1]), np.empty(V.shape[1]), np.empty(V.shape[1])
     straight = bool(np.all(order == np.arange(len(order))))
     for row in range(V.shape[0]):
         v, unit = _take(V[row], order, straight, ordered)
@@ -189,7 +178,7 @@ def prox_rows(V, order, layout, lam, infinity, positive):
 @allocating
 def value_rows(V, order, layout, infinity):
     """Return the penalty of every row of V."""
-    work, ordered, values = np.empty(len(layout.parent)), np.empty(V.shape[1]), np.empty(V.shape[0])
+    work, ordered, values = np.empty(V.shape[1]), np.empty(V.shape[1]), np.empty(V.shape[0])
     for row in range(V.shape[0]):
         v, unit = _take(V[row], order, False, ordered)
         values[row] = tree_value(v, layout, infinity, work) * unit
@@ -201,23 +190,21 @@ def _excess(z, layout, tau, infinity, norm, slope):
     """Return what the prox of tau Omega leaves of z at the roots, and its derivative in tau.
 
     Zero at the roots means prox = 0, that is Omega's dual norm of z is at most tau. Per group the norm (dual to the
-    penalty's) after the prox of its descendants is n_g = (own + sum_c n_c - tau w_g)_+, sums of squares for l2.
+    penalty's) after the prox of its descendants is n_g = (own + sum_c n_c - tau)_+, sums of squares for l2.
     """
-    start, parent = layout.start, layout.parent
+    parent = layout.parent
     for g in range(len(parent)):
         norm[g], slope[g] = 0.0, 0.0
     total, change = 0.0, 0.0
     for g in range(len(parent) - 1, -1, -1):
-        inside = norm[g]
-        for i in range(start[g], start[g + 1]):
-            inside += abs(z[i]) if infinity else z[i] * z[i]
+        inside = norm[g] + (abs(z[g]) if infinity else z[g] * z[g])
         if inside == 0.0:
             continue
         length, fall = inside, slope[g]
         if not infinity:
             length = math.sqrt(inside)
             fall /= length
-        left, fall = length - tau * layout.weight[g], fall - layout.weight[g]
+        left, fall = length - tau, fall - 1.0
         if left > 0.0:
             if parent[g] < 0:
                 total += left

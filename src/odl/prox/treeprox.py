@@ -16,14 +16,12 @@ NORMS = ("l2", "linf")
 LARGEST_ENTRY = 1e100  # of atoms: their squares must stay finite
 
 
-def layout(tree, weights=None):
+def layout(tree):
     """Return the order of the atoms in the kernels and the tree as they want it.
 
     Parameters
     ----------
     tree : Tree
-    weights : array-like, shape (n_nodes,), optional
-        Weight of every node's group, at least 0; 1 by default.
 
     Returns
     -------
@@ -34,26 +32,17 @@ def layout(tree, weights=None):
     Raises
     ------
     ParameterError
-        If the tree is no `Tree` or the weights do not fit it.
+        If the tree is no `Tree`.
     """
     if not isinstance(tree, Tree):
         raise ParameterError(f"tree is {tree!r:.60}", "an odl.trees.Tree", "build it with odl.trees")
-    weights = np.ones(tree.n_nodes) if weights is None else dense(weights, "weights", 1)
-    if weights.shape != (tree.n_nodes,) or (weights < 0.0).any():
-        raise ParameterError(
-            f"{weights.size} weights{', some negative' if (weights < 0.0).any() else ''}",
-            f"one of at least 0 for each of the {tree.n_nodes} nodes",
-            "correct the weights",
-        )
     place = {node: position for position, node in enumerate(tree.preorder)}
-    start = np.arange(tree.n_nodes + 1)
     parent = np.array([place.get(tree.parents[node], ROOT) for node in tree.preorder], dtype=np.int64)
-    end = start[1:].copy()
+    end = np.arange(1, tree.n_nodes + 1)
     for position in range(tree.n_nodes - 1, -1, -1):
         if parent[position] != ROOT:
             end[parent[position]] = max(end[parent[position]], end[position])
-    order = np.array(tree.preorder)
-    return order, marshalling.Layout(start, end, parent, weights[order])
+    return np.array(tree.preorder), marshalling.Layout(end, parent)
 
 
 def is_infinity(norm):
@@ -81,11 +70,10 @@ def prox_tree(
     *,
     norm: Literal["l2", "linf"] = "l2",
     nonnegative: bool = False,
-    weights: ArrayLike | None = None,
 ) -> np.ndarray:
     """Return the prox of a hierarchical penalty, exactly, for every row of U.
 
-    Solves ``min_v 1/2 ||u - v||_2^2 + lam Omega(v)``, Omega(v) = sum over nodes g of ``w_g ||v_g||``, v_g the atoms of
+    Solves ``min_v 1/2 ||u - v||_2^2 + lam Omega(v)``, Omega(v) = sum over nodes g of ``||v_g||``, v_g the atoms of
     the node and of all its descendants, over all v or over v >= 0. One pass over the groups, children before parents;
     O(atoms) a row for l2 and O(atoms depth) for l-infinity. A group that is zero takes all its subtree with it.
 
@@ -102,8 +90,6 @@ def prox_tree(
         Norm of a group. For no other l_q norm is one pass exact.
     nonnegative : bool
         Over v >= 0, which is the prox of max(u, 0).
-    weights : array-like, shape (n_nodes,), optional
-        w_g, at least 0; 1 by default.
 
     Returns
     -------
@@ -125,7 +111,7 @@ def prox_tree(
     >>> treeprox.prox_tree([3.0, 0.5], trees.path(2), 1.0)
     array([2., 0.])
     """
-    order, plan = layout(tree, weights)
+    order, plan = layout(tree)
     lam, infinity = number(lam, "lam"), is_infinity(norm)
     V, one = _rows(U, tree)
     V = V.copy()
@@ -133,17 +119,15 @@ def prox_tree(
     return V[0] if one else V
 
 
-def value_tree(
-    V: ArrayLike, tree: Tree, *, norm: Literal["l2", "linf"] = "l2", weights: ArrayLike | None = None
-) -> np.ndarray | float:
-    """Return Omega(v) = sum over nodes g of ``w_g ||v_g||`` for every row of V, the penalty of `prox_tree`.
+def value_tree(V: ArrayLike, tree: Tree, *, norm: Literal["l2", "linf"] = "l2") -> np.ndarray | float:
+    """Return Omega(v) = sum over nodes g of ``||v_g||`` for every row of V, the penalty of `prox_tree`.
 
     Equation `tree-penalty` of docs/method.md.
 
     Parameters
     ----------
     V : array-like, shape (n_rows, n_atoms) or (n_atoms,)
-    tree, norm, weights
+    tree, norm
         As `prox_tree`.
 
     Returns
@@ -157,7 +141,7 @@ def value_tree(
     >>> value_tree([3.0, 4.0], trees.path(2))  # the root's group has both atoms, the other node's the second
     9.0
     """
-    order, plan = layout(tree, weights)
+    order, plan = layout(tree)
     V, one = _rows(V, tree)
     values = tree_prox.value_rows(V, order, plan, is_infinity(norm))
     return float(values[0]) if one else values

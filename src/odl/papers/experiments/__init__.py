@@ -20,16 +20,10 @@ where the work falls into parts that know nothing of each other, instead of `run
     measure(settings, files) -> dict        name -> rows, those of one number after those of the one before
     finish(settings, folder, files, measured)  write and draw what was measured
 
-so that parts can be jobs of their own. With::
-
-    RESUMES : bool                          True: `measure` takes a third argument, a `Journal` of what it has measured
-
-a part that was interrupted goes on from there. `measure` is in a file without what only `finish` needs, whose changes
+so that parts can be jobs of their own. `measure` is in a file without what only `finish` needs, whose changes
 then measure nothing again. Every setting is there, checked. Equal settings and files give equal bytes.
 """
 
-import hashlib
-import json
 import os
 import pkgutil
 from importlib import import_module
@@ -45,7 +39,6 @@ from odl.report import page
 
 EXPERIMENTS = tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
 RECORD = "settings.json"  # in the folder of an experiment, written last
-UNFINISHED = ".unfinished"  # ends the name of a journal; what comes before is the file that is being made
 
 
 def module_of(name):
@@ -104,13 +97,8 @@ def measure(name, output, part, settings=None, files=()):
     if not hasattr(module, "PART"):
         raise ConfigError(f"the experiment {name!r} has no parts", "one that is measured in parts", "run it as a whole")
     settings = complete(name, {**dict(settings or {}), module.PART: [part]})
-    files, head = [os.fspath(file) for file in files], _head(name, settings, part)
-    if getattr(module, "RESUMES", False):
-        kept = Journal(os.fspath(output) + UNFINISHED, {**head, "files": config.contents_of(files)})
-        write_json(output, {**head, "tables": module.measure(settings, files, kept)})
-        kept.end()
-    else:
-        write_json(output, {**head, "tables": module.measure(settings, files)})
+    tables = module.measure(settings, [os.fspath(file) for file in files])
+    write_json(output, {**_head(name, settings, part), "tables": tables})
 
 
 def _head(name, settings, part):
@@ -213,61 +201,3 @@ def _damaged(folder, error):
     what = error.given if isinstance(error, StorageError) else " ".join(str(error).split())
     defect = f"{folder} holds no finished experiment ({what})"
     return DataError(defect, f"{RECORD} and its results", f"delete {folder} and run it again")
-
-
-class Journal:
-    """Values that are computed once, also by a process that ended before it had all.
-
-    Each line of the file has a value and its digest, so one that was cut off or damaged is computed again.
-
-    Parameters
-    ----------
-    path : path-like
-    head : dict
-        What the values depend on: a journal with another head is begun anew.
-    """
-
-    def __init__(self, path, head):
-        self.path, self.values = path, {}
-        first = _line(head)
-        try:
-            with open(path, encoding="utf-8", errors="replace", newline="\n") as file:
-                if file.readline() == first:
-                    self.values = dict(filter(None, map(_read, file)))
-        except FileNotFoundError:
-            pass
-        lines = [first, *(_line([json.loads(key), value]) for key, value in self.values.items())]
-        with open(f"{path}.part", "w", encoding="utf-8", newline="\n") as file:
-            file.writelines(lines)
-        os.replace(f"{path}.part", path)
-
-    def once(self, key, compute):
-        """Return the value of a key, as it was written or else computed now; keys and values are plain, as JSON is."""
-        name = json.dumps(key)
-        if name not in self.values:
-            self.values[name] = compute()
-            with open(self.path, "a", encoding="utf-8", newline="\n") as file:
-                file.write(_line([key, self.values[name]]))
-        return self.values[name]
-
-    def end(self):
-        """Remove the file: what it was for is done."""
-        os.remove(self.path)
-
-
-def _line(value):
-    text = json.dumps(value)
-    return f"{_digest(text)} {text}\n"
-
-
-def _read(line):
-    """Return (key, value) of a line, None if it is not whole."""
-    text = line[17:-1]
-    if line != f"{_digest(text)} {text}\n":
-        return None
-    key, value = json.loads(text)
-    return json.dumps(key), value
-
-
-def _digest(text):
-    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -8,22 +8,23 @@ import math
 import numpy as np
 
 from odl.evaluation.means import grouped, spread
-from odl.papers import patches
 from odl.papers.experiments import write
 from odl.papers.reconstruction import (
     PART,
     PENALTIES,
-    RESUMES,
     SETTINGS,
     UNMEASURED,
     branched,
+    contrast,
+    draw,
     learned,
     measure,
     problem_of,
+    read_images,
 )
 from odl.report import plots
 
-__all__ = ["PART", "RESUMES", "SETTINGS", "TITLE", "UNMEASURED", "finish", "measure", "shown"]
+__all__ = ["PART", "SETTINGS", "TITLE", "UNMEASURED", "finish", "measure", "shown"]
 
 TITLE = "Inpainting of image patches: flat against tree"
 TAKES, ALGORITHMS = ("files",), ("hierarchical",)
@@ -40,7 +41,7 @@ def finish(settings, folder, files, rows_by):
     ``depths.tsv`` (of the drawn tree) and the figures.
     """
     summary = summarise(rows_by["test"])
-    drawn = _drawn(settings, patches.read_images(files, settings["scale"]))
+    drawn = _drawn(settings, read_images(files, settings["scale"]))
     tables = {**rows_by, "summary": summary, "beside": beside(rows_by), "depths": depths(*drawn)}
     figures = {"errors": draw_errors(summary), "dictionary": draw_dictionary(*drawn)}
     if rows_by["structures"]:
@@ -93,8 +94,8 @@ def _drawn(settings, images):
     """Learn the dictionary that is shown, on larger patches; return its tree, itself, and the side of its patches."""
     tree = branched(settings["drawn_tree"])
     side, rng = settings["drawn_patch"], np.random.default_rng(0)
-    least = patches.contrast(images, side, settings["min_contrast"])
-    X = patches.draw(images, side, max(settings["train"], tree.n_nodes), rng, least)
+    least = contrast(images, side, settings["min_contrast"])
+    X = draw(images, side, max(settings["train"], tree.n_nodes), rng, least)
     problem = problem_of(settings, "tree", tree, settings["drawn_lam"])
     return tree, learned(problem, X, X[: tree.n_nodes].T.copy(), settings, rng), side
 

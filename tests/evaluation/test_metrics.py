@@ -162,3 +162,52 @@ def test_thousand_replicates_of_a_thousand_documents_need_no_sort_each(rng):
     start = time.process_time()
     metrics.bootstrap(scores, labels)
     assert time.process_time() - start < 5.0  # a tenth of a second on an idle machine
+
+
+def test_precision_is_the_mean_over_orders_of_ties(rng):
+    for _ in range(20):
+        scores, labels = rng.integers(0, 4, 12) / 3.0, rng.integers(-1, 2, 12)
+        kept = labels != -1
+        room = max(1, int(np.ceil(0.3 * kept.sum() - 1e-9)))
+        values = []
+        for _ in range(3000):
+            order = rng.permutation(kept.sum())
+            top = order[np.argsort(-scores[kept][order], kind="stable")][:room]
+            values.append(np.mean(labels[kept][top] == 1))
+        assert abs(metrics.precision_at(scores, labels, 0.3) - np.mean(values)) < 0.03
+
+
+def test_precision_limits():
+    assert metrics.precision_at([3, 2, 1, 0], [1, 1, 0, 0], 0.5) == 1.0
+    assert metrics.precision_at([3, 2, 1, 0], [0, 0, 1, 1], 0.5) == 0.0
+    assert metrics.precision_at([3, 2, 1, 0], [1, 0, 0, 0], 1.0) == 0.25
+    assert metrics.precision_at(np.arange(100), np.arange(100) >= 93, 0.07) == 1.0
+    assert metrics.precision_at([5.0, 1.0], [1, 0], 0.01) == 1.0
+    assert np.isnan(metrics.precision_at([1.0], [-1], 0.5))
+    for budget in (0, 1.5, -0.1):
+        with pytest.raises(ParameterError, match="budget"):
+            metrics.precision_at([1.0], [1], budget)
+
+
+def test_detection_cost_by_enumeration(rng):
+    for _ in range(10):
+        scores, labels = rng.integers(0, 6, 40) / 5.0, np.r_[np.ones(8), np.zeros(32)].astype(int)
+
+        def cost(threshold, scores=scores, labels=labels):
+            flagged = scores >= threshold
+            return (0.02 * np.mean(~flagged[labels == 1]) + 0.098 * np.mean(flagged[labels == 0])) / 0.02
+
+        best = min(cost(threshold) for threshold in [*np.arange(-1, 7) / 5.0])
+        assert np.isclose(metrics.detection_cost(scores, labels), best)
+        assert metrics.detection_cost(scores, labels) <= 1.0
+    assert metrics.detection_cost([1, 2, 9], [0, 0, 1]) == 0.0
+    assert np.isnan(metrics.detection_cost([1.0], [1]))
+
+
+def test_alerts_whose_lists_do_not_fit_are_refused():
+    for call in (
+        lambda: metrics.precision_at([1.0, 2.0], [1], 0.1),
+        lambda: metrics.detection_cost([1.0, np.nan], [1, 0]),
+    ):
+        with pytest.raises(ParameterError):
+            call()

@@ -253,17 +253,16 @@ def test_alerts_and_drift(held):
     chosen, made = held
     found = qualitystudy.alert(made, chosen, SETTINGS)
     for row in found["alerts"]:
-        for name in ("precision_0.05", "alerts_0.05", "false_0.05", "topics_found_0.05", "cost"):
+        for name in ("precision_0.05", "alerts_0.05", "false_0.05", "cost"):
             assert 0 <= row[name] <= 1, name
     rows = {(row["run"], row["scores"]): row for row in found["alerts"]}
-    means = {(row["run"], row["scores"], row["t"]): row["mean"] for row in found["drift"]}
     whole = qualitystudy.neighbours(made, {"logtf": "log"}, steps=range(1, 6))["nearest5-logtf"]
-    for t in range(1, 6):
-        assert means["nearest5-logtf", "raw", t] == whole[t][made.labels[t] == 0].mean()
-    assert means["adaptive", "raw", 1] == rows["adaptive", "raw"]["first_mean"]
-    assert ("adaptive", "calibrated", 1) not in means
+    for t, name in ((1, "first_mean"), (5, "last_mean")):
+        assert rows["nearest5-logtf", "raw"][name] == whole[t][made.labels[t] == 0].mean()
     tails = calibration.calibrate([whole[t] for t in range(1, 6)], SETTINGS["calibration"])
-    assert np.isclose(means["nearest5-logtf", "calibrated", 3], (1 - tails[2])[made.labels[3] == 0].mean())
+    for t, name in ((2, "first_mean"), (5, "last_mean")):
+        expected = (1 - tails[t - 1])[made.labels[t] == 0].mean()
+        assert np.isclose(rows["nearest5-logtf", "calibrated"][name], expected)
 
 
 def test_batches_of_other_sizes(held):
@@ -359,11 +358,11 @@ def test_an_experiment_and_its_overview(settings, corpus, tmp_path):
         assert path.read_bytes() == (folders[1] / path.name).read_bytes(), path.name
     held = json.loads((folders[0] / "settings.json").read_text())
     assert held["study"]["streams"].keys() == {"tdt2"} and held["settings"]["k"] == 20
-    assert {row["stream"] for row in read_table(folders[0] / "drift.tsv")} == {"tdt2"}
+    assert {row["stream"] for row in read_table(folders[0] / "alerts.tsv")} == {"tdt2"}
     assert not experiments.section(folders[0])[2]
     experiments.run("quality_overview", tmp_path / "o", {"shown": ["tdt2"]}, folders[:1])
     assert (tmp_path / "o" / "memory.tsv").read_bytes() == (folders[0] / "memory.tsv").read_bytes()
     _, title, text = experiments.section(tmp_path / "o")
-    assert title and text.count("<figure>") == 4 and text.count("<table>") == 6
+    assert title and text.count("<figure>") == 2 and text.count("<table>") == 6
     with pytest.raises(DataError, match="shown names 'other'"):
         experiments.run("quality_overview", tmp_path / "o", {"shown": ["other"]}, folders[:1])

@@ -241,7 +241,6 @@ def test_no_text_of_data_is_read_as_mathematics(tmp_path, monkeypatch):
     assert shown >= {"auc", "timesteps", "roc", "topics", "time", "costs", "tradeoff"}
     rows = [{"problem": BROKEN, "network": "ring", "mu": mu, "distance": mu**2} for mu in (0.001, 0.01)]
     memory = [{"stream": BROKEN, "seed": 0, "run": BROKEN, "size": 9, "entries": n, "average": 0.5} for n in (1, 9)]
-    drift = [{"stream": BROKEN, "seed": 0, "run": BROKEN, "scores": "raw", "t": t, "mean": 0.5} for t in (1, 2)]
     with plots.style():
         swept = sensitivity([(BROKEN, BROKEN, pandas.DataFrame({"value": [1.0, 99.0], "seed": 0, "average": 0.5}))])
     for figure in (
@@ -249,7 +248,6 @@ def test_no_text_of_data_is_read_as_mathematics(tmp_path, monkeypatch):
         swept,
         convergence.draw_steps(rows),
         quality_overview.curves(memory),
-        quality_overview.drift([*drift, {**drift[0], "scores": "calibrated"}]),
     ):
         assert all_plain(figure, tmp_path / "figure")
 

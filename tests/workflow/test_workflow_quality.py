@@ -69,7 +69,7 @@ def test_tables_and_page(measured):
     rows = read_table(folder / "overview" / "memory.tsv")
     assert {row["stream"] for row in rows} == {"mine", "entry"} and all(0 <= row["average"] <= 1 for row in rows)
     assert rows == [row for name in ("mine", "entry") for row in read_table(folder / name / "memory.tsv")]
-    for name in ("claim", "memory", "atoms", "drift"):
+    for name in ("claim", "memory"):
         assert (folder / "overview" / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
     page = (study.folder / "results" / "quality" / "report.html").read_text()
     assert page.count("<figure>") == 4 and page.count("<h2") == 2  # the experiment, the configuration

@@ -1,18 +1,49 @@
-"""Flat sparse coding: the squared loss with the l1 penalty, beside which the tree is compared."""
+"""Flat sparse coding, the squared loss with the l1 penalty: base of the tree that it is compared with."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from odl.learners.squared import SquaredLearner
+import numpy as np
+from scipy import sparse
+
+from odl import trees
+from odl.dictionary import structured
+from odl.dictionary.treestart import cluster_atoms
+from odl.learners.base import Kept, Scores, State, setting
+from odl.learners.batches import Block, BlockLearner
+from odl.learners.sparse_atoms import draw_atoms, widen
 
 
 @dataclass(frozen=True)
-class Flat(SquaredLearner):
-    """Omega(x) = ||x||_1; everything else as `Hierarchical`.
+class Flat(BlockLearner):
+    """1/2 ||p - A x||_2^2 + lam Omega(x), A and x non-negative, Omega(x) = ||x||_1.
+
+    Parameters
+    ----------
+    lam : float
+        Weight of the penalty Omega. Documents have unit l2 norm, so the objective is at most 1/2.
+    mu : float
+        Atoms lie in mu ||a||_1 + (1 - mu) ||a||_2^2 <= 1: 0 the unit l2 ball, 1 the unit l1 ball.
+    rounds : int
+        Alternations of coding and updating on the first batch.
+    sweeps : int
+        Sweeps over the atoms in one update.
+    forgetting : float
+        After N documents, one that was seen when there were M counts (M/N)^forgetting; 0 forgets nothing.
+    first : {"clusters", "documents"}
+        What the atoms start from: means of nested clusters of the first batch, or documents drawn at random.
+    start_terms : int
+        Heaviest terms of a document that its atom starts from, for "documents"; 0 takes the whole document.
+    tolerance : float
+        Largest duality gap of a code, relative to its objective.
+    iterations : int
+        Most iterations of FISTA for a document.
 
     Notes
     -----
-    Source: ICML 2010 section 2.1, there SpDL.
+    Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), equation (1), sections 2.1 and 3.3 to 3.5, there SpDL; online
+    as in JMLR 2010 (Mairal, Bach, Ponce, Sapiro). The statistics of the first batch are kept: the dictionary is that of
+    all documents so far.
 
     Examples
     --------
@@ -28,8 +59,83 @@ class Flat(SquaredLearner):
     array([0.01, 0.5 ])
     """
 
-    algorithm: ClassVar[str] = "flat"
+    lam: float = setting(0.01, minimum=0)
+    mu: float = setting(0.0, minimum=0, maximum=1)
+    rounds: int = setting(10, minimum=0)
+    sweeps: int = setting(5, minimum=1)
+    forgetting: float = setting(0.0, minimum=0)
+    first: str = setting("clusters", enum=("clusters", "documents"))
+    start_terms: int = setting(0, minimum=0)
+    tolerance: float = setting(1e-6, exclusiveMinimum=0)
+    iterations: int = setting(2000, minimum=1)
 
-    def penalty(self, n_atoms: int) -> tuple[None, str]:
-        """Return no tree: one group for each atom."""
+    algorithm: ClassVar[str] = "flat"
+    norm: ClassVar[str] = "l2"
+
+    def penalty(self, n_atoms: int) -> tuple[trees.Tree | None, str]:
+        """Return the tree of the atoms (None for the l1 norm) and the norm of its groups."""
         return None, "l2"
+
+    def problem(self, n_atoms: int) -> structured.Problem:
+        """Return the optimisation problem of a dictionary of so many atoms."""
+        tree, norm = self.penalty(n_atoms)
+        return structured.Problem(
+            self.lam,
+            tree,
+            norm,
+            mu=self.mu,
+            tolerance=self.tolerance,
+            iterations=self.iterations,
+            sweeps=self.sweeps,
+        )
+
+    def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
+        """Learn the first dictionary: clusters or documents as atoms, then alternations of coding and updating."""
+        drawn = draw_atoms(P, n_atoms, rng, self.start_terms, self.norm)
+        problem = self.problem(n_atoms)
+        if self.first == "clusters":
+            drawn = cluster_atoms(P, problem.tree or trees.flat(n_atoms), rng)
+        state = self.fresh(sparse.csc_array(problem.project(drawn)))
+        codes = None
+        for _ in range(self.rounds):
+            codes = problem.codes(P, state.dictionary, start=codes).X
+            state = self.learn(self.fresh(state.dictionary), P, codes)
+        return replace(state, updates=0)
+
+    @property
+    def kept(self) -> dict[str, Kept]:
+        """Statistics of the documents so far: the sums of x x^T and p x^T, and how many there were."""
+        return {
+            "gram": Kept("csr", ("atoms", "atoms")),
+            "cross": Kept("csc", ("terms", "atoms")),
+            "documents": Kept("dense", (1,), between=(0, np.inf)),
+        }
+
+    def score(self, state: State, P: sparse.csr_array) -> Scores:
+        """Code documents: min_{x >= 0} 1/2 ||p - A x||_2^2 + lam Omega(x).
+
+        Returns
+        -------
+        Scores
+        """
+        A = widen(state.dictionary, n_rows=P.shape[1])
+        coded = self.problem(A.shape[1]).codes(P, A)
+        objective = coded.residual + coded.penalty
+        gap = float(np.max(coded.gap / np.maximum(objective - coded.gap, 1e-300), initial=0.0))
+        return Scores(coded.X, coded.residual, coded.penalty, gap)
+
+    def accumulate(self, state: State, block: Block, X: sparse.csr_array) -> structured.Statistics:
+        """Return the statistics of the block."""
+        return structured.statistics(block.P, X)
+
+    def add(self, total: structured.Statistics, part: structured.Statistics) -> structured.Statistics:
+        """Sum the statistics of blocks."""
+        return structured.accumulate(total, part)
+
+    def update(self, state: State, statistics: structured.Statistics) -> State:
+        """Return the next state: statistics of all documents so far, then sweeps over the atoms."""
+        past = structured.Statistics(state.arrays["gram"], state.arrays["cross"], float(state.arrays["documents"][0]))
+        total = structured.accumulate(past, statistics, self.forgetting)
+        dictionary = self.problem(state.dictionary.shape[1]).update(state.dictionary, total)
+        arrays = {"gram": total.A, "cross": total.B, "documents": np.array([total.documents])}
+        return State(dictionary, arrays, state.updates + 1)

@@ -5,12 +5,12 @@ from typing import ClassVar, Self
 
 from odl import trees
 from odl.learners.base import setting
-from odl.learners.squared import SquaredLearner
+from odl.learners.flat import Flat
 
 
 @dataclass(frozen=True)
-class Hierarchical(SquaredLearner):
-    """Omega(x) = sum over the nodes of a tree of ||x_g||, g a node and all its descendants.
+class Hierarchical(Flat):
+    """Omega(x) = sum over the nodes of a tree of ||x_g||, g a node and all its descendants; all else as `Flat`.
 
     Parameters
     ----------

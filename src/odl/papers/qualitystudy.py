@@ -12,7 +12,7 @@ import numpy as np
 from odl import learners, novelty
 from odl.alerts import calibration
 from odl.errors import DataError
-from odl.evaluation import baselines, detection, metrics
+from odl.evaluation import baselines, metrics
 from odl.learners.adaptive import in_context
 from odl.learners.likeness import in_order, share_of_peers
 from odl.papers import rivals
@@ -171,25 +171,18 @@ def ablate(stream, learners_of, settings):
     }  # fmt: skip
 
 
-def _budget(values, calibrated, budget, labels, topics):
-    """What alerts within a budget give: rates, precision, and the delay of topics that enter."""
+def _budget(values, calibrated, budget, labels):
+    """What alerts within a budget give: precision among the most novel, and rates."""
     # Raw scores: the threshold that kept the budget on the first scored batch.
     edge = 1.0 - budget if calibrated else np.quantile(values[0], 1.0 - budget)
     flags = [score >= edge for score in values]
     flags[0][:] = False
     spent, labels = np.concatenate(flags[1:]), np.concatenate(labels[1:])
-    hit = labels[spent & (labels >= 0)]
-    delays = detection.detection_delays([np.zeros(len(topics[0]), dtype=bool), *flags], topics)
-    waits = [delay.missed for delay in delays if delay.t > 1]
-    seen = [delay.waited >= 0 for delay in delays if delay.t > 1]
     name = f"{budget:g}"
     return {
-        f"precision_{name}": detection.precision_at(np.concatenate(values[1:]), labels, budget),
+        f"precision_{name}": metrics.precision_at(np.concatenate(values[1:]), labels, budget),
         f"alerts_{name}": spent.mean(),
         f"false_{name}": spent[labels == 0].mean() if (labels == 0).any() else float("nan"),
-        f"alert_precision_{name}": float((hit == 1).mean()) if len(hit) else float("nan"),
-        f"missed_{name}": float(np.median(waits)) if waits else float("nan"),
-        f"topics_found_{name}": float(np.mean(seen)) if seen else float("nan"),
     }
 
 
@@ -201,7 +194,7 @@ def _five(stream, steps, around):
 
 
 def alert(stream, learners_of, settings):
-    """Drift, budgets, delays and cost of the scores as they are and calibrated, of runs and nearest neighbours."""
+    """Drift, budgets and cost of the scores as they are and calibrated, of runs and nearest neighbours."""
     grouped, around = _runs(learners_of, settings)
     steps = range(1, len(stream.batches))
     if len(steps) < 2:
@@ -210,26 +203,20 @@ def alert(stream, learners_of, settings):
     scores, _ = _learned(stream, grouped, settings["k"], every=True)
     scores |= _five(stream, steps, around)
     labels = [stream.labels[t] for t in steps]
-    topics = [batch.topics for batch in stream.batches]
-    rows, means = [], []
+    rows = []
     for run, by_timestep in scores.items():
         raw = [by_timestep[t] for t in steps]
         tails = [1.0 - tail for tail in calibration.calibrate(raw, settings["calibration"])]
         for kind, values in (("raw", raw), ("calibrated", tails)):
             # The first scored batch has nothing to be calibrated against.
-            drift = detection.drift(list(zip(values, labels, strict=True))[kind != "raw" :])
-            row = {"run": run, "scores": kind}
-            if len(drift.means):
-                row |= {"first_mean": drift.means[0], "last_mean": drift.means[-1], "slope": drift.slope}
-            row["spread"] = drift.spread
-            row["cost"] = detection.detection_cost(np.concatenate(values[1:]), np.concatenate(labels[1:]))
+            pairs = list(zip(values, labels, strict=True))[kind != "raw" :]
+            known = [score[label == 0].mean() if (label == 0).any() else float("nan") for score, label in pairs]
+            row = {"run": run, "scores": kind, "first_mean": known[0], "last_mean": known[-1]}
+            row["cost"] = metrics.detection_cost(np.concatenate(values[1:]), np.concatenate(labels[1:]))
             for budget in settings["budgets"]:
-                row |= _budget(values, kind != "raw", budget, labels, topics)
+                row |= _budget(values, kind != "raw", budget, labels)
             rows.append(row)
-            known = [int((label == 0).sum()) for label in labels[kind != "raw" :]]
-            for t, (number, mean) in enumerate(zip(known, drift.means, strict=True), start=1 + (kind != "raw")):
-                means.append({"run": run, "scores": kind, "t": t, "known": number, "mean": mean})
-    return {"alerts": rows, "drift": means}
+    return {"alerts": rows}
 
 
 def spend(stream, learners_of, settings):

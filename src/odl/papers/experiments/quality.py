@@ -181,5 +181,5 @@ def measure(settings, study, files):
 
 
 def run(settings, folder, files, study):
-    """Measure, and write one table a part (and ``drift.tsv``)."""
+    """Measure, and write one table a part."""
     experiments.write(folder, measure(settings, _variants(settings, study), files), {})

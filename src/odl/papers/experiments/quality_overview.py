@@ -4,7 +4,7 @@ import os
 import re
 
 import numpy as np
-from matplotlib.ticker import LogLocator, MaxNLocator
+from matplotlib.ticker import LogLocator
 
 from odl.errors import DataError
 from odl.evaluation.means import grouped, spread
@@ -12,12 +12,12 @@ from odl.files.tables import read_table
 from odl.papers import rivals
 from odl.papers.experiments import write
 from odl.report.page import mean_sd, number
-from odl.report.plots import GREY, INK, LINES, PALE, despine, legend_below, logarithmic, look_of, new_figure, styled
+from odl.report.plots import GREY, INK, LINES, despine, logarithmic, look_of, new_figure, styled
 
 TITLE = "Learners of bounded memory and nearest neighbours"
 TAKES, ALGORITHMS = ("experiments",), ()
 SETTINGS = {"shown": {"type": "array", "items": {"type": "string", "minLength": 1}, "default": []}}
-TABLES = ("table", "pairs", "memory", "ablation", "alerts", "drift", "cost", "rivals", "sizes")
+TABLES = ("table", "pairs", "memory", "ablation", "alerts", "cost", "rivals", "sizes")
 CONTEXT = re.compile("-(levels|adaptive)-context$")
 PLAIN, AROUND = "nearest documents, window", "nearest documents, window, whole batch"
 WHOLE, WHOLE_CONTEXT = "nearest documents, whole past", "nearest documents, whole past, whole batch"
@@ -46,9 +46,6 @@ def run(settings, folder, files):
         figures["claim"] = curves(claimed, compared)
     if streams:
         figures["memory"] = curves(memory, compared, others=tables["rivals"])
-        figures["atoms"] = curves(memory, compared, "size")
-    if tables["drift"]:
-        figures["drift"] = drift(tables["drift"])
     write(folder, tables, figures)
 
 
@@ -63,7 +60,7 @@ def shown(tables):
     tables = {name: tables.get(name, []) for name in TABLES}
     sizes = sorted({row["size"] for row in tables["sizes"]})
     budgets = [key.removeprefix("alerts_") for key in (tables["alerts"] or [{}])[0] if key.startswith("alerts_")]
-    columns = ("precision at {}", "alerts at {}", "on known", "missed", "topics found")
+    columns = ("precision at {}", "alerts at {}", "on known")
     streams = {name: list(dict.fromkeys(row["stream"] for row in tables[name])) for name in ("table", "ablation")}
     return {
         "averages": (streams["table"], averages(tables["table"])),
@@ -147,7 +144,6 @@ def _alerting(rows, budgets):
         cells = _means(runs, "cost")
         for budget in budgets:
             cells += _means(runs, *(f"{column}_{budget}" for column in ("precision", "alerts", "false")))
-            cells += _means(runs, f"missed_{budget}", form=".0f") + _means(runs, f"topics_found_{budget}", form=".2f")
         yield [f"{named(run)}, {kind}", *cells]
 
 
@@ -201,15 +197,13 @@ def _look(label, learned):
     return {"color": GREY if plain else INK, "marker": "P" if plain else "X", "linestyle": LINES[1 if plain else 2]}
 
 
-def _panel(axis, rows, lines, learned, column):
+def _panel(axis, rows, lines, learned):
     for label, of_curve in curves_of(rows).items():
-        if column == "size" and label not in learned:
-            continue  # a window has no atoms
         points = [part for _, part in grouped(of_curve, ("size",))]
-        x = np.array([np.mean([row[column] for row in part]) for part in points])
+        x = np.array([np.mean([row["entries"] for row in part]) for part in points])
         average = np.array([over(part, "average") for part in points])
         order = np.argsort(x)
-        axis.errorbar(x[order] / (1 if column == "size" else 1000), average[order, 0], label=label, capsize=2.5,
+        axis.errorbar(x[order] / 1000, average[order, 0], label=label, capsize=2.5,
                       yerr=np.nan_to_num(average[order, 1]), markersize=5, linewidth=1.5,
                       **_look(label, learned))  # fmt: skip
     for (label, value), colour, style in zip(lines.items(), (GREY, INK), (LINES[4], LINES[3]), strict=False):
@@ -235,8 +229,8 @@ def points_of(rows):
 
 
 @styled
-def curves(memory, compared=(), column="entries", others=()):
-    """Draw average AUC against memory, or against the number of atoms: one panel a stream, mean and sd over seeds.
+def curves(memory, compared=(), others=()):
+    """Draw average AUC against memory: one panel a stream, mean and sd over seeds.
 
     Parameters
     ----------
@@ -244,10 +238,8 @@ def curves(memory, compared=(), column="entries", others=()):
         stream, seed, run, size, entries, average.
     compared : list of dict
         stream, seed, run, average: for the horizontal lines of nearest documents over the whole past.
-    column : {"entries", "size"}
-        Stored weights, or atoms.
     others : list of dict
-        stream, seed, run, entries, average: other methods, a point each where memory is shown.
+        stream, seed, run, entries, average: other methods, a point each.
 
     Returns
     -------
@@ -262,58 +254,16 @@ def curves(memory, compared=(), column="entries", others=()):
         axis.axis("off")
     handles = {}
     for axis, ((name,), rows) in zip(axes.flat, streams, strict=False):
-        _panel(axis, rows, lines_of([row for row in compared if row["stream"] == name]), learned, column)
-        label = "atoms k" if column == "size" else "stored numbers, thousands"
+        _panel(axis, rows, lines_of([row for row in compared if row["stream"] == name]), learned)
         logarithmic(axis, "x")
-        axis.set(title=name, xlabel=label)
-        if column == "size":
-            axis.minorticks_off()
-            axis.set_xticks(sorted({row["size"] for row in rows if row["run"] in learned}))
-            axis.xaxis.set_major_formatter("{x:g}")
-        if column == "entries":
-            of_stream = [row for row in others if row["stream"] == name]
-            for (method, point), marker in zip(points_of(of_stream).items(), "*DvhdHp<>", strict=False):
-                axis.plot(*point, label=method, color=GREY, marker=marker, markersize=6, linestyle="none", zorder=3)
-            _decades(axis)
+        axis.set(title=name, xlabel="stored numbers, thousands")
+        of_stream = [row for row in others if row["stream"] == name]
+        for (method, point), marker in zip(points_of(of_stream).items(), "*DvhdHp<>", strict=False):
+            axis.plot(*point, label=method, color=GREY, marker=marker, markersize=6, linestyle="none", zorder=3)
+        _decades(axis)
         handles |= {label: handle for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
     for axis in axes[:, 0]:
         axis.set_ylabel("average AUC")
     figure.legend(handles.values(), handles, loc="outside lower center", ncols=min(across, 3))
     despine(figure)
     return figure
-
-
-@styled
-def drift(rows):
-    """Draw the mean score of known documents by timestep, raw and calibrated: a row of panels a stream.
-
-    Parameters
-    ----------
-    rows : list of dict
-        stream, seed, run, scores ("raw" or "calibrated"), t, mean.
-
-    Returns
-    -------
-    Figure
-    """
-    streams, runs = grouped(rows, ("stream",)), dict.fromkeys(row["run"] for row in rows)
-    figure, axes = new_figure(7.4, 1.9 * len(streams) + 0.9, len(streams), 2, sharex="row")
-    for pair, ((name,), of_stream) in zip(axes, streams, strict=True):
-        points = dict(grouped(of_stream, ("run", "scores", "t")))
-        for axis, kind in zip(pair, ("raw", "calibrated"), strict=True):
-            for position, run in enumerate(runs):
-                times = sorted(t for one, scores, t in points if (one, scores) == (run, kind))
-                means = [over(points[run, kind, t], "mean")[0] for t in times]
-                look = look_of(position) if not run.startswith("nearest") else {
-                    "color": INK if run.endswith("-context") else GREY, "linestyle": LINES[position % len(LINES)],
-                    "marker": "X" if run.endswith("-context") else "P",
-                }  # fmt: skip
-                axis.plot(times, means, label=named(run), markersize=3.8, linewidth=1.3, **look)
-            axis.set_title(f"{name}: {kind}")
-            axis.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=12, min_n_ticks=1))
-        pair[0].set_ylabel("mean score, known")
-        pair[1].axhline(0.5, color=PALE, linewidth=0.8, zorder=0)
-        pair[1].set_ylim(0, 1)
-    for axis in axes[-1]:
-        axis.set_xlabel("timestep t")
-    return legend_below(figure, 2)

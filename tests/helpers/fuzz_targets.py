@@ -26,7 +26,7 @@ from odl.evaluation import averages, baselines, study
 from odl.evaluation.plan import PLAN_KEYS, load_plan
 from odl.evaluation.scorefiles import read_scores
 from odl.files import agentfiles, checkpoints, documents, storage
-from odl.papers import emergingfiles, reconstruction, regrettables
+from odl.papers import emergingfiles, hindsight, reconstruction
 from odl.papers.experiments import biclustering
 from odl.stream import batchfile, batching, features
 
@@ -413,7 +413,7 @@ def _study(world, name, path):
     plan = [{**load_plan(world / "plan.json")[0], "folder": str(run)}]
     study.summarise(plan, path.parent / "tables")
     emergingfiles.gather(plan, path.parent / "tables/emerging.tsv", [run / "emerging.tsv"])
-    regrettables.gather_regret(plan, path.parent / "tables/regret.tsv", runs=["dual-averaging"])
+    hindsight.gather_regret(plan, path.parent / "tables/regret.tsv", runs=["dual-averaging"])
 
 
 def _shown(world, name, path):
@@ -634,7 +634,7 @@ def _scored(path):
 def _emerging(world, path):
     found, batch = emergingfiles.read_emerging(path), read_scores(world / "dual_averaging/scores/1.h5")
     emergingfiles.check_pair(found, batch)
-    emergingfiles.as_text(found, batch)
+    emergingfiles.describe(found, batch)
 
 
 def _detector(path):

@@ -13,8 +13,7 @@ from scipy import sparse
 from odl.coding import sparse_code
 from odl.errors import DataError, ParameterError, StorageError
 from odl.evaluation.scorefiles import read_scores
-from odl.files.escaping import CONTROLS
-from odl.papers import agreement, emerging, emergingfiles
+from odl.papers import emerging, emergingfiles
 from odl.papers.emerging import SmallDictionary, of_timestep
 
 
@@ -45,9 +44,9 @@ def test_planted_topics_are_recovered(seed):
     found = emerging.find(P, score, SmallDictionary(share=27 / 87, atoms=3))
     assert len(found.rows) == 27 and (truth[found.rows] >= 0).all()
     names = [(f"t{topic}",) for topic in truth[found.rows]]
-    assert agreement.purity(found.cluster, names) == 1
-    assert agreement.majorities(found.cluster, names) == {"t0", "t1", "t2"}
-    assert agreement.b_cubed(found.cluster, names).f1 > 0.85
+    assert emergingfiles.purity(found.cluster, names) == 1
+    assert emergingfiles.majorities(found.cluster, names) == {"t0", "t1", "t2"}
+    assert emergingfiles.b_cubed(found.cluster, names)[2] > 0.85
     # A cluster's words are those of its topic, its representative is one of it.
     for number, row in enumerate(found.representative):
         top = found.atoms[:, [number]].toarray().ravel().argsort()[::-1][:5]
@@ -233,7 +232,7 @@ def test_nothing_found_is_written_and_read(made, tmp_path):
 
 
 def test_documents_are_weighed_as_the_run_did(made, tmp_path, capsys):
-    """The score file says how; the command overrides it."""
+    """The score file says how."""
     from odl import cli
 
     shutil.copy(made / "s1.h5", tmp_path / "s1.h5")
@@ -241,8 +240,7 @@ def test_documents_are_weighed_as_the_run_did(made, tmp_path, capsys):
         file.attrs["weighting"] = json.dumps({"tf": "log", "idf": "none"})
     chosen = {"settings": SmallDictionary(share=0.4)}
     found = [of_timestep(path, made / "f1.h5", **chosen)[0].objective for path in (made / "s1.h5", tmp_path / "s1.h5")]
-    other = of_timestep(made / "s1.h5", made / "f1.h5", weighting={"tf": "log", "idf": "none"}, **chosen)[0]
-    assert found[0] != found[1] == other.objective
+    assert found[0] != found[1]
     for text, message in (("[1]", "damaged"), ('{"norm": "l2"}', "damaged")):
         with edited(tmp_path / "s1.h5") as file:
             file.attrs["weighting"] = text
@@ -250,19 +248,9 @@ def test_documents_are_weighed_as_the_run_did(made, tmp_path, capsys):
             of_timestep(tmp_path / "s1.h5", made / "f1.h5")
     with edited(tmp_path / "s1.h5") as file:
         del file.attrs["weighting"]
-    assert cli.main(["step", "topics", str(tmp_path / "s1.h5"), str(made / "f1.h5")]) == 1
+    words = ["step", "topics", str(tmp_path / "s1.h5"), str(made / "f1.h5"), "--output", str(tmp_path / "t.h5")]
+    assert cli.main(words) == 1
     assert "has no weighting; expected a score file of a learner" in capsys.readouterr().err
-
-
-def test_control_characters_are_spelt_out_where_a_person_reads(made):
-    found, batch = of_timestep(made / "s1.h5", made / "f1.h5", settings=SmallDictionary(share=0.4))
-    evil = "a\x00b\x1b[31m\x9bc\u202ed"
-    batch.titles = [evil] * len(batch.titles)
-    batch.topics = [(evil,) for _ in batch.topics]
-    found.words = [f"{evil} word" for _ in found.words]
-    spelt = r"a\u0000b\u001b[31m\u009bc\u202ed"
-    text = emergingfiles.as_text(found, batch)
-    assert text.count(spelt) == 3 * len(found.words) and not CONTROLS.search(text)
 
 
 def test_files_of_different_documents_are_refused(made, tmp_path):
@@ -274,16 +262,14 @@ def test_files_of_different_documents_are_refused(made, tmp_path):
         emergingfiles.table([(tmp_path / "a.h5", made / "s1.h5")])
 
 
-def test_the_command_prints_what_it_writes(made, tmp_path):
+def test_the_command_writes_what_is_described(made, tmp_path):
     files = (made / "s1.h5", made / "f1.h5")
-    shown = odl("step", "topics", *files, "--output", tmp_path / "t.h5", "--settings", '{"share": 0.4}')
-    assert shown.returncode == 0, shown.stderr
-    found, batch, text = emergingfiles.read_emerging(tmp_path / "t.h5"), read_scores(made / "s1.h5"), shown.stdout
+    done = odl("step", "topics", *files, "--output", tmp_path / "t.h5", "--settings", '{"share": 0.4}')
+    assert done.returncode == 0, done.stderr
+    found, batch = emergingfiles.read_emerging(tmp_path / "t.h5"), read_scores(made / "s1.h5")
     clusters = emergingfiles.describe(found, batch)
     assert [" ".join(cluster["words"]) for cluster in clusters] == found.words
     assert [cluster["representative"] for cluster in clusters] == [batch.ids[row] for row in found.representative]
-    assert text.strip() == emergingfiles.as_text(found, batch) and max(map(len, text.splitlines())) <= 110
-    assert found.words[0] in text and "novel topics found: 1 of 1" in text
     done = odl("step", "emerging", tmp_path / "e.tsv", "--files", tmp_path / "t.h5", "--scores", made / "s1.h5")
     assert done.returncode == 0, done.stderr
     header, line = (tmp_path / "e.tsv").read_text().splitlines()
@@ -298,15 +284,13 @@ def test_the_command_prints_what_it_writes(made, tmp_path):
         (["absent.h5", "f1.h5"], "does not exist"),
         (["s1.h5", "f1.h5", "--settings", '{"share": 2}'], "share is 2"),
         (["s1.h5", "f1.h5", "--settings", '{"shares": 0.2}'], "'--settings.shares' is not a key"),
-        (["s1.h5", "f1.h5", "--weighting", '{"tf": "x"}'], "tf is 'x'"),
-        (["s1.h5", "f1.h5", "--weighting", '{"idf": "corpus"}'], "pass corpus"),
     ],
 )
 def test_mistakes_are_one_sentence(made, arguments, message, capsys):
     from odl import cli
 
     words = [str(made / word) if word.endswith(".h5") else word for word in arguments]
-    assert cli.main(["step", "topics", *words]) == 1
+    assert cli.main(["step", "topics", *words, "--output", str(made / "x.h5")]) == 1
     printed = capsys.readouterr()
     assert message in printed.err and "expected" in printed.err and len(printed.err.strip().splitlines()) == 1
     assert printed.out == ""

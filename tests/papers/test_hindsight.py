@@ -17,7 +17,7 @@ from odl.files import checkpoints
 from odl.files.tables import read_table
 from odl.jobs import runs, update
 from odl.learners import State
-from odl.papers import hindsight, regrettables
+from odl.papers import hindsight
 from odl.papers.figures import regret as regretplots
 from odl.stream import batchfile, batching, features
 
@@ -189,7 +189,7 @@ def test_no_bound_is_claimed_where_a_condition_fails(algorithm, settings, reason
     rows, found = hindsight.measure(run(learner, made(rng), 3, rng, random_codes(rng, 3)), learner)
     assert (found["refused"] is None) == (reason is None) == ("bound_regret" in rows[-1])
     assert reason is None or reason in found["refused"]
-    assert (reason or "regret at most") in regrettables.describe(rows, found, "x")
+    assert (reason or "regret at most") in hindsight.describe(rows, found, "x")
 
 
 def test_batches_without_codes_are_skipped(rng):
@@ -251,7 +251,7 @@ def chain(tmp_path_factory):
         held = {"run": name, "algorithm": learner["algorithm"], "parameters": parameters, "folder": str(root / name)}
         plan += [{**entry, **held, "seed": seed} for seed in (0, 1)]
         files = [[root / name / f"{t}.h5" for t in range(5)], [root / f"f{t}.h5" for t in range(5)]]
-        regrettables.write(root / name / "regret.tsv", *files)
+        hindsight.write(root / name / "regret.tsv", *files)
     write_plan(root / "plan.json", plan)
     return root
 
@@ -266,7 +266,7 @@ def test_the_command_writes_what_the_checkpoints_say(chain, tmp_path):
     assert found.returncode == 0, found.stderr
     assert "Theorem B.5 wants beta" in found.stdout and "regret at most" in found.stdout and "CPU s" in found.stdout
     rows, whole = read_table(tmp_path / "r.tsv"), read_table(chain / "theorem" / "regret.tsv")
-    assert tuple(rows[0]) == regrettables.COLUMNS and [row["t"] for row in rows] == [1, 2, 3, 4]
+    assert tuple(rows[0]) == hindsight.COLUMNS and [row["t"] for row in rows] == [1, 2, 3, 4]
     assert [np.isnan(row["regret"]) for row in rows] == [False, True, True, False]
     P = features.read(chain / "f3.h5").weighed(norm="l1")[:].toarray()
     before, after = (checkpoints.read_checkpoint(chain / "theorem" / f"{t}.h5") for t in (2, 3))
@@ -304,7 +304,7 @@ def test_other_algorithms_are_refused(chain, tmp_path):
     held.chain["learner"]["algorithm"] = "batch"
     checkpoints.write(tmp_path / "0.h5", held)
     with pytest.raises(DataError, match="regret of batch; expected a run of dual_averaging"):
-        regrettables.read_steps([tmp_path / "0.h5"] * 2, [chain / "f0.h5"] * 2)
+        hindsight.read_steps([tmp_path / "0.h5"] * 2, [chain / "f0.h5"] * 2)
 
 
 def test_the_table_over_seeds_and_its_figure(chain, tmp_path):
@@ -337,4 +337,4 @@ def test_the_table_over_seeds_and_its_figure(chain, tmp_path):
         "no bound is claimed for these runs."
     )
     with pytest.raises(ConfigError, match="regret of other"):
-        regrettables.gather_regret(chain / "plan.json", tmp_path / "x.tsv", runs=["other"])
+        hindsight.gather_regret(chain / "plan.json", tmp_path / "x.tsv", runs=["other"])

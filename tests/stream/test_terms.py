@@ -22,7 +22,7 @@ from odl.files import agentfiles, checkpoints, documents, rows, verify
 from odl.files.documents import Documents
 from odl.jobs import mpi, runs, shards, update
 from odl.learners.sparse_atoms import moved
-from odl.papers import regrettables
+from odl.papers import hindsight
 from odl.stream import features, losses, terms, weighting
 
 WEIGHTING = {"tf": "raw", "idf": "past", "min_df": 0, "vocabulary": "growing"}
@@ -322,9 +322,7 @@ def test_what_needs_terms_that_have_left_is_refused(stream, tmp_path):
     assert weighting.Weighting(idf="none")
     chain(stream / "bounded", tmp_path, run_of("dual_averaging"), range(2))
     with pytest.raises(DataError, match="of a bounded vocabulary"):
-        regrettables.read_steps(
-            [tmp_path / f"{t}.h5" for t in (0, 1)], [stream / "bounded" / f"{t}.h5" for t in (0, 1)]
-        )
+        hindsight.read_steps([tmp_path / f"{t}.h5" for t in (0, 1)], [stream / "bounded" / f"{t}.h5" for t in (0, 1)])
 
 
 @pytest.mark.parametrize(

@@ -318,7 +318,7 @@ def precision_at(scores: ArrayLike, labels: ArrayLike, budget: float) -> float:
 
 
 def detection_cost(scores: ArrayLike, labels: ArrayLike) -> float:
-    """Normalised detection cost of the TDT evaluations (Fiscus and Doddington 2002), at the threshold of the least cost.
+    """Normalised detection cost of the TDT evaluations (Fiscus, Doddington 2002), at the threshold of the least cost.
 
     (C_miss P_miss P_target + C_fa P_fa (1 - P_target)) / min(C_miss P_target, C_fa (1 - P_target)), with C_miss = 1,
     C_fa = 0.1, P_target = 0.02. It is what the best choice with hindsight would have cost.

@@ -69,16 +69,16 @@ def collect(plan, name, columns):
     ]
 
 
-def _grouped(rows, keys, sort=False, **measures):
+def aggregated(rows, keys, sort=False, **measures):
     """Return a row for each combination of some columns, with what is measured over its rows: (column, how)."""
     return rows.groupby(list(keys), sort=sort).agg(**measures).reset_index().to_dict("records") if len(rows) else []
 
 
-def _means(*names):
+def means_of(*names):
     return {name: (name, "mean") for name in names}
 
 
-def _spread(column, name):
+def spread_of(column, name):
     """Return how a column is measured over seeds: what is not defined is left out."""
     return {
         f"{name}_{short}": (column, how) for short, how in zip(STATISTICS, ("mean", "std", "min", "max"), strict=True)
@@ -93,23 +93,23 @@ SPAN = {
 
 
 def _summaries(averages):
-    spreads = {key: how for name in MEASURES for key, how in _spread(name, name).items()}
-    measured = {"seeds": ("seed", "size"), **_means("timesteps", "uncoded"), **spreads, "gap": ("gap", "max")}
-    return _grouped(averages, ("corpus", "protocol", "run", "algorithm", "k", "parameters"), **measured)
+    spreads = {key: how for name in MEASURES for key, how in spread_of(name, name).items()}
+    measured = {"seeds": ("seed", "size"), **means_of("timesteps", "uncoded"), **spreads, "gap": ("gap", "max")}
+    return aggregated(averages, ("corpus", "protocol", "run", "algorithm", "k", "parameters"), **measured)
 
 
 def _timesteps(rows):
     seeds = {"seeds": ("auc", "count"), "seeds_listed": ("listed", "sum")}
-    measured = _spread("auc", "auc") | _means("novel", "known", "uncoded")
-    return _grouped(rows, (*KEY, "t"), **SPAN, **seeds, **measured)
+    measured = spread_of("auc", "auc") | means_of("novel", "known", "uncoded")
+    return aggregated(rows, (*KEY, "t"), **SPAN, **seeds, **measured)
 
 
 def _novel(rows):
     """Novel documents per batch, from one run of each seed: the batches are the same for all runs."""
     first = rows.drop_duplicates(["corpus", "t", "seed"]).astype({"novel": float})
     seeds = {"seeds": ("seed", "size"), "seeds_listed": ("listed", "sum")}
-    measured = _spread("novel", "novel") | _means("documents", "known", "unlabelled", "empty")
-    return _grouped(first, ("corpus", "t"), sort=True, **SPAN, **seeds, **measured)
+    measured = spread_of("novel", "novel") | means_of("documents", "known", "unlabelled", "empty")
+    return aggregated(first, ("corpus", "t"), sort=True, **SPAN, **seeds, **measured)
 
 
 def _benchmark(path, column):
@@ -146,14 +146,14 @@ def _timing(jobs):
     later, spent = jobs["t"] > 0, ["score_cpu_s", "learn_cpu_s", "job_cpu_s", "wall_s"]
     parted = jobs.assign(later=later, start_cpu_s=jobs["start_cpu_s"].where(~later))
     parted[spent] = parted[spent].where(later, axis=0)
-    measured = _means(*spent, "start_cpu_s") | {"max_rss_mb": ("max_rss_mb", "max")}
-    return _grouped(parted, KEY, jobs=("later", "sum"), **measured)
+    measured = means_of(*spent, "start_cpu_s") | {"max_rss_mb": ("max_rss_mb", "max")}
+    return aggregated(parted, KEY, jobs=("later", "sum"), **measured)
 
 
 def _costs(jobs):
     """CPU seconds of every timestep, mean over seeds; the baselines keep no clock of their own."""
     later = jobs[(jobs["t"] > 0) & (jobs["algorithm"] != BASELINE)]
-    return _grouped(later, (*KEY, "t"), **_means("score_cpu_s", "learn_cpu_s", "job_cpu_s"))
+    return aggregated(later, (*KEY, "t"), **means_of("score_cpu_s", "learn_cpu_s", "job_cpu_s"))
 
 
 def published(plan):

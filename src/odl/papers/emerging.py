@@ -266,8 +266,8 @@ def find(P: sparse.csr_array, score: np.ndarray, settings: SmallDictionary | Non
     return Topics(rows, cluster, residual, B[:, atoms], rows[best], float(objective.sum()))
 
 
-def of_timestep(scores, source, *, settings=None, weighting=None, corpus_features=None):
-    """Find the emerging topics of one timestep of any learner.
+def of_timestep(scores, source, settings=None, corpus_features=None):
+    """Find the emerging topics of one timestep of any learner, documents weighed as of the run, at unit l1 norm.
 
     Parameters
     ----------
@@ -276,9 +276,6 @@ def of_timestep(scores, source, *, settings=None, weighting=None, corpus_feature
     source : path-like
         Features of the same timestep.
     settings : SmallDictionary, optional
-    weighting : dict, optional
-        tf, idf, min_df, vocabulary; by default those of the run, which the score file names. The norm is l1,
-        whatever the learner's.
     corpus_features : path-like, optional
         Last features of the stream, for ``idf: corpus``.
 
@@ -295,14 +292,13 @@ def of_timestep(scores, source, *, settings=None, weighting=None, corpus_feature
         If a setting is out of range, or a file missing or damaged.
     """
     settings = settings or SmallDictionary()
-    (run, written), batch = emergingfiles.score_run(scores), read_scores(scores)
+    (run, weighting), batch = emergingfiles.score_run(scores), read_scores(scores)
     data = features.read(source)
     if (data.t, data.ids) != (batch.t, batch.ids):
         defect = f"{source} is of timestep {data.t} and {scores} of timestep {batch.t}"
         defect = defect if data.t != batch.t else f"{source} and {scores} are of different documents"
         raise DataError(defect, "features and scores of the same documents", "name files of one timestep and seed")
     whole = features.read(corpus_features) if corpus_features else None
-    weighting = written if weighting is None else weighting
     P = data.weighed(**weighting, norm="l1", corpus=whole)[:]
     clusters = find(P, batch.scores[run["run"]], settings)
     pairs = top_terms(clusters.atoms, settings.terms)

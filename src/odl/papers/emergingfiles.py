@@ -1,20 +1,24 @@
-"""Files of emerging topics: what they say beside the truth, on a page and in the terminal."""
+"""Files of emerging topics: what they say beside the truth, in tables and on a page.
+
+A cluster is a number from 0, -1 means none. Documents without topics are ignored; two documents are of one topic if
+their topics overlap, and a document counts for each of its topics.
+"""
 
 import json
 import os
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
+import pandas
+from scipy import sparse
 
 from odl.errors import DataError, StorageError
-from odl.evaluation.means import grouped, mean, statistics
 from odl.evaluation.plan import KEY, load_plan
 from odl.evaluation.scorefiles import read_scores
-from odl.evaluation.study import collect
+from odl.evaluation.study import aggregated, collect, means_of, spread_of
 from odl.files import storage
-from odl.files.escaping import visible
 from odl.files.tables import read_table, write_table
-from odl.papers import agreement
 from odl.report.page import Markup, render
 from odl.report.selection import thin
 from odl.report.studypage import MOST_STEPS
@@ -129,6 +133,78 @@ def check_pair(emerging, batch, path="the file of emerging topics"):
         raise DataError(f"{path} is of other documents than the scores", "both of one timestep", "make it again")
 
 
+def _counted(topics, rule):
+    """Return the topics of documents that count: all, or the dominant ones."""
+    return topics if rule == "all" else [names[:1] for names in topics]
+
+
+def counts(clusters, topics):
+    """Return of each cluster, from 0 on, its documents that have topics, and how many of them hold each topic.
+
+    Examples
+    --------
+    >>> from odl.papers.emergingfiles import counts
+    >>> counts([0, 0, 1, -1], [("oil",), ("oil", "gas"), ("space",), ("space",)])
+    [(2, Counter({'oil': 2, 'gas': 1})), (1, Counter({'space': 1}))]
+    """
+    members = [[] for _ in range(max(clusters, default=-1) + 1)]
+    for number, names in zip(clusters, topics, strict=True):
+        if number >= 0 and names:
+            members[number].append(names)
+    return [(len(each), Counter(name for names in each for name in set(names))) for each in members]
+
+
+def purity(clusters, topics):
+    """Return the share of the documents in clusters that hold the most frequent topic of their cluster.
+
+    Documents in no cluster do not count, so read it beside their number; nan if no labelled document is in a cluster.
+
+    Examples
+    --------
+    >>> from odl.papers.emergingfiles import purity
+    >>> purity([0, 0, 0, 1], [("oil",), ("oil",), ("space",), ("space",)])
+    0.75
+    """
+    tallies = counts(clusters, topics)
+    total = sum(size for size, _ in tallies)
+    return sum(max(held.values(), default=0) for _, held in tallies) / total if total else float("nan")
+
+
+def majorities(clusters, topics):
+    """Return the topics that more than half of the labelled documents of some cluster hold."""
+    return {name for size, held in counts(clusters, topics) for name, number in held.items() if 2 * number > size}
+
+
+def b_cubed(clusters, topics):
+    """Return B-cubed precision, recall and F1 of clusters (Bagga and Baldwin, 1998), documents in no cluster included.
+
+    With C(i) the documents in the cluster of i, itself among them, and T(i) those of the same topic: precision is the
+    mean of ``|C(i) & T(i)| / |C(i)|`` over the documents in clusters, recall the mean of ``|C(i) & T(i)| / |T(i)|``
+    over all documents, 0 for one in no cluster. Where every document is in a cluster and has one topic, this is the
+    usual measure. nan where there is no labelled document, or (precision and F1) none in a cluster.
+
+    Examples
+    --------
+    >>> from odl.papers.emergingfiles import b_cubed
+    >>> b_cubed([0, 0, 1, -1], [("oil",), ("oil",), ("space",), ("space",)])
+    (1.0, 0.625, 0.7692307692307693)
+    """
+    nan, rows = float("nan"), [row for row, names in enumerate(topics) if names]
+    if not rows:
+        return nan, nan, nan
+    clusters = np.asarray(clusters)[rows]
+    pairs = [(row, name) for row, at in enumerate(rows) for name in set(topics[at])]
+    documents, (columns, names) = [row for row, _ in pairs], pandas.factorize(np.array([name for _, name in pairs]))
+    holds = sparse.csr_array((np.ones(len(pairs), dtype=np.int64), (documents, columns)), shape=(len(rows), len(names)))
+    first, second = sparse.coo_array(holds @ holds.T).coords
+    both = np.bincount(first[(clusters[first] == clusters[second]) & (clusters[first] >= 0)], minlength=len(rows))
+    recall, placed = float(np.mean(both / np.bincount(first, minlength=len(rows)))), clusters >= 0
+    if not placed.any():
+        return nan, recall, nan
+    precision = float(np.mean(both[placed] / np.bincount(clusters[placed])[clusters[placed]]))
+    return precision, recall, 2 * precision * recall / (precision + recall)
+
+
 def judge(emerging, batch, topics="all"):
     """Compare the clusters of a timestep with the topics of the documents.
 
@@ -141,19 +217,18 @@ def judge(emerging, batch, topics="all"):
     batch : odl.evaluation.scorefiles.Scores
         The scores it was made from.
     topics : {"all", "dominant"}
-        See `odl.papers.agreement`.
+        Which of a document count.
 
     Returns
     -------
     dict
         Keys `COLUMNS`; nan where nothing is defined.
     """
-    topics_of = [batch.topics[row] if topics == "all" else batch.topics[row][:1] for row in range(len(batch.ids))]
-    labels = batch.labels(topics)
+    topics_of, labels = _counted(batch.topics, topics), batch.labels(topics)
     selected, labelled = [topics_of[row] for row in emerging.rows], labels[emerging.rows] >= 0
     novel = {name for row in np.flatnonzero(labels == 1) for name in topics_of[row]}
-    hits = novel & agreement.majorities(emerging.cluster, selected, topics)
-    value = agreement.b_cubed(emerging.cluster, selected, topics)
+    hits = novel & majorities(emerging.cluster, selected)
+    precision, recall, f1 = b_cubed(emerging.cluster, selected)
     return {
         "run": emerging.run["run"],
         "t": emerging.t,
@@ -161,8 +236,10 @@ def judge(emerging, batch, topics="all"):
         "novel_share": float(np.mean(labels[emerging.rows][labelled] == 1)) if labelled.any() else float("nan"),
         "clusters": len(emerging.representative),
         "clustered": int((emerging.cluster >= 0).sum()),
-        "purity": agreement.purity(emerging.cluster, selected, topics),
-        **value._asdict(),
+        "purity": purity(emerging.cluster, selected),
+        "precision": precision,
+        "recall": recall,
+        "f1": f1,
         "novel_topics": len(novel),
         "reachable": len(novel & set().union(*selected)),
         "found": len(hits),
@@ -180,8 +257,7 @@ def describe(emerging, batch, topics="all"):
         topic_share (the most frequent one among the labelled, of equals the first by name), words,
         representative (id) and title.
     """
-    topics_of = [batch.topics[row] for row in emerging.rows]
-    counted = agreement.counts(emerging.cluster, topics_of, topics)
+    counted = counts(emerging.cluster, _counted([batch.topics[row] for row in emerging.rows], topics))
     labels, rows = batch.labels(topics)[emerging.rows], []
     for number, words in enumerate(emerging.words):
         members = labels[emerging.cluster == number]
@@ -241,48 +317,11 @@ def gather(plan, path, tables):
     folders = {os.path.dirname(os.fspath(each)) for each in tables}
     means = ("selected", "novel_share", "clusters", "clustered", "precision", "recall")
     means += ("novel_topics", "reachable", "found", "found_share")
-    judged = (*means, "purity", "f1")
     followed = [entry for entry in load_plan(plan) if entry["folder"] in folders]
-    rows = collect(followed, "emerging.tsv", ("run", "t", *judged))
-    means_of = []
-    for key, runs in grouped(rows, (*KEY, "t")):
-        spread = {name: statistics([row[name] for row in runs], name) for name in ("purity", "f1")}
-        means_of.append(
-            {
-                **dict(zip((*KEY, "t"), key, strict=True)),
-                "seeds": len(runs),
-                **{name: mean([row[name] for row in runs]) for name in means},
-                **{f"{name}_{kind}": spread[name][f"{name}_{kind}"] for name in spread for kind in ("mean", "sd")},
-            }
-        )
-    write_table(path, means_of, OVER_SEEDS)
-
-
-def as_text(emerging, batch, topics="all", width=110):
-    """Return the clusters as a table for the terminal."""
-    row = judge(emerging, batch, topics)
-    head = (
-        f"timestep {emerging.t} of {emerging.run['corpus']}, {emerging.run['run']} with {emerging.run['atoms']} atoms: "
-    )
-    head += f"the {row['selected']} most novel of {len(batch.ids)} documents, {row['clustered']} of them in "
-    lines = [head + f"{row['clusters']} cluster" + "s" * (row["clusters"] != 1)]
-    for each in describe(emerging, batch, topics):
-        share = f"{100 * each['share_novel']:3.0f} % novel" if each["labelled"] else ""
-        topic = f"{each['topic']} {100 * each['topic_share']:.0f} %" if each["topic"] else ""
-        lines.append(f"{each['size']:4d}  {share:<11}  {topic}".rstrip())
-        lines.append("      " + _cut(" ".join(each["words"]), width - 6))
-        lines.append("      > " + _cut(each["title"] or each["representative"], width - 8))
-    if row["purity"] == row["purity"]:
-        truth = f"purity {row['purity']:.3f}, B-cubed F1 {row['f1']:.3f} (precision {row['precision']:.3f}, "
-        truth += f"recall {row['recall']:.3f})"
-        lines.append(truth)
-    if row["novel_topics"]:
-        lines.append(f"novel topics found: {row['found']} of {row['novel_topics']} ({row['reachable']} within reach)")
-    return visible("\n".join(lines))
-
-
-def _cut(text, width):
-    return text if len(text) <= width else text[: width - 1].rstrip() + "…"
+    columns = ("run", "t", *means, "purity", "f1")
+    rows = pandas.DataFrame(collect(followed, "emerging.tsv", columns), columns=[*KEY, *columns[1:]])
+    measured = {"seeds": ("t", "size"), **means_of(*means), **spread_of("purity", "purity"), **spread_of("f1", "f1")}
+    write_table(path, aggregated(rows, (*KEY, "t"), **measured), OVER_SEEDS)
 
 
 def score_run(path):

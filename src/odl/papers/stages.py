@@ -5,39 +5,27 @@ from dataclasses import asdict
 from odl.cli import argument, parse_map, subcommand
 from odl.errors import ParameterError
 
-RULE = argument("--topics", choices=["all", "dominant"], default="all", help="which topics of a document count")
-
 
 @subcommand(
-    "group and print the emerging topics of one timestep",
+    "group the emerging topics of one timestep",
     argument("scores", help="score file of the timestep"),
     argument("features", help="features of the same timestep"),
-    argument("--output", help="file to write"),
+    argument("--output", required=True, help="file to write"),
     argument(
         "--settings",
         type=parse_map,
         default={},
         help="JSON: share, atoms, lam, start_terms, rounds, min_support, terms",
     ),
-    argument("--weighting", type=parse_map, help="JSON: tf, idf, min_df, vocabulary (default: those of the run)"),
     argument("--corpus-features", help="last features of the stream, for idf: corpus"),
-    RULE,
 )
 def topics(args):
     from odl.config import sections
     from odl.papers import emerging, emergingfiles
 
-    sections.Weighting.of(args.weighting or {}, "--weighting")
-    clusters, batch = emerging.of_timestep(
-        args.scores,
-        args.features,
-        settings=sections.SmallDictionary.of(args.settings, "--settings"),
-        weighting=args.weighting,
-        corpus_features=args.corpus_features,
-    )
-    if args.output:
-        emergingfiles.write(args.output, clusters)
-    print(emergingfiles.as_text(clusters, batch, args.topics))
+    settings = sections.SmallDictionary.of(args.settings, "--settings")
+    clusters, _ = emerging.of_timestep(args.scores, args.features, settings, args.corpus_features)
+    emergingfiles.write(args.output, clusters)
 
 
 @subcommand(
@@ -45,7 +33,7 @@ def topics(args):
     argument("table", help="table to write"),
     argument("--files", nargs="*", default=[], help="what odl step topics wrote"),
     argument("--scores", nargs="*", default=[], help="score files, in the same order"),
-    RULE,
+    argument("--topics", choices=["all", "dominant"], default="all", help="which topics of a document count"),
 )
 def emerging(args):
     from odl.files import tables
@@ -79,10 +67,10 @@ def emergings(args):
 )
 def regret(args):
     from odl.config import sections
-    from odl.papers import regrettables
+    from odl.papers import hindsight
 
     options = asdict(sections.BestFixed.of(args.options, "--options"))
-    regrettables.write(args.output, args.checkpoints, args.features, **options)
+    hindsight.write(args.output, args.checkpoints, args.features, **options)
 
 
 @subcommand(
@@ -93,10 +81,10 @@ def regret(args):
 )
 def regrets(args):
     from odl.config import sections
-    from odl.papers import regrettables
+    from odl.papers import hindsight
 
     of = sections.Regret.of(args.options, "--options")
-    regrettables.gather_regret(args.plan, args.output, runs=of.runs, sizes=of.sizes)
+    hindsight.gather_regret(args.plan, args.output, runs=of.runs, sizes=of.sizes)
 
 
 @subcommand(

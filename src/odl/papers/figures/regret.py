@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from odl.papers import regrettables
 from odl.report.figures import Picture, absent
 from odl.report.plots import GREY, INK, LINES, despine, logarithmic, look_of, new_figure
 
@@ -13,7 +12,9 @@ NEEDS = "regret"
 def draw(selection):
     import pandas  # slow to import: drawn in few studies
 
-    frame = pandas.DataFrame(selection.tables["regret"], columns=list(regrettables.OVER_SEEDS))
+    from odl.papers import hindsight
+
+    frame = pandas.DataFrame(selection.tables["regret"], columns=list(hindsight.OVER_SEEDS))
     if frame.empty:
         return absent("The regret of no run was measured.")
     nearest = frame.groupby("run")["k"].transform(lambda sizes: min(sizes, key=lambda k: abs(k - selection.shown["k"])))
@@ -35,7 +36,7 @@ def regret(frame):
     Parameters
     ----------
     frame : DataFrame
-        Rows of one corpus of what `odl.papers.regrettables.gather_regret` wrote, one size of each run.
+        Rows of one corpus of what `odl.papers.hindsight.gather_regret` wrote, one size of each run.
     """
     names, theorem = _panels(frame)
     columns = 3 if len(names) == 3 else 2

@@ -78,7 +78,7 @@ def write(plan, tables_folder, output_folder, settings=None, regret=None):
     settings : dict, optional
         As for `odl.report.selection.Selection`.
     regret : path-like, optional
-        What `odl.papers.regrettables.gather_regret` wrote; its picture is drawn as well.
+        What `odl.papers.hindsight.gather_regret` wrote; its picture is drawn as well.
     """
     plan, tables = load_plan(plan), study.read_tables(tables_folder)
     if regret:

@@ -6,8 +6,7 @@ from networked import N_TERMS, optimum, problem
 from reference import atc, learned
 
 from odl.distributed import models
-from odl.distributed.inference import Share, average, diffuse, share_all
-from odl.distributed.networks import network
+from odl.distributed.inference import Share, diffuse, share_all
 from odl.errors import ParameterError
 
 
@@ -101,24 +100,10 @@ def test_floats_sent_are_counted_by_neighbours(rng):
     np.testing.assert_array_equal(found.floats, 4 * 7 * N_TERMS)
 
 
-def test_averaging_gives_every_agent_the_score(rng):
-    made = network("erdos_renyi", 12, probability=0.5, seed=3)
-    costs = rng.normal(size=(3, 12))
-    errors = []
-    for step in (0.2, 0.02, 0.002):
-        scores = average(costs, made.weights, step=step, iterations=5000)
-        np.testing.assert_allclose(scores.mean(axis=1), -costs.sum(axis=1), atol=1e-10)
-        errors.append(np.abs(scores + costs.sum(axis=1)[:, None]).max())
-    assert errors[1] < 0.2 * errors[0]
-    assert errors[2] < 0.2 * errors[1]
-    np.testing.assert_allclose(average(costs, made.weights, step=0.0), -costs.sum(axis=1)[:, None] * np.ones(12))
-
-
 @pytest.mark.parametrize(
     "call",
     [
         lambda share, x: diffuse(share, x, step=-1.0),
-        lambda share, x: average(np.zeros(6), share.network.weights, step=1.0),
         lambda share, x: Share(share.model, share.network, np.array([1, 0]), share.blocks[:2]),
         lambda share, x: Share(share.model, share.network, np.array([6]), share.blocks[:1]),
     ],

@@ -1,15 +1,14 @@
 """Networks: known degrees, doubly stochastic weights, refusals."""
 
-import networkx
 import numpy as np
 import pytest
 from scipy import sparse
 
 from odl.distributed import networks
-from odl.distributed.networks import Network, graph, metropolis, network, observers, read_edges, uniform
-from odl.errors import DataError, ParameterError
+from odl.distributed.networks import Network, graph, metropolis, network, observers
+from odl.errors import ParameterError
 
-SETTINGS = {"erdos_renyi": {"probability": 0.3}, "geometric": {"radius": 0.5}}
+SETTINGS = {"erdos_renyi": {"probability": 0.3}}
 
 
 @pytest.mark.parametrize("name", networks.GRAPHS)
@@ -35,7 +34,6 @@ def test_known_graphs():
     degrees = np.sort(np.asarray(graph("grid", 12).sum(axis=1)))
     assert degrees.tolist() == [2] * 4 + [3] * 6 + [4] * 2  # 3 by 4
     np.testing.assert_allclose(network("fully_connected", 5).weights.toarray(), 0.2)
-    np.testing.assert_allclose(network("fully_connected", 5, weights="uniform").weights.toarray(), 0.2)
 
 
 def test_a_ring_says_its_degree_where_it_is_shown():
@@ -52,17 +50,10 @@ def test_metropolis_by_hand():
     )
 
 
-def test_uniform_weights_suit_regular_graphs_only():
-    np.testing.assert_allclose(uniform(graph("ring", 8)).toarray().sum(axis=1), 1.0)
-    with pytest.raises(ParameterError, match="doubly stochastic"):
-        network("grid", 12, weights="uniform")
-
-
 def test_random_graphs_follow_their_seed():
     first, again, other = (graph("erdos_renyi", 20, probability=0.3, seed=seed).toarray() for seed in (1, 1, 2))
     np.testing.assert_array_equal(first, again)
     assert (first != other).any()
-    assert (graph("geometric", 20, radius=0.4, seed=1) != graph("geometric", 20, radius=0.4, seed=2)).nnz
 
 
 def test_a_network_in_parts_is_refused():
@@ -102,53 +93,8 @@ def test_who_sees_the_data():
         {"name": "ring", "n_agents": 0},
         {"name": "ring", "n_agents": 5, "degree": 3},
         {"name": "erdos_renyi", "n_agents": 5, "probability": 1.5},
-        {"name": "ring", "n_agents": 5, "weights": "equal"},
-        {"name": "edges", "n_agents": 5},
     ],
 )
 def test_wrong_settings_are_refused(settings):
     with pytest.raises(ParameterError):
         network(**settings)
-
-
-def test_edge_lists(tmp_path):
-    path = tmp_path / "links.tsv"
-    path.write_text("# a path and a repeated link\n0\t1\n\n1\t2\n2\t1\n")
-    made = network("edges", 3, edges=path)
-    np.testing.assert_allclose(made.weights.toarray(), metropolis(graph_of_path(3)).toarray())
-    path.write_text("0,1\n1,2\n")
-    assert read_edges(path).shape == (3, 3)
-    with pytest.raises(ParameterError, match="2 parts"):
-        network("edges", 4, edges=path)
-
-
-def graph_of_path(size):
-    return sparse.csr_array(networkx.to_scipy_sparse_array(networkx.path_graph(size), dtype=float))
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "holds no link"),
-        ("0\t1\n1\t\n", "line 2"),
-        ("0 1\n", "line 1"),
-        ("0\t-1\n", "line 1"),
-        ("0,1,2\n", "line 1"),
-        ("a,b\n", "line 1"),
-        ("0\t9\n", "agent 9"),
-    ],
-)
-def test_bad_edge_lists_are_refused_by_line(tmp_path, text, message):
-    path = tmp_path / "links.tsv"
-    path.write_text(text)
-    with pytest.raises(DataError, match=message) as caught:
-        read_edges(path, 5)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_missing_or_binary_edge_list_is_refused(tmp_path):
-    with pytest.raises(DataError, match="cannot be read"):
-        read_edges(tmp_path / "none.tsv")
-    (tmp_path / "binary.tsv").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(DataError, match="cannot be read"):
-        read_edges(tmp_path / "binary.tsv")

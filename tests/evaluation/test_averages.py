@@ -309,3 +309,45 @@ def test_numpy_numbers_are_options(made):
     plain = averages.evaluate(paths, timesteps=[1, 2], **options)
     options = {name: np.int64(value) for name, value in options.items()}
     np.testing.assert_equal(averages.evaluate(paths, timesteps=np.array([1, 2]), **options), plain)
+
+
+LABELS = {
+    3: np.array([1, 0, 0, -1]),  # by hand: novel and known documents
+    1: np.array([1, 1, 0, 0]),
+    2: np.array([0, 0, 0, 0]),
+    4: np.array([1, 1, 1, -1]),
+    5: np.array([1, 1, 0, 0]),
+}
+
+
+@pytest.mark.parametrize(
+    ("timesteps", "rule", "expected"),
+    [
+        ((), (1, 1), [1, 3, 5]),
+        ((), (2, 1), [1, 5]),
+        ((), (1, 2), [1, 3, 5]),
+        ((), (0, 0), [1, 3, 5]),  # an AUC needs both
+        ((), (3, 1), []),
+        ((), (1, 3), []),
+        ([5, 3, 99], (2, 2), [3, 5]),  # named ones count whatever they hold, in the order of time
+        ([2, 4], (0, 0), []),
+    ],
+)
+def test_the_listed_timesteps(timesteps, rule, expected):
+    assert averages.listed(LABELS, timesteps, min_novel=rule[0], min_known=rule[1]) == expected
+    assert averages.listed(LABELS, np.array(timesteps), min_novel=rule[0], min_known=rule[1]) == expected
+
+
+def test_the_average_is_over_the_listed_timesteps_only():
+    aucs = {1: 0.5, 2: float("nan"), 3: 0.75, 4: 0.25, 5: 1.0}
+    assert averages.average_auc(aucs, [1, 3]) == 0.625
+    assert averages.average_auc(aucs, [1, 2]) == 0.5
+    assert np.isnan(averages.average_auc(aucs, []))
+
+
+def test_means_and_spread_leave_out_what_is_undefined():
+    assert averages.spread([1.0, float("nan"), 3.0]) == (2.0, pytest.approx(2**0.5))
+    assert np.isnan(averages.spread([4.0])[1]) and averages.mean([4.0]) == 4.0
+    assert np.isnan(averages.mean([])) and np.isnan(averages.spread([float("nan")])).all()
+    rows = [{"k": 2, "t": 1}, {"k": 1, "t": 1}, {"k": 2, "t": 2}]
+    assert list(averages.grouped(rows, ("k",))) == [((2,), [rows[0], rows[2]]), ((1,), [rows[1]])]

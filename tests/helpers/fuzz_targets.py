@@ -21,7 +21,6 @@ from odl import config, corpora, detector, learners, novelty, trees
 from odl.cli import parse_map
 from odl.config.sections import Batches, Order
 from odl.corpora import arxiv_cs, checks, download, news20, nips, reuters21578, scipydocs
-from odl.distributed import networks
 from odl.evaluation import averages, baselines, study
 from odl.evaluation.plan import PLAN_KEYS, load_plan
 from odl.evaluation.scorefiles import read_scores
@@ -439,18 +438,6 @@ def _planned(path):
     study.summarise(path, path.parent / "planned")
 
 
-def _edges(rnd):
-    ends = [str(n) for n in range(4)] + ["9" * 5000, str(2**63), "99999", "-1", "٣", "²", "1.0", '"', "#", "0\0", " "]
-    return fz.encoded(
-        "\n".join("\t,"[rnd.random() < 0.3].join(fz.some(rnd, ends, 0, 3)) for _ in range(rnd.randrange(6)))
-    )
-
-
-def _network(path):
-    networks.network("edges", 4, edges=path)
-    networks.read_edges(path)
-
-
 TREES = [
     "-1",
     "0",
@@ -562,7 +549,6 @@ def texts(world):
     registry = (",".join(download.COLUMNS) + f"\ntdt2,tdt2,a.mat,,{SHA},mirror,yes,x,y\n").encode()
     return found | {
         "plan.json": Target(".json", functools.partial(_plan, world), _planned),
-        "edge list": Target(".tsv", functools.partial(_mostly, made=_edges, seeds=[b"0\t1\n1\t2\n2\t3\n"]), _network),
         "tree setting": Target(
             ".txt", functools.partial(_trees, seeds=[b"binary", b"2", b"3 x 1", b"parents -1,0,0"]), _tree_text
         ),

@@ -82,7 +82,7 @@ def record(comm, folder, learner):
     own = np.isin(owner, among.agents)
     agents = messages.Agents(among, learner.model, owner, A[:, own], **learner.diffusion)
     found = agents.infer(P)
-    agents.average(found.costs, 3)
+
     agents.learn(P, learner.mu_w)
     np.savez(
         folder / f"rank{among.rank}.npz",

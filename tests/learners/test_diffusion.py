@@ -170,17 +170,6 @@ def test_scores_over_a_sparse_network_come_nearer_with_smaller_steps(rng):
     assert gaps[1] < 0.5 * gaps[0] < 0.1
 
 
-def test_agents_average_the_score(rng):
-    P = text(rng)
-    settings = {"network": "ring", "agents": 4, "degree": 2, "iterations": 500}
-    learner = learners.make("diffusion", **settings)
-    state = learner.start(P, 8, np.random.default_rng(1))
-    mean, read = learner.score(state, P), learners.make("diffusion", score_iterations=2000, **settings).score(state, P)
-    score = mean.residual + mean.penalty
-    np.testing.assert_allclose(read.residual + read.penalty, score, atol=0.05 * score.max())
-    assert (read.residual != mean.residual).any()
-
-
 @pytest.mark.parametrize("settings", [{}, {"task": "nmf_huber", "gamma": 0.5}, {"network": "ring", "iterations": 50}])
 def test_documents_that_nothing_explains_score_one(settings, rng):
     P = text(rng)

@@ -1,4 +1,4 @@
-"""Inference over a network: diffusion on the dual, recovery of codes, averaging of the score.
+"""Inference over a network: diffusion on the dual, recovery of codes.
 
 The unit is a `Share`: the agents that one process owns, with their atoms. A step is *adapt* (each agent alone), an
 *exchange* of what neighbours need, and *combine*. Only dual variables pass through the exchange: one process uses
@@ -253,53 +253,3 @@ def diffuse(
             if moved <= limit**2 * gather(np.sum(nu**2, axis=1)).sum():
                 break
     return share.finish(nu, x, used)
-
-
-def average(
-    costs: np.ndarray,
-    weights: sparse.csr_array,
-    *,
-    step: float = 0.01,
-    iterations: int = 1000,
-    n_agents: int | None = None,
-    exchange: Callable[[np.ndarray], np.ndarray] = _everyone,
-) -> np.ndarray:
-    """Let every agent find the score by diffusion of one number: s_k <- sum_l a_lk (s_l - step (s_l + J_l)).
-
-    The mean of the s_k tends to -(1/N) sum_k J_k and each s_k to within O(step) of it; N s_k is the score.
-
-    Parameters
-    ----------
-    costs : ndarray, shape (..., own agents)
-        J_k(nu_k); of all N agents, unless there is an exchange.
-    weights : csr_array, shape (heard agents, own agents)
-    step : float
-        Between 0 and 1. Started from s_k = -J_k the mean is right from the beginning, so that the step only
-        decides how near the agents come to each other; 0 averages without a bias.
-    iterations : int
-        Numbers that each agent sends to each neighbour.
-    n_agents, exchange
-        N, and how the agents heard tell theirs, where a process has some of the agents (`diffuse`).
-
-    Returns
-    -------
-    ndarray, shaped as `costs`
-        N s_k, one for each own agent.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from odl.distributed import inference, networks
-    >>> ring = networks.network("ring", 4, degree=2)
-    >>> inference.average(np.array([-0.1, -0.2, -0.3, -0.4]), ring.weights, step=0.0).round(3)
-    array([1., 1., 1., 1.])
-    """
-    if not 0.0 <= step < 1.0:
-        raise ParameterError(f"step={step!r}", "a step of at least 0 and below 1", "correct it")
-    costs = np.asarray(costs, dtype=float)
-    flat = costs.reshape(-1, costs.shape[-1]).T
-    mixing = sparse.csr_array(weights.T)
-    scores = -flat
-    for _ in range(iterations):
-        scores = mixing @ exchange(scores - step * (scores + flat))
-    return (n_agents or costs.shape[-1]) * scores.T.reshape(costs.shape)

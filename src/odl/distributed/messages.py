@@ -1,8 +1,8 @@
 """Messages between MPI ranks, the only way from rank to rank, and the agents of one rank.
 
-Point-to-point messages are dual variables, and one number a document and agent where agents average the score, of
-agents that have a neighbour on the rank that is told. Beside them all ranks gather numbers of each agent: how far its
-dual variables moved, for the common stopping rule, and its costs J_k.
+Point-to-point messages are dual variables of agents that have a neighbour on the rank that is told. Beside
+them all ranks gather numbers of each agent: how far its dual variables moved, for the common stopping rule, and its
+costs J_k.
 """
 
 import sys
@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.distributed.coding import safe_step
-from odl.distributed.inference import Share, average, diffuse
+from odl.distributed.inference import Share, diffuse
 from odl.errors import OdlError, ParameterError
 
 INSTALL = "pip install 'online-dictionary-learning[mpi]'"
@@ -297,20 +297,3 @@ class Agents:
         learned, blocks = self.share.model.learn, self.share.blocks
         for inference in self._documents(P):
             blocks[:] = [learned(*each, step) for each in zip(blocks, inference.nu, inference.codes, strict=True)]
-
-    def average(self, costs, iterations):
-        """Let the own agents find the scores of documents by `odl.distributed.inference.average`.
-
-        Parameters
-        ----------
-        costs : ndarray, shape (own agents, n_documents)
-            J_k(nu_k).
-
-        Returns
-        -------
-        ndarray, shape (own agents, n_documents)
-        """
-        weights, n_agents = self.ranks.network.weights, self.ranks.network.n_agents
-        own = weights[self.ranks.heard][:, self.ranks.agents]
-        hooks = {"n_agents": n_agents, "exchange": self.ranks.exchange}
-        return average(costs.T, own, iterations=iterations, **hooks).T

@@ -1,7 +1,5 @@
-"""Networks of agents: graphs by name or from a list of links, combination weights, which agents see the data."""
+"""Networks of agents: graphs by name, combination weights, which agents see the data."""
 
-import csv
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,25 +7,22 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from odl.errors import DataError, ParameterError
+from odl.errors import ParameterError
 
-GRAPHS = ("fully_connected", "ring", "grid", "erdos_renyi", "geometric")
+GRAPHS = ("fully_connected", "ring", "grid", "erdos_renyi")
 
 
-def graph(
-    name: str, n_agents: int, *, degree: int = 4, probability: float = 0.1, radius: float = 0.2, seed: int = 0
-) -> sparse.csr_array:
+def graph(name: str, n_agents: int, *, degree: int = 4, probability: float = 0.1, seed: int = 0) -> sparse.csr_array:
     """Return the adjacency of a graph by name.
 
     Parameters
     ----------
-    name : {"fully_connected", "ring", "grid", "erdos_renyi", "geometric"}
+    name : {"fully_connected", "ring", "grid", "erdos_renyi"}
         ring: each agent and its `degree` nearest (even); grid: the rectangle nearest to a square with that many
-        agents; erdos_renyi: each link with `probability`; geometric: agents at random points of the unit square,
-        linked when nearer than `radius`.
+        agents; erdos_renyi: each link with `probability`.
     n_agents : int
     seed : int
-        Of the two random graphs.
+        Of the random graph.
 
     Returns
     -------
@@ -50,80 +45,20 @@ def graph(
         raise ParameterError(f"{n_agents} agents", "at least one", "raise the number of agents")
     if name == "ring" and (degree < 2 or degree % 2):
         raise ParameterError(f"a ring of degree {degree}", "an even degree of at least 2", "correct degree")
-    if not 0.0 <= probability <= 1.0 or not radius >= 0.0:
-        defect = f"probability={probability!r}, radius={radius!r}"
-        raise ParameterError(defect, "a probability from 0 to 1 and a radius of at least 0", "correct them")
+    if not 0.0 <= probability <= 1.0:
+        raise ParameterError(f"probability={probability!r}", "a probability from 0 to 1", "correct it")
     if name == "fully_connected":
         return sparse.csr_array(np.ones((n_agents, n_agents)) - np.eye(n_agents))
     import networkx
 
     if name == "ring":
-        made = networkx.watts_strogatz_graph(n_agents, min(degree, n_agents), 0.0)  # a lattice: nothing is drawn
+        links = networkx.watts_strogatz_graph(n_agents, min(degree, n_agents), 0.0)  # a lattice: nothing is drawn
     elif name == "grid":
         height = max(size for size in range(1, int(n_agents**0.5) + 1) if n_agents % size == 0)
-        made = networkx.grid_2d_graph(height, n_agents // height)
-    elif name == "erdos_renyi":
-        made = networkx.gnp_random_graph(n_agents, probability, seed=seed)
+        links = networkx.grid_2d_graph(height, n_agents // height)
     else:
-        made = networkx.random_geometric_graph(n_agents, radius, seed=seed)
-    return sparse.csr_array(networkx.to_scipy_sparse_array(made, nodelist=sorted(made), dtype=float, format="csr"))
-
-
-def read_edges(path: str | os.PathLike, n_agents: int | None = None) -> sparse.csr_array:
-    """Read an edge list: two columns of agent numbers from 0, separated by tabs or commas, one link a line.
-
-    Parameters
-    ----------
-    path : path-like
-        Empty lines and lines that begin with # are skipped.
-    n_agents : int, optional
-        Number of agents; default: the largest number in the file plus one.
-
-    Returns
-    -------
-    csr_array
-        Adjacency.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read, or a line is not a link between two agents, naming the line.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from odl.distributed import networks
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> path = pathlib.Path(folder.name, "edges.csv")
-    >>> _ = path.write_text("0,1")
-    >>> networks.read_edges(path).toarray().astype(int)
-    array([[0, 1],
-           [0, 0]])
-    """
-    links = []
-    todo = "write lines such as 0<tab>1"
-    try:
-        with open(path, newline="", encoding="utf-8") as file:
-            for number, line in enumerate(file, start=1):
-                if not line.strip() or line.lstrip().startswith("#"):
-                    continue
-                cells = next(csv.reader([line.strip()], delimiter="\t" if "\t" in line else ","))
-                if len(cells) != 2 or not all(cell.strip().isdecimal() and len(cell) < 19 for cell in cells):
-                    raise DataError(f"{path}, line {number}: {line.strip()!r}", "two agent numbers from 0", todo)
-                links.append([int(cell) for cell in cells])
-                if n_agents is not None and max(links[-1]) >= n_agents:
-                    defect = f"{path}, line {number}: agent {max(links[-1])}"
-                    raise DataError(defect, f"numbers from 0 to {n_agents - 1}", "correct the line or the agents")
-    except (OSError, UnicodeDecodeError, csv.Error, StopIteration) as error:
-        raise DataError(f"{path} cannot be read ({error})", "a text file of links", todo) from error
-    if not links:
-        raise DataError(f"{path} holds no link", "at least one", todo)
-    ends = np.array(links)
-    size = int(ends.max()) + 1 if n_agents is None else n_agents
-    if size > 100_000:
-        raise DataError(f"{path} names agent {int(ends.max())}", "fewer than 100000 agents", "number them from 0 up")
-    pattern = sparse.coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(size, size))
-    return sparse.csr_array(pattern)
+        links = networkx.gnp_random_graph(n_agents, probability, seed=seed)
+    return sparse.csr_array(networkx.to_scipy_sparse_array(links, nodelist=sorted(links), dtype=float, format="csr"))
 
 
 def shown(name: str, *, degree: int = 4) -> str:
@@ -131,7 +66,6 @@ def shown(name: str, *, degree: int = 4) -> str:
     return f"ring of degree {degree}" if name == "ring" else name.replace("_", " ")
 
 
-WEIGHTS = ("metropolis", "uniform")
 ROUNDING = 1e-12
 
 
@@ -176,7 +110,7 @@ class Network:
             raise ParameterError(defect, "doubly stochastic weights of at least 0", todo)
         parts = connected_components(self.weights, directed=False)[0]
         if parts > 1:
-            todo = "add links: more degree, probability or radius, or another seed"
+            todo = "add links: more degree or probability, or another seed"
             raise ParameterError(f"a network in {parts} parts", "a connected one", todo)
         if self.seen.shape != (n_agents,) or not self.seen.any():
             defect = f"{int(np.sum(self.seen))} of {n_agents} agents see the data"
@@ -235,22 +169,6 @@ def metropolis(adjacency: sparse.sparray) -> sparse.csr_array:
     return _sorted(links + sparse.diags_array(own, format="csr"))
 
 
-def uniform(adjacency: sparse.sparray) -> sparse.csr_array:
-    """Return a_lk = 1/n_k for k and its neighbours: doubly stochastic only if all have equally many.
-
-    `Network` refuses it where they do not.
-
-    Examples
-    --------
-    >>> from odl.distributed import networks
-    >>> networks.uniform(networks.graph("ring", 4, degree=2)).toarray().round(2)[0]
-    array([0.33, 0.33, 0.  , 0.33])
-    """
-    links = _links(adjacency)
-    links = sparse.csr_array(links + sparse.eye_array(links.shape[0], format="csr"))
-    return _sorted(sparse.csr_array(links @ sparse.diags_array(1.0 / np.diff(links.indptr))))
-
-
 def _links(adjacency):
     """Return the pattern as a symmetric CSR array of ones with an empty diagonal."""
     links = sparse.csr_array(adjacency, dtype=float)
@@ -270,25 +188,19 @@ def network(
     name: str,
     n_agents: int,
     *,
-    weights: str = "metropolis",
     seen_by: float = 1.0,
-    edges: str | os.PathLike | None = None,
     seed: int = 0,
     **settings: Any,
 ) -> Network:
-    """Return the network of a study.
+    """Return the network of a study, with the weights of `metropolis`: 1/N where it is fully connected.
 
     Parameters
     ----------
     name : str
-        As in `odl.distributed.networks.graph`, or "edges".
-    weights : {"metropolis", "uniform"}
-        The combination rule. On a fully connected graph both are 1/N.
+        As in `graph`.
     seen_by : float
         Agents that see the documents: a share up to 1, or a whole number of them above 1. They are spread evenly
         over the numbers of the agents; with 0 only agent 0 sees them.
-    edges : path-like, optional
-        The edge list for "edges".
     seed, settings
         As in `graph`.
 
@@ -298,8 +210,8 @@ def network(
 
     Raises
     ------
-    ParameterError, DataError
-        As in `graph`, `read_edges` and `Network`.
+    ParameterError
+        As in `graph` and `Network`.
 
     Examples
     --------
@@ -307,16 +219,7 @@ def network(
     >>> networks.network("fully_connected", 4, seen_by=2).seen
     array([ True, False,  True, False])
     """
-    if weights not in WEIGHTS:
-        raise ParameterError(f"the weights {weights!r}", f"one of {', '.join(WEIGHTS)}", "choose one of these")
-    if name == "edges":
-        if not edges:
-            raise ParameterError("network 'edges' without a file", "the path of an edge list", "set edges")
-        adjacency = read_edges(edges, n_agents)
-    else:
-        adjacency = graph(name, n_agents, seed=seed, **settings)
-    rule = metropolis if weights == "metropolis" else uniform
-    return Network(rule(adjacency), observers(n_agents, seen_by))
+    return Network(metropolis(graph(name, n_agents, seed=seed, **settings)), observers(n_agents, seen_by))
 
 
 def observers(n_agents: int, seen_by: float) -> np.ndarray:

@@ -5,14 +5,14 @@ empty cells.
 """
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, ItemsView, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from odl.config.sections import EvaluatedStream
 from odl.errors import DataError
-from odl.evaluation import means, metrics
+from odl.evaluation import metrics
 from odl.evaluation.scorefiles import named, read_scores
 from odl.files.documents import NO_TIME
 from odl.files.tables import write_table
@@ -21,6 +21,100 @@ AUC_COLUMNS = ("run", "t", "first_time", "last_time", "documents", "novel", "kno
 AUC_COLUMNS += ("uncoded", "gap", "auc", "low", "high", "listed")
 SUMMARY_COLUMNS = ("run", "timesteps", "average", "low", "high", "timesteps_all", "average_all", "pooled")
 SUMMARY_COLUMNS += ("pooled_low", "pooled_high", "documents", "novel", "uncoded", "gap")
+
+
+def listed(
+    labels: Mapping[int, np.ndarray], timesteps: Collection[int] = (), *, min_novel: int, min_known: int
+) -> list[int]:
+    """Return the timesteps that the average AUC of a run is over, in the order of time.
+
+    Parameters
+    ----------
+    labels : dict of int to ndarray
+        Labels of the batches that are evaluated, by timestep: 1 novel, 0 known, others unlabelled.
+    timesteps : collection of int
+        Timesteps to average over; empty: those with at least `min_novel` novel and `min_known` known documents.
+    min_novel, min_known : int
+
+    Returns
+    -------
+    list of int
+        Only timesteps whose AUC is defined, with a novel and a known document.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.evaluation.averages import listed
+    >>> labels = {1: np.array([1, 1, 0]), 2: np.array([0, 0, 0]), 3: np.array([1, 0, 0])}
+    >>> listed(labels, min_novel=2, min_known=1), listed(labels, [1, 2, 3], min_novel=2, min_known=1)
+    ([1], [1, 3])
+    """
+    steps = []
+    for t in sorted(labels):
+        novel, known = (int((labels[t] == label).sum()) for label in (1, 0))
+        enough = t in timesteps if len(timesteps) else novel >= min_novel and known >= min_known
+        steps += [t] if enough and novel and known else []
+    return steps
+
+
+def average_auc(aucs: Mapping[int, float], steps: Sequence[int]) -> float:
+    """Return the headline number of a run: the mean AUC over the listed timesteps; nan without one.
+
+    Parameters
+    ----------
+    aucs : dict of int to float
+        By timestep.
+    steps : list of int
+        What `listed` returned.
+
+    Examples
+    --------
+    >>> from odl.evaluation.averages import average_auc
+    >>> average_auc({1: 0.8, 2: 0.5, 3: 0.9}, [1, 3])
+    0.8500000000000001
+    """
+    return mean([aucs[t] for t in steps])
+
+
+def spread(values: Iterable[float]) -> tuple[float, float]:
+    """Return mean and standard deviation (of a sample) of the defined values; nan where they are not.
+
+    Examples
+    --------
+    >>> from odl.evaluation.averages import spread
+    >>> spread([0.5, 1.0, float("nan")])
+    (0.75, 0.3535533905932738)
+    """
+    defined = np.array([value for value in values if not np.isnan(value)])
+    centre = float(defined.mean()) if len(defined) else float("nan")
+    return centre, float(defined.std(ddof=1)) if len(defined) > 1 else float("nan")
+
+
+def mean(values: Iterable[float]) -> float:
+    """Return the mean of the defined values; nan without one.
+
+    Examples
+    --------
+    >>> from odl.evaluation.averages import mean
+    >>> mean([0.5, 1.0, float("nan")])
+    0.75
+    """
+    return spread(values)[0]
+
+
+def grouped(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> ItemsView[tuple, list]:
+    """Return (values of the keys, rows) for every combination of values, in the order of the first rows.
+
+    Examples
+    --------
+    >>> from odl.evaluation.averages import grouped
+    >>> list(grouped([{"run": "a", "t": 1}, {"run": "b", "t": 1}, {"run": "a", "t": 2}], ["run"]))
+    [(('a',), [{'run': 'a', 't': 1}, {'run': 'a', 't': 2}]), (('b',), [{'run': 'b', 't': 1}])]
+    """
+    groups = {}
+    for row in rows:
+        groups.setdefault(tuple(row[key] for key in keys), []).append(row)
+    return groups.items()
 
 
 def iso(milliseconds: int) -> str:
@@ -59,21 +153,21 @@ def _batch_row(batch, run, labels, draws, level=0.95):
     }
 
 
-def _summary(run, rows, listed, draws, pooled):
-    low, high = metrics.interval(np.mean([draws[t] for t in listed], axis=0) if listed else [])
+def _summary(run, rows, steps, draws, pooled):
+    low, high = metrics.interval(np.mean([draws[t] for t in steps], axis=0) if steps else [])
     gaps = [row["gap"] for row in rows if not np.isnan(row["gap"])]
     return {
         "run": run,
-        "timesteps": len(listed),
-        "average": means.average_auc({row["t"]: row["auc"] for row in rows}, listed),
+        "timesteps": len(steps),
+        "average": average_auc({row["t"]: row["auc"] for row in rows}, steps),
         "low": low,
         "high": high,
         "timesteps_all": sum(not np.isnan(row["auc"]) for row in rows),
-        "average_all": means.mean([row["auc"] for row in rows]),
+        "average_all": mean([row["auc"] for row in rows]),
         **dict(zip(("pooled", "pooled_low", "pooled_high"), pooled, strict=True)),
         "documents": sum(row["documents"] for row in rows),
         "novel": sum(row["novel"] for row in rows),
-        "uncoded": means.mean([row["uncoded"] for row in rows]),
+        "uncoded": mean([row["uncoded"] for row in rows]),
         "gap": max(gaps, default=float("nan")),
     }
 
@@ -164,18 +258,18 @@ def evaluate(
     EvaluatedStream(timesteps=steps, topics=topics, **numbers)
     names, batches = _read_series(score_paths)
     labels = {batch.t: batch.labels(topics) for batch in batches}
-    listed = means.listed(labels, steps, min_novel=min_novel, min_known=min_known)
+    counted = listed(labels, steps, min_novel=min_novel, min_known=min_known)
     rows, summary = [], []
     for run in names:
         pairs = {batch.t: (batch.scores[run], labels[batch.t]) for batch in batches}
         draws = {t: metrics.bootstrap(*pair, replicates=bootstrap, seed=[seed, t]) for t, pair in pairs.items()}
         steps = [
-            _batch_row(batch, run, labels[batch.t], draws[batch.t]) | {"listed": int(batch.t in listed)}
+            _batch_row(batch, run, labels[batch.t], draws[batch.t]) | {"listed": int(batch.t in counted)}
             for batch in batches
         ]
         pooled = metrics.pooled_auc(pairs.values(), replicates=bootstrap, seed=[seed, 0])
         rows += steps
-        summary.append(_summary(run, steps, listed, draws, pooled))
+        summary.append(_summary(run, steps, counted, draws, pooled))
     return rows, summary
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from odl.corpora import formats
 from odl.errors import ConfigError, DataError
-from odl.evaluation import means, metrics
+from odl.evaluation import metrics
+from odl.evaluation.averages import mean
 from odl.evaluation.plan import load_plan, score_path
 from odl.evaluation.scorefiles import read_scores
 from odl.files.escaping import visible
@@ -146,7 +147,7 @@ def compare(
     drawn = metrics.mean_bootstrap(list(zip(columns, labels, strict=True)), replicates=REPLICATES)
     rows = []
     for place, name in enumerate(names):
-        row = {"run": name, "average": means.mean(aucs[:, place])}
+        row = {"run": name, "average": mean(aucs[:, place])}
         if place:
             low, high = metrics.interval(drawn[0] - drawn[place])
             row |= {"difference": rows[0]["average"] - row["average"], "low": low, "high": high}

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pandas
 
-from odl.evaluation.averages import AUC_COLUMNS
+from odl.evaluation.averages import AUC_COLUMNS, mean
 from odl.evaluation.averages import SUMMARY_COLUMNS as RUN_COLUMNS
-from odl.evaluation.means import STATISTICS, mean
 from odl.evaluation.plan import BASELINE, KEY, load_plan, parameters_text
 from odl.files.tables import read_table, write_table
 
@@ -25,6 +24,7 @@ PUBLISHED = {
     ]
 }
 
+STATISTICS = ("mean", "sd", "min", "max")
 AVERAGE_COLUMNS = ("corpus", "protocol", "run", "algorithm", "k", "parameters", "seed", "timesteps", "average", "low")
 AVERAGE_COLUMNS += ("high", "timesteps_all", "average_all", "pooled", "pooled_low", "pooled_high", "uncoded", "gap")
 MEASURES = ("average", "average_all", "pooled")

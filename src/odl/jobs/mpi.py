@@ -1,8 +1,7 @@
 """One timestep of a learner on MPI ranks: they are started, each works and writes, then the scores are collected.
 
 Ranks share the features, the settings and the file system. They tell each other dual variables, costs and counters
-(`odl.distributed.messages`); atoms and codes go to the own agents' files only. they agree to go on or to stop there
-too.
+(`odl.distributed.messages`); atoms and codes go to the own agents' files only.
 """
 
 import contextlib
@@ -129,7 +128,7 @@ def work(comm, source, state, timings, *, run, previous=None, corpus_features=No
     started = time.process_time()
     inferred = agents.infer(P)
     scored = time.process_time()
-    dual = summarise(agents, inferred, learner.score_iterations)
+    dual = summarise(agents.ranks, inferred)
     if previous:
         agents.learn(P, learner.mu_w)
     learned = time.process_time()
@@ -141,14 +140,10 @@ def work(comm, source, state, timings, *, run, previous=None, corpus_features=No
     together(comm, lambda: _finish(agents.ranks, timings, spent, totals[-1], inferred))
 
 
-def summarise(agents, inferred, score_iterations):
+def summarise(among, inferred):
     """Return the dual summary of a batch: value (the scores that the network finds), norm, iterations."""
-    among = agents.ranks
     costs, norms = among.gather(inferred.costs), among.gather(inferred.norms)
-    value = -costs.T.sum(axis=1)
-    if score_iterations:
-        value = among.gather(agents.average(inferred.costs, score_iterations))[0]  # as agent 0 has it
-    return {"value": value, "norm": np.sqrt(norms.mean(axis=0)), "iterations": inferred.iterations}
+    return {"value": -costs.T.sum(axis=1), "norm": np.sqrt(norms.mean(axis=0)), "iterations": inferred.iterations}
 
 
 def _write(comm, state, share, run, inferred, dual):

@@ -9,7 +9,6 @@ import numpy as np
 from scipy import sparse
 
 from odl.distributed import coding, models, networks
-from odl.distributed.inference import average
 from odl.learners.base import Learner, Scores, State, setting
 from odl.learners.sparse_atoms import draw_atoms, widen
 
@@ -45,15 +44,11 @@ class Diffusion(Learner):
         tends to.
     agents : int
         Agents, each with consecutive atoms as evenly as possible; 0: one for each atom.
-    network : {"fully_connected", "ring", "grid", "erdos_renyi", "geometric", "edges"}
-    degree, probability, radius : int, float, float
-        Of the ring, the Erdos-Renyi and the geometric graph.
-    edges : str
-        File of links for "edges".
+    network : {"fully_connected", "ring", "grid", "erdos_renyi"}
+    degree, probability : int, float
+        Of the ring and the Erdos-Renyi graph.
     network_seed : int
-        Of the random graphs.
-    weights : {"metropolis", "uniform"}
-        Combination weights.
+        Of the random graph.
     seen_by : float
         Agents that see the documents: a share up to 1, or a number above 1; 0 is agent 0 alone.
     mu : float
@@ -62,9 +57,6 @@ class Diffusion(Learner):
         Most iterations of the diffusion.
     tolerance : float
         Of a score, relative: duality gap of the optimum; distance of the diffusion from its fixed point.
-    score_iterations : int
-        Iterations in which agents average the score by diffusion, read at agent 0; 0: the network's mean, which
-        all of them tend to.
 
     Notes
     -----
@@ -96,18 +88,14 @@ class Diffusion(Learner):
     relative: bool = True
     solver: str = setting("auto", enum=("auto", "centralised", "diffusion", "fixed_point"))
     agents: int = setting(0, minimum=0)
-    network: str = setting("fully_connected", enum=(*networks.GRAPHS, "edges"))
+    network: str = setting("fully_connected", enum=networks.GRAPHS)
     degree: int = setting(4, minimum=2)
     probability: float = setting(0.1, minimum=0, maximum=1)
-    radius: float = setting(0.2, minimum=0)
-    edges: str = ""
     network_seed: int = setting(0, minimum=0)
-    weights: str = setting("metropolis", enum=networks.WEIGHTS)
     seen_by: float = setting(1.0, minimum=0)
     mu: float = setting(0.0, minimum=0)
     iterations: int = setting(10000, minimum=1)
     tolerance: float = setting(0.001, exclusiveMinimum=0)
-    score_iterations: int = setting(0, minimum=0)
 
     algorithm: ClassVar[str] = "diffusion"
     whole: ClassVar[bool] = True
@@ -126,7 +114,7 @@ class Diffusion(Learner):
     def toy(self) -> Self:
         """Return the learner with two agents, which every network and solver is replaced to suit."""
         solver = self.solver if self.network == "fully_connected" else self.solver.replace("auto", "diffusion")
-        few: dict[str, Any] = {"agents": 0, "network": "ring", "degree": 2, "seen_by": 1.0, "weights": "metropolis"}
+        few: dict[str, Any] = {"agents": 0, "network": "ring", "degree": 2, "seen_by": 1.0}
         if solver == "auto":
             few["network"] = "fully_connected"
         return replace(self, solver=solver, iterations=min(self.iterations, 10), **few)
@@ -134,8 +122,8 @@ class Diffusion(Learner):
     def agents_of(self, n_atoms: int) -> tuple[np.ndarray, networks.Network]:
         """Return the agent of each atom and the network of the agents."""
         owner = coding.owners(n_atoms, self.agents or n_atoms)
-        drawn = (self.network, int(owner[-1]) + 1, self.weights, self.seen_by, self.edges, self.network_seed)
-        return owner, _network(*drawn, degree=self.degree, probability=self.probability, radius=self.radius)
+        drawn = (self.network, int(owner[-1]) + 1, self.seen_by, self.network_seed)
+        return owner, _network(*drawn, degree=self.degree, probability=self.probability)
 
     def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
         """Take documents as atoms, then learn the first batch by `rounds` passes."""
@@ -158,10 +146,7 @@ class Diffusion(Learner):
         best = coding.centralised(P, A, self.model, tolerance=self.tolerance)
         if not self._optimal(network):
             diffused = coding.over_network(P, A, self.model, owner, network, settled=self.settled, **self.diffusion)
-            score = diffused.score
-            if self.score_iterations and diffused.costs is not None:
-                score = average(diffused.costs, network.weights, iterations=self.score_iterations)[:, 0]
-            return self.network_scores(P, diffused.codes, score, best)
+            return self.network_scores(P, diffused.codes, diffused.score, best)
         scale = self.scale(P)
         score, penalty = best.score * scale, best.penalty * scale
         if self.relative:
@@ -189,7 +174,7 @@ class Diffusion(Learner):
         Parameters
         ----------
         score : ndarray
-            -sum_k J_k(nu_k) of each document, or what the agents made of it.
+            -sum_k J_k(nu_k) of each document.
         best : odl.distributed.coding.Coded
         """
         scale = self.scale(P)
@@ -229,5 +214,5 @@ class Diffusion(Learner):
 
 
 @lru_cache(maxsize=8)
-def _network(name, n_agents, weights, seen_by, edges, seed, **shape):
-    return networks.network(name, n_agents, weights=weights, seen_by=seen_by, edges=edges, seed=seed, **shape)
+def _network(name, n_agents, seen_by, seed, **shape):
+    return networks.network(name, n_agents, seen_by=seen_by, seed=seed, **shape)

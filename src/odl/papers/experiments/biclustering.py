@@ -17,7 +17,7 @@ from scipy import sparse
 
 from odl.corpora.checks import check_content, check_sources, lines, opening, unpacked_text
 from odl.distributed import coding, models, networks
-from odl.evaluation.means import grouped, spread
+from odl.evaluation.averages import grouped, spread
 from odl.papers.experiments import write
 from odl.report.page import mean_sd
 from odl.report.plots import (

@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 
-from odl.evaluation.means import grouped, spread
+from odl.evaluation.averages import grouped, spread
 from odl.papers.experiments import write
 from odl.papers.twogroups import METHODS, PART, RAW, SETTINGS, UNMEASURED, measure
 from odl.report import plots

@@ -16,7 +16,7 @@ from odl.corpora import tdt2
 from odl.distributed import coding, models, networks
 from odl.distributed.inference import Inference, Share, diffuse, share_all
 from odl.errors import ParameterError
-from odl.evaluation.means import grouped
+from odl.evaluation.averages import grouped
 from odl.learners.diffusion import Diffusion
 from odl.papers.experiments import write
 from odl.report.plots import GREY, LINES, despine, legend_below, logarithmic, look_of, new_figure, styled

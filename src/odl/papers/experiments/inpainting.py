@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from odl.evaluation.means import grouped, spread
+from odl.evaluation.averages import grouped, spread
 from odl.papers.experiments import write
 from odl.papers.reconstruction import (
     PART,

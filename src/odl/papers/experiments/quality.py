@@ -9,7 +9,7 @@ from collections import defaultdict
 from odl import config
 from odl.config.sections import Order
 from odl.errors import ConfigError, DataError
-from odl.evaluation import means, metrics
+from odl.evaluation import averages, metrics
 from odl.papers import experiments, qualitystudy
 from odl.stream import batchfile, batching, features
 
@@ -67,7 +67,7 @@ class Stream:
         for part in parts[: most or None]:
             self.batches.append(features.follow(documents.select(part), self.batches[-1] if self.batches else None))
         self.labels = [batch.novel_dominant if rule["topics"] == "dominant" else batch.novel for batch in self.batches]
-        self.listed = means.listed(
+        self.listed = averages.listed(
             dict(enumerate(self.labels[1:], start=1)),
             [t for t in setting["timesteps"] if t < len(self.batches)],
             **{name: rule[name] for name in ("min_novel", "min_known")},
@@ -99,7 +99,7 @@ class Stream:
     def average(self, scores):
         """Return the mean AUC over the listed timesteps."""
         aucs = {t: metrics.auc(scores[t], self.labels[t]) for t in self.listed}
-        return means.average_auc(aucs, self.listed)
+        return averages.average_auc(aucs, self.listed)
 
     def forget(self):
         """Let go of everything but what was judged."""

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.ticker import LogLocator
 
 from odl.errors import DataError
-from odl.evaluation.means import grouped, spread
+from odl.evaluation.averages import grouped, spread
 from odl.files.tables import read_table
 from odl.papers import rivals
 from odl.papers.experiments import write

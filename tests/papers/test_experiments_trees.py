@@ -173,11 +173,11 @@ class TestInpainting:
 
     def test_summary_pairs_the_seeds(self):
         rows = [
-            {"missing": 50, "penalty": penalty, "error": error, "missing_pixels": error / 2}
+            {"missing": 50, "seed": seed, "penalty": penalty, "atoms": 9, "error": error, "missing_pixels": error / 2}
             for penalty, errors in (("flat", (20.0, 22.0)), ("tree", (19.0, 23.0)))
-            for error in errors
+            for seed, error in enumerate(errors)
         ]
-        (row,) = inpainting.summarise(rows)
+        (row,) = inpainting.summarise({"test": rows, "equal": rows[:2], "gaussian": rows[:2]})
         assert (row["difference"], row["better"]) == (0.0, 1)
         assert row["difference_sd"] == pytest.approx(np.sqrt(2))
         assert (row["flat_paper"], row["tree_paper"]) == (19.3, 18.6)
@@ -205,8 +205,8 @@ class TestInpainting:
         for name in ("a", "b"):
             experiments.run("inpainting", tmp_path / name, {**TREES, "seeds": [0, 1]}, [images[0]])
         names = {"validation.tsv", "test.tsv", "structures.tsv", "summary.tsv", "depths.tsv", "settings.json"}
-        names |= {"equal.tsv", "gaussian.tsv", "beside.tsv"}
-        names |= {f"{figure}.{end}" for figure in ("errors", "structures", "dictionary") for end in ("png", "svg")}
+        names |= {"equal.tsv", "gaussian.tsv"}
+        names |= {f"{figure}.{end}" for figure in ("structures", "dictionary") for end in ("png", "svg")}
         assert set(os.listdir(tmp_path / "a")) == names
         for name in names:
             assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
@@ -287,7 +287,7 @@ class TestClassification:
         for split, part in zip(chosen["splits"], parts, strict=True):
             experiments.measure("classification", part, split, chosen)
         experiments.run("classification", tmp_path / "parts" / "whole", chosen, parts=parts)
-        for name in ("accuracy.tsv", "chosen.tsv", "corpus.tsv", "summary.tsv", "accuracy.png"):
+        for name in ("accuracy.tsv", "corpus.tsv", "summary.tsv", "accuracy.png"):
             assert (tmp_path / name).read_bytes() == (tmp_path / "parts" / "whole" / name).read_bytes()
         rows = read_table(tmp_path / "accuracy.tsv")
         assert {row["method"] for row in rows} == {*twogroups.METHODS, *twogroups.RAW} and len(rows) == 48
@@ -442,20 +442,6 @@ class TestClassification:
         }
         assert np.array_equal(found[1, 0.0], found[30, 0.999])
         assert not np.allclose(found[1, 0.0], found[30, 0.0])
-
-    def test_choices_are_counted(self):
-        given = ((-20, 0, 1), (-12, 1, 1), (-20, 1, 1), (-20, 2, 0))
-        rows = [{"method": "flat", "lam": lam, "scaling": "one", "C": C, "chosen": best} for lam, C, best in given]
-        assert classification.choices(rows) == [
-            {"method": "flat", "setting": setting, "value": value, "times": times}
-            for setting, value, times in (
-                ("lam", -20, 2),
-                ("lam", -12, 1),
-                ("scaling", "one", 3),
-                ("C", 0, 1),
-                ("C", 1, 2),
-            )
-        ]
 
     def test_summary_pairs_tree_and_flat(self):
         rows = [

@@ -168,11 +168,12 @@ class TestBeside:
 
     def test_summary_pairs_the_seeds(self):
         def rows(errors, **more):
-            return [{"missing": 90, "error": error, "atoms": 401, **more} for error in errors]
+            common = {"missing": 90, "atoms": 401, "missing_pixels": 1.0, **more}
+            return [{**common, "seed": seed, "error": error} for seed, error in enumerate(errors)]
 
         found = {"test": rows((70.0, 72.0), penalty="tree") + rows((71.0, 70.0), penalty="flat")}
         found |= {"equal": rows((78.0, 71.0)), "gaussian": rows((67.0, 69.0))}
-        (row,) = inpainting.beside(found)
+        (row,) = inpainting.summarise(found)
         assert (row["atoms"], row["flat_equal"], row["difference_equal"], row["gaussian"]) == (401, 74.5, -3.5, 68.0)
         assert row["difference_equal_sd"] == pytest.approx(np.std([-8.0, 1.0], ddof=1)) and row["better_equal"] == 1
 

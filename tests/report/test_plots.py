@@ -239,25 +239,27 @@ def test_no_text_of_data_is_read_as_mathematics(tmp_path, monkeypatch):
         if not figures.needed_by(name) and all_plain(figures.draw(name, chosen).figure, tmp_path / "figure")
     }
     assert shown >= {"auc", "timesteps", "roc", "topics", "time", "costs", "tradeoff"}
-    rows = [{"problem": BROKEN, "network": "ring", "mu": mu, "distance": mu**2} for mu in (0.001, 0.01)]
+    path = {"problem": BROKEN, "network": "ring", "method": BROKEN}
+    rows = [{**path, "exchanges": n, "inner": n, "floats": n, "distance": 1 / n} for n in (10, 100)]
     memory = [{"stream": BROKEN, "seed": 0, "run": BROKEN, "size": 9, "entries": n, "average": 0.5} for n in (1, 9)]
     with plots.style():
         swept = sensitivity([(BROKEN, BROKEN, pandas.DataFrame({"value": [1.0, 99.0], "seed": 0, "average": 0.5}))])
     for figure in (
         plots.note(BROKEN),
         swept,
-        convergence.draw_steps(rows),
+        convergence.draw_paths(rows),
         quality_overview.curves(memory),
     ):
         assert all_plain(figure, tmp_path / "figure")
 
 
 def test_powers_of_ten_are_plain_text():
-    rows = [{"problem": "p", "network": "n", "mu": mu, "distance": mu**2} for mu in (0.001, 0.01, 0.1)]
-    figure = convergence.draw_steps(rows)
+    path = {"problem": "p", "network": "n", "method": "m"}
+    rows = [{**path, "exchanges": n, "inner": n, "floats": n, "distance": 1e-6 * n**2} for n in (10, 100, 1000)]
+    figure = convergence.draw_paths(rows)
     with plots.style():
         said = texts(figure)
-    assert {"10⁻³", "10⁻²", "10⁻⁶"} <= set(said) and not any("$" in text or "{" in text for text in said)
+    assert {"10³", "10²", "10⁻⁴"} <= set(said) and not any("$" in text or "{" in text for text in said)
     assert plots.Powers(labelOnlyBase=False)(0.0002) == "2×10⁻⁴"
 
 

@@ -21,15 +21,8 @@ from odl.evaluation.averages import grouped, spread
 from odl.papers.experiments import write
 from odl.report.page import mean_sd
 from odl.report.plots import (
-    COLOURS,
-    GREY,
     INK,
-    MARKERS,
-    despine,
-    legend_below,
-    look_of,
     new_figure,
-    ranking,
     styled,
 )
 
@@ -121,18 +114,11 @@ def measure(expression, settings):
 
 
 def run(settings, folder, files):
-    """Measure, write ``recovery.tsv`` and ``atoms.tsv``, draw the checkerboard, the atoms and the recovery."""
+    """Measure, write ``recovery.tsv``, draw the checkerboard."""
     expression = read_expression(files)
     rows, first = measure(expression, settings)
-    atoms, codes = first[settings["betas"][len(settings["betas"]) // 2]]
-    subjects = [
-        {"subject": i, "class": name, **{f"atom{j}": value for j, value in enumerate(atoms[i])}}
-        for i, name in enumerate(expression.classes)
-    ]
-    vectors = decompose(expression.values, len(atoms.T))[0]
-    figures = {"checkerboard": draw_layers(expression, atoms, codes), "recovery": draw_recovery(rows)}
-    figures["atoms"] = draw_subjects(expression.classes, atoms, vectors)
-    write(folder, {"recovery": (rows, COLUMNS), "atoms": subjects}, figures)
+    middle = first[settings["betas"][len(settings["betas"]) // 2]]
+    write(folder, {"recovery": (rows, COLUMNS)}, {"checkerboard": draw_layers(expression, *middle)})
 
 
 def shown(tables):
@@ -273,46 +259,4 @@ def draw_layers(expression, atoms, codes):
         axis.set(title=title, xlabel="genes" if axis is axes[-1, 0] else "")
         axis.tick_params(axis="y", length=0)
         figure.colorbar(image, ax=axis, pad=0.01, aspect=12)
-    return figure
-
-
-@styled
-def draw_subjects(classes, atoms, vectors):
-    """Draw the entries of atoms and of singular vectors against the subjects, coloured by class.
-
-    Parameters
-    ----------
-    classes : list of str
-    atoms, vectors : ndarray, shape (subjects, atoms)
-    """
-    k, names = atoms.shape[1], list(dict.fromkeys(classes))
-    figure, axes = new_figure(2.5 * k + 0.6, 4.4, 2, k, sharex=True)
-    for row, (matrix, what) in enumerate(((atoms, "atom"), (vectors, "singular vector"))):
-        for j, axis in enumerate(axes[row]):
-            axis.axhline(0, color=GREY, linewidth=0.8)
-            for number, name in enumerate(names):
-                places = np.flatnonzero(np.array(classes) == name)
-                axis.plot(places, matrix[places, j], MARKERS[number], color=COLOURS[number], markersize=3.6, label=name)
-            axis.set(title=f"{what} {j + 1}", xlabel="subject" if row else "")
-    return legend_below(figure, len(names))
-
-
-@styled
-def draw_recovery(rows):
-    """Draw the adjusted Rand index of every method, a dot for each seed.
-
-    Parameters
-    ----------
-    rows : list of dict
-        method, ari; network, beta and seed where it was learned.
-    """
-    learned = [row for row in rows if row["method"] == "diffusion"]
-    lines = [(row["method"], None, [row["ari"]]) for row in rows if row["method"] != "diffusion"]
-    for (network, beta), runs in grouped(learned, ("network", "beta")):
-        look = look_of(list(NETWORKS).index(network))
-        lines.append((f"{networks.shown(network)}, β = {beta:g}", look, [row["ari"] for row in runs]))
-    figure, ((axis,),) = new_figure(6.8, 1.0 + 0.32 * len(lines))
-    ranking(axis, lines[::-1])
-    axis.set(xlabel="adjusted Rand index of the subjects' groups", xlim=(0, 1.02))
-    despine(figure, left=True)
     return figure

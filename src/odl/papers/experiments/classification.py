@@ -3,8 +3,6 @@
 Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), section 4.2, figure 5.
 """
 
-from collections import Counter
-
 import numpy as np
 
 from odl.evaluation.averages import grouped, spread
@@ -31,12 +29,11 @@ SCALED = {
 def finish(settings, folder, files, measured):
     """Write and draw what was measured over random splits.
 
-    Writes ``accuracy.tsv`` (every split), ``summary.tsv``, ``chosen.tsv`` (how often each choice),
-    ``corpus.tsv`` and the figure.
+    Writes ``accuracy.tsv`` (every split), ``summary.tsv``, ``corpus.tsv`` and the figure.
     """
     rows = measured["accuracy"]
     summary = summarise(rows)
-    tables = {"accuracy": rows, "summary": summary, "chosen": choices(rows), "corpus": measured["corpus"][:1]}
+    tables = {"accuracy": rows, "summary": summary, "corpus": measured["corpus"][:1]}
     write(folder, tables, {"accuracy": draw_accuracy(summary)})
 
 
@@ -65,18 +62,8 @@ def summarise(rows):
     return summary
 
 
-def choices(rows):
-    """Return a row for each method and setting: how often cross-validation chose each value, over splits and sizes."""
-    counts = []
-    for (method,), of_method in grouped([row for row in rows if row["chosen"]], ("method",)):
-        for setting in ("lam", "scaling", "C"):
-            values = Counter(row[setting] for row in of_method if row[setting] is not None)
-            counts += [{"method": method, "setting": setting, "value": v, "times": values[v]} for v in sorted(values)]
-    return counts
-
-
 def shown(tables):
-    """Return the values of the page: rows by scaling and number of topics, by norm of a post, and the choices."""
+    """Return the values of the page: rows by scaling and number of topics, by norm of a post."""
     summary, (corpus,) = tables["summary"], tables["corpus"]
     scalings, by_topics = scalings_of(summary), []
     values = {(row["scaling"], row["method"], row["topics"]): row for row in summary}
@@ -89,11 +76,6 @@ def shown(tables):
         ]
         rows.append(["tree - flat", *(_cell(values.get((scaling, "tree", p)), "difference") for p in sizes)])
         by_topics.append((text, [f"p = {p:g}" for p in sizes], rows))
-    by_method = {}
-    for row in tables["chosen"]:
-        texts = by_method.setdefault(NAMES.get(row["method"], row["method"]), {"lam": [], "scaling": [], "C": []})
-        value = row["value"] if isinstance(row["value"], str) else f"{row['value']:g}"
-        texts[row["setting"]].append(f"{value}: {row['times']:g}")
     larger = 100.0 * max(corpus["first"], corpus["documents"] - corpus["first"]) / corpus["documents"]
     words = [
         [NORMS[kind], *(_cell(values[scaling, kind, corpus["words"]]) for scaling in scalings)]
@@ -101,8 +83,7 @@ def shown(tables):
         if (CHOSEN, kind, corpus["words"]) in values
     ]
     names = [f"scaling {name}" if name != CHOSEN else "chosen" for name in scalings]
-    return {"corpus": corpus, "larger": larger, "by_topics": by_topics, "words": words, "scalings": names,
-            "chosen": by_method}  # fmt: skip
+    return {"corpus": corpus, "larger": larger, "by_topics": by_topics, "words": words, "scalings": names}
 
 
 def _cell(row, name="mean"):

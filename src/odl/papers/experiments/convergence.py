@@ -19,7 +19,7 @@ from odl.errors import ParameterError
 from odl.evaluation.averages import grouped
 from odl.learners.diffusion import Diffusion
 from odl.papers.experiments import write
-from odl.report.plots import GREY, LINES, despine, legend_below, logarithmic, look_of, new_figure, styled
+from odl.report.plots import legend_below, logarithmic, look_of, new_figure, styled
 from odl.stream import batching, features
 
 TITLE = "Convergence over the network"
@@ -264,13 +264,10 @@ def measure(settings, files):
 
 
 def run(settings, folder, files):
-    """Measure, write ``paths.tsv`` and ``steps.tsv``, draw both."""
+    """Measure, write ``paths.tsv`` and ``steps.tsv``, draw the paths."""
     paths, steps = measure(settings, files)
-    named = [
-        [{**row, "network": networks.shown(row["network"], degree=DEGREE)} for row in rows] for rows in (paths, steps)
-    ]
-    figures = {"paths": draw_paths(named[0]), "steps": draw_steps(named[1])}
-    write(folder, {"paths": (paths, PATH_COLUMNS), "steps": (steps, STEP_COLUMNS)}, figures)
+    named = [{**row, "network": networks.shown(row["network"], degree=DEGREE)} for row in paths]
+    write(folder, {"paths": (paths, PATH_COLUMNS), "steps": (steps, STEP_COLUMNS)}, {"paths": draw_paths(named)})
 
 
 def shown(tables):
@@ -315,27 +312,3 @@ def draw_paths(rows):
         line[0].set_ylabel("squared distance")
         line[1].set_title(f"{problem}, {network}")
     return legend_below(figure, len(curves))
-
-
-@styled
-def draw_steps(rows):
-    """Draw the squared distance of the fixed points against mu, with mu^2 in grey.
-
-    Parameters
-    ----------
-    rows : list of dict
-        problem, network, mu, distance; may be empty.
-    """
-    curves = grouped(rows, ("problem", "network"))
-    figure, ((axis,),) = new_figure(5.6, 3.8)
-    for number, (names, part) in enumerate(curves):
-        mu, distance = np.array(sorted((row["mu"], row["distance"]) for row in part)).T
-        axis.plot(mu, distance, label=", ".join(names), markersize=5.5, **look_of(number))
-        law = {"color": GREY, "linewidth": 1.1, "linestyle": LINES[2], "zorder": 0}
-        axis.plot(mu, distance[0] * (mu / mu[0]) ** 2, label="mu²" if number == len(curves) - 1 else None, **law)
-    if curves:
-        logarithmic(axis, "x", "y")
-        axis.legend()
-    axis.set(xlabel="step mu", ylabel="squared distance of the fixed point")
-    despine(figure)
-    return figure

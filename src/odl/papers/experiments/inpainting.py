@@ -6,8 +6,9 @@ Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), section 4.1: table 1, fig
 import math
 
 import numpy as np
+import pandas
 
-from odl.evaluation.averages import grouped, spread
+from odl.evaluation.averages import spread
 from odl.papers.experiments import write
 from odl.papers.reconstruction import (
     PART,
@@ -37,57 +38,38 @@ def finish(settings, folder, files, rows_by):
 
     Writes ``validation.tsv`` (what was tried on how many validation patches), ``test.tsv`` (the selected ones),
     ``structures.tsv`` (every tree at the largest share of missing pixels, if asked for), ``equal.tsv`` (flat
-    dictionaries of as many atoms as the selected tree), ``gaussian.tsv``, ``summary.tsv``, ``beside.tsv``,
-    ``depths.tsv`` (of the drawn tree) and the figures.
+    dictionaries of as many atoms as the selected tree), ``gaussian.tsv``, ``summary.tsv``, ``depths.tsv`` (of the
+    drawn tree) and the figures.
     """
-    summary = summarise(rows_by["test"])
     drawn = _drawn(settings, read_images(files, settings["scale"]))
-    tables = {**rows_by, "summary": summary, "beside": beside(rows_by), "depths": depths(*drawn)}
-    figures = {"errors": draw_errors(summary), "dictionary": draw_dictionary(*drawn)}
+    tables = {**rows_by, "summary": summarise(rows_by), "depths": depths(*drawn)}
+    figures = {"dictionary": draw_dictionary(*drawn)}
     if rows_by["structures"]:
         figures["structures"] = draw_structures(rows_by["structures"])
     write(folder, tables, figures)
 
 
-def summarise(tests):
-    """Return a row for each share of missing pixels: means, deviations over seeds, and paired differences.
+def summarise(rows_by):
+    """Return a row for each share of missing pixels: means and deviations over seeds, differences paired by seed.
 
-    `better` counts the seeds in which the tree has the smaller error; `*_missing_pixels` leaves the known pixels out,
-    which the codes do not reproduce exactly.
+    ``better`` counts the seeds in which the tree has the smaller error; ``flat_equal`` is the flat dictionary of the
+    tree's size, ``gaussian`` the Gaussian estimate; ``*_missing_pixels`` leaves the known pixels out, which the codes
+    do not reproduce exactly.
     """
-    rows = []
-    for (missing,), of_missing in sorted(grouped(tests, ("missing",))):
-        pair = {name: [row for row in of_missing if row["penalty"] == name] for name in PENALTIES}
-        flat, tree = (np.array([row["error"] for row in part]) for part in pair.values())
-        published = PUBLISHED.get(missing, (float("nan"),) * 2)
-        row = {"missing": missing, "seeds": len(flat), **_spreads(flat=flat, tree=tree, difference=tree - flat)}
-        for name, part in pair.items():
-            row[f"{name}_missing_pixels"] = float(np.mean([test["missing_pixels"] for test in part]))
-        rows.append({**row, "better": int((tree < flat).sum()), "flat_paper": published[0], "tree_paper": published[1]})
-    return rows
-
-
-def _spreads(**values_of):
-    """Return mean and deviation of the values of each name."""
-    pairs = {name: spread(values) for name, values in values_of.items()}
-    return {f"{name}{end}": value for name in pairs for end, value in zip(("", "_sd"), pairs[name], strict=True)}
-
-
-def beside(rows_by):
-    """Return a row for each share of missing pixels: the flat dictionary of the tree's size, and the Gaussian estimate.
-
-    Means, deviations over seeds, and the difference of tree and flat dictionary of as many atoms, paired.
-    """
-    rows, tests = [], [row for row in rows_by["test"] if row["penalty"] == "tree"]
-    for (missing,), of_trees in sorted(grouped(tests, ("missing",))):
-        of_equal, of_gaussian = (
-            [row for row in rows_by[name] if row["missing"] == missing] for name in ("equal", "gaussian")
-        )
-        equal, tree, gaussian = (np.array([row["error"] for row in part]) for part in (of_equal, of_trees, of_gaussian))
-        row = {"missing": missing, "seeds": len(tree), "atoms": float(np.mean([row["atoms"] for row in of_trees]))}
-        row |= _spreads(flat_equal=equal, difference_equal=tree - equal, gaussian=gaussian)
-        rows.append({**row, "better_equal": int((tree < equal).sum())})
-    return rows
+    names = ("test", "equal", "gaussian")
+    both, *others = (pandas.DataFrame(rows_by[name]).set_index(["missing", "seed"]) for name in names)
+    tests = [both[both["penalty"] == name] for name in PENALTIES]
+    flat, tree, equal, gaussian = (each["error"] for each in (*tests, *others))
+    errors = {"flat": flat, "tree": tree, "difference": tree - flat, "flat_equal": equal}
+    errors = pandas.DataFrame({**errors, "difference_equal": tree - equal, "gaussian": gaussian}).groupby("missing")
+    summary = errors.mean().join(errors.std(), rsuffix="_sd").join(errors.size().rename("seeds"))
+    summary["atoms"] = tests[1]["atoms"].groupby("missing").mean()
+    summary["better"], summary["better_equal"] = ((tree < other).groupby("missing").sum() for other in (flat, equal))
+    for name, test in zip(PENALTIES, tests, strict=True):
+        summary[f"{name}_missing_pixels"] = test["missing_pixels"].groupby("missing").mean()
+    published = [PUBLISHED.get(missing, (float("nan"),) * 2) for missing in summary.index]
+    summary["flat_paper"], summary["tree_paper"] = zip(*published, strict=True)
+    return summary.reset_index().to_dict("records")
 
 
 def _drawn(settings, images):
@@ -125,29 +107,6 @@ def depths(tree, D, side):
 def shown(tables):
     """Return the values of the page: where the flat dictionary is better."""
     return {"worse": ", ".join(f"{row['missing']:g} %" for row in tables["summary"] if row["difference"] > 0)}
-
-
-@plots.styled
-def draw_errors(summary):
-    """Draw the error against the share of missing pixels, and the paired difference."""
-    figure, ((left, right),) = plots.new_figure(8.2, 3.3, 1, 2)
-    missing = [row["missing"] for row in summary]
-    for position, name in enumerate(("flat", "tree")):
-        look = plots.look_of(position)
-        spread = np.nan_to_num([row[f"{name}_sd"] for row in summary])
-        left.errorbar(missing, [row[name] for row in summary], spread, label=name, capsize=3, **look)
-        paper = {**look, "color": plots.GREY, "markersize": 4}
-        left.plot(missing, [row[f"{name}_paper"] for row in summary], label=f"{name}, published", **paper)
-    left.set(xlabel="missing pixels (%)", ylabel="mean square error x 100")
-    left.legend()
-    spread = np.nan_to_num([row["difference_sd"] for row in summary])
-    right.errorbar(missing, [row["difference"] for row in summary], spread, label="here", capsize=3, **plots.look_of(1))
-    paper = [row["tree_paper"] - row["flat_paper"] for row in summary]
-    right.plot(missing, paper, label="published", color=plots.GREY, marker="D", markersize=4, linestyle=":")
-    right.axhline(0.0, color=plots.INK, linewidth=0.8)
-    right.set(xlabel="missing pixels (%)", ylabel="tree - flat")
-    right.legend()
-    return figure
 
 
 @plots.styled

@@ -96,7 +96,7 @@ def _learned(stream, grouped, k, **options):
 
 
 def compare(stream, learners_of, settings):
-    """The runs and the cosines over the whole past, plain and using the batch; differences to the best cosine."""
+    """The runs and the cosines over the whole past, plain and using the batch."""
     grouped, around = _runs(learners_of, settings)
     scores, _ = _learned(stream, grouped, settings["k"])
     cosines, kinds = neighbours(stream), {"plain": {}, "context": {}}
@@ -108,13 +108,7 @@ def compare(stream, learners_of, settings):
     averages = {}
     for kind, runs in kinds.items():
         averages |= stream.judge(kind, runs) if runs else {}
-    best = max(COSINES, key=lambda name: averages[name][0])
-    rows = []
-    for run, (average, drawn) in averages.items():
-        low, high = metrics.interval(drawn - averages[best][1])
-        row = {"run": run, "average": average, "best": best, "difference": average - averages[best][0]}
-        rows.append(row | {"low": low, "high": high})
-    return {"table": rows}
+    return {"table": [{"run": run, "average": average} for run, (average, _) in averages.items()]}
 
 
 def pooled(streams, learners_of, settings):

@@ -65,7 +65,6 @@ def shown(tables):
     return {
         "averages": (streams["table"], averages(tables["table"])),
         "pairs": by_stream(tables["pairs"], _paired),
-        "compared": by_stream(tables["table"], _compared),
         "competing": by_stream(tables["rivals"], _competing),
         "sizes": ([f"batches of {size}" for size in sizes], by_stream(tables["sizes"], _sized, sizes)),
         "ablation": (streams["ablation"], averages(tables["ablation"])),
@@ -108,15 +107,6 @@ def _paired(rows):
             difference, low, high = (number(row[column], "+.3f") for column in ("difference", "low", "high"))
             cells += [f"{named(row['best'])}: {number(row['other'])}", f"{difference} ({low} to {high})"]
         yield cells
-
-
-def _compared(rows):
-    """Average AUC of runs and cosines, and differences to the best cosine."""
-    for (run,), runs in grouped(rows, ("run",)):
-        difference, low, high = _means(runs, "difference", "low", "high", form="+.3f")
-        above, below = sum(row["low"] > 0 for row in runs), sum(row["high"] < 0 for row in runs)
-        counts = f"{above} / {below} / {len(runs)}"
-        yield [named(run), mean_sd(*over(runs, "average")), difference, f"{low} to {high}", counts]
 
 
 def _competing(rows):

@@ -139,16 +139,8 @@ NO_ATOM = 1e-12  # documents of an atom without words
 
 
 @dataclass(frozen=True)
-class Adaptive(Learner):
-    """Novelty of a document: how far it is from the atoms nearest to it, measured by their own cohesion.
-
-    With the cosine c_j of the document and atom j (its weights raised to `flatten`) and the cohesion
-    rho_j = ||S_j|| / n_j, the mean cosine of the atom's own documents, the score is
-
-        1 - sum_r w_r v_(r),   v_j = c_j / rho_j^cohesion,   w_r proportional to 1/r,
-
-    over the `nearest` largest v. A document of a loosely knit topic is never close to the atom's middle: it is
-    compared with what is usual there.
+class ClusterLearner(Learner):
+    """Common part of `adaptive` and `levels`: atoms are sums of documents, and documents are compared with the nearest.
 
     Parameters
     ----------
@@ -156,9 +148,6 @@ class Adaptive(Learner):
         Heaviest terms that an atom keeps after each batch.
     same : float
         Cosine from which on a document joins its nearest atom without more ado.
-    full : {"merge", "join", "retire"}
-        When all atoms are used: merge the two that are cheapest to merge, let every document join its nearest
-        atom, or drop the atom of the fewest documents.
     half_life : int
         Documents after which the weight of a document in its atom has halved; 0 forgets nothing.
     nearest : int
@@ -171,13 +160,55 @@ class Adaptive(Learner):
     recency : float
         Power of how much oftener than chance documents match what is as recent as an atom's last document
         (`odl.learners.recency`), by which its cosine is multiplied; 0 tells no ages apart.
-    contrast : float
-        Weight of the likeness to other documents of the same batch: what is new, and not alone in it, is a new
-        topic rather than an odd document.
     context : float
         Share of the score that is taken from the most similar documents of the same batch.
     peers : int
         Number of those documents.
+
+    Examples
+    --------
+    >>> from odl import learners
+    >>> from odl.learners.adaptive import ClusterLearner
+    >>> [name for name in learners.LEARNERS if issubclass(learners.learner_class(name), ClusterLearner)]
+    ['adaptive', 'levels']
+    """
+
+    terms: int = setting(300, minimum=1)
+    same: float = setting(0.6, minimum=0, maximum=1)
+    half_life: int = setting(20000, minimum=0)
+    nearest: int = setting(2, minimum=1)
+    cohesion: float = setting(0.5, minimum=0)
+    flatten: float = setting(0.6, exclusiveMinimum=0)
+    recency: float = setting(0.0, minimum=0)
+    context: float = setting(0.0, minimum=0, maximum=1)
+    peers: int = setting(10, minimum=1)
+
+    norm: ClassVar[str] = "l2"
+    grows: ClassVar[bool] = True
+    from_codes: ClassVar[bool] = False
+    opens: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class Adaptive(ClusterLearner):
+    """Novelty of a document: how far it is from the atoms nearest to it, measured by their own cohesion.
+
+    With the cosine c_j of the document and atom j (its weights raised to `flatten`) and the cohesion
+    rho_j = ||S_j|| / n_j, the mean cosine of the atom's own documents, the score is
+
+        1 - sum_r w_r v_(r),   v_j = c_j / rho_j^cohesion,   w_r proportional to 1/r,
+
+    over the `nearest` largest v. A document of a loosely knit topic is never close to the atom's middle: it is
+    compared with what is usual there.
+
+    Parameters
+    ----------
+    full : {"merge", "join", "retire"}
+        When all atoms are used: merge the two that are cheapest to merge, let every document join its nearest
+        atom, or drop the atom of the fewest documents.
+    contrast : float
+        Weight of the likeness to other documents of the same batch: what is new, and not alone in it, is a new
+        topic rather than an odd document.
 
     Notes
     -----
@@ -198,23 +229,10 @@ class Adaptive(Learner):
     array([0.33, 1.  ])
     """
 
-    terms: int = setting(300, minimum=1)
-    same: float = setting(0.6, minimum=0, maximum=1)
     full: str = setting("merge", enum=tuple(FULL))
-    half_life: int = setting(20000, minimum=0)
-    nearest: int = setting(2, minimum=1)
-    cohesion: float = setting(0.5, minimum=0)
-    flatten: float = setting(0.6, exclusiveMinimum=0)
-    recency: float = setting(0.0, minimum=0)
     contrast: float = setting(0.0, minimum=0)
-    context: float = setting(0.0, minimum=0, maximum=1)
-    peers: int = setting(10, minimum=1)
 
     algorithm: ClassVar[str] = "adaptive"
-    norm: ClassVar[str] = "l2"
-    grows: ClassVar[bool] = True
-    from_codes: ClassVar[bool] = False
-    opens: ClassVar[bool] = True
 
     @property
     def in_batch(self) -> bool:

@@ -16,8 +16,8 @@ from scipy import sparse
 from odl.errors import ParameterError
 from odl.kernels import native
 from odl.learners import likeness
-from odl.learners.adaptive import NO_ATOM, Adaptive, cut
-from odl.learners.base import Kept, Learner, Scores, State, setting
+from odl.learners.adaptive import NO_ATOM, Adaptive, ClusterLearner, cut
+from odl.learners.base import Kept, Scores, State, setting
 from odl.learners.batches import InMemory
 from odl.learners.likeness import in_order, share_of_peers
 from odl.learners.sparse_atoms import check_atoms, with_data
@@ -28,20 +28,17 @@ REGROUP = 500  # documents after which atoms are grouped anew
 
 
 @dataclass(frozen=True)
-class Levels(Learner):
+class Levels(ClusterLearner):
     """Novelty of a document: how far it is from the atoms, and from the group of atoms, nearest to it.
 
     With v the likeness to the `nearest` atoms as in `adaptive`, and w likewise that to the nearest group alone, the
-    score is 1 - (1 - groups) v - groups w. An atom opened since the last grouping is a group of its own.
+    score is 1 - (1 - groups) v - groups w. An atom opened since the last grouping is a group of its own, and
+    a group is as recent as its youngest atom.
 
     Parameters
     ----------
     memory : int
         Numbers stored: words of atoms, and five for each atom beside them.
-    terms : int
-        Heaviest terms that an atom keeps after each batch.
-    same, half_life, nearest, cohesion, flatten, recency
-        As of `adaptive`; a group is as recent as its youngest atom.
     merged : int
         Atoms that a group has on average.
     groups : float
@@ -49,8 +46,6 @@ class Levels(Learner):
     context : float
         Share of the order within a batch that is taken from the most similar documents of the batch; less, in
         proportion, in batches of fewer than 250 documents.
-    peers : int
-        Number of those documents.
 
     Notes
     -----
@@ -73,22 +68,11 @@ class Levels(Learner):
 
     memory: int = setting(150000, minimum=1)
     terms: int = setting(70, minimum=1)
-    same: float = setting(0.6, minimum=0, maximum=1)
-    half_life: int = setting(20000, minimum=0)
     nearest: int = setting(3, minimum=1)
-    cohesion: float = setting(0.5, minimum=0)
-    flatten: float = setting(0.6, exclusiveMinimum=0)
-    recency: float = setting(0.0, minimum=0)
     merged: int = setting(5, minimum=1)
     groups: float = setting(0.5, minimum=0, maximum=1)
-    context: float = setting(0.0, minimum=0, maximum=1)
-    peers: int = setting(10, minimum=1)
 
     algorithm: ClassVar[str] = "levels"
-    norm: ClassVar[str] = "l2"
-    grows: ClassVar[bool] = True
-    from_codes: ClassVar[bool] = False
-    opens: ClassVar[bool] = True
     beside: ClassVar[int] = PER_ATOM
 
     @property

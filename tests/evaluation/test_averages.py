@@ -10,8 +10,8 @@ from fuzzing import edited
 
 from odl.errors import ConfigError, DataError, ParameterError, StorageError
 from odl.evaluation import averages, baselines, metrics, study
-from odl.evaluation.plan import choose_shown, load_plan, score_path, write_plan
 from odl.evaluation.scorefiles import read_scores
+from odl.evaluation.study import choose_shown, load_plan, score_path, write_plan
 from odl.files import storage
 from odl.files.documents import NO_TIME
 from odl.files.tables import read_table, write_json, write_table

@@ -11,7 +11,7 @@ from fuzzing import flips
 
 from odl import cli, config
 from odl.errors import OdlError, StorageError
-from odl.evaluation.plan import load_plan
+from odl.evaluation.study import load_plan
 from odl.files.tables import read_cells, read_json, read_table, write_json, write_table
 from odl.files.verify import verify
 from odl.papers import experiments

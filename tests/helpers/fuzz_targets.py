@@ -22,8 +22,8 @@ from odl.cli import parse_map
 from odl.config.sections import Batches, Order
 from odl.corpora import arxiv_cs, checks, download, news20, nips, reuters21578, scipydocs
 from odl.evaluation import averages, baselines, study
-from odl.evaluation.plan import PLAN_KEYS, load_plan
 from odl.evaluation.scorefiles import read_scores
+from odl.evaluation.study import PLAN_KEYS, load_plan
 from odl.files import agentfiles, checkpoints, documents, storage
 from odl.papers import emergingfiles, hindsight, reconstruction
 from odl.papers.experiments import biclustering

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from odl import cli
-from odl.evaluation.plan import write_plan
+from odl.evaluation.study import write_plan
 from odl.files import agentfiles, checkpoints
 
 TOPICS = {"grain": "wheat harvest grain farmers", "oil": "crude oil tanker refinery", "space": "rocket orbit crew"}

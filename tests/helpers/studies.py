@@ -7,7 +7,7 @@ from places import alone, shared
 from scipy import sparse
 
 from odl.evaluation import averages, baselines, scorefiles, study
-from odl.evaluation.plan import load_plan, score_path, write_plan
+from odl.evaluation.study import load_plan, score_path, write_plan
 from odl.files.documents import NO_TIME, Documents
 from odl.jobs import update
 from odl.report import figures

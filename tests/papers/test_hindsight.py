@@ -12,7 +12,7 @@ from scipy import sparse
 from odl import learners
 from odl.config.sections import Batches, Order
 from odl.errors import ConfigError, DataError, ParameterError
-from odl.evaluation.plan import write_plan
+from odl.evaluation.study import write_plan
 from odl.files import checkpoints
 from odl.files.tables import read_table
 from odl.jobs import runs, update

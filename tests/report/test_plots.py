@@ -11,8 +11,8 @@ from matplotlib.text import Text
 from places import ROOT
 
 from odl.evaluation import study
-from odl.evaluation.plan import score_path
 from odl.evaluation.scorefiles import read_scores
+from odl.evaluation.study import score_path
 from odl.files import storage
 from odl.files.tables import read_json
 from odl.papers.experiments import convergence, quality_overview

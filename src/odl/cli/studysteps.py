@@ -117,14 +117,14 @@ def evaluate(args):
     argument("output"),
     argument("--config", type=parse_map, required=True, help="JSON of the configuration"),
 )
-@begins_in("config/__init__", "evaluation/plan")
+@begins_in("config/__init__", "evaluation/study")
 def plan(args):
     from odl import config
     from odl.config import sections
-    from odl.evaluation import plan
+    from odl.evaluation import study
 
     sections.Planned.of(args.config, "--config")
-    plan.write_plan(args.output, config.plan(args.config, config.lengths(args.config)))
+    study.write_plan(args.output, config.plan(args.config, config.lengths(args.config)))
 
 
 @subcommand(

@@ -261,7 +261,7 @@ def plan(config, lengths):
     Returns
     -------
     list of dict
-        As `odl.evaluation.plan` describes it.
+        As `odl.evaluation.study` describes it.
     """
     root, entries = f"{config['results']}/{config['study']}", []
     for corpus in config["streams"]:

@@ -10,8 +10,8 @@ from odl.corpora import formats
 from odl.errors import ConfigError, DataError
 from odl.evaluation import metrics
 from odl.evaluation.averages import mean
-from odl.evaluation.plan import load_plan, score_path
 from odl.evaluation.scorefiles import read_scores
+from odl.evaluation.study import load_plan, score_path
 from odl.files.escaping import visible
 from odl.files.tables import read_table
 

@@ -14,9 +14,8 @@ import pandas
 from scipy import sparse
 
 from odl.errors import DataError, StorageError
-from odl.evaluation.plan import KEY, load_plan
 from odl.evaluation.scorefiles import read_scores
-from odl.evaluation.study import aggregated, collect, means_of, spread_of
+from odl.evaluation.study import KEY, aggregated, collect, load_plan, means_of, spread_of
 from odl.files import storage
 from odl.files.tables import read_table, write_table
 from odl.report.page import Markup, render

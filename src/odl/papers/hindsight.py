@@ -38,8 +38,7 @@ from odl import learners
 from odl.coding.admm import largest_eigenvalue
 from odl.dictionary.l1 import fit_dictionary
 from odl.errors import ConfigError, DataError, ParameterError
-from odl.evaluation.plan import KEY, load_plan
-from odl.evaluation.study import STATISTICS, aggregated, collect, means_of, spread_of
+from odl.evaluation.study import KEY, STATISTICS, aggregated, collect, load_plan, means_of, spread_of
 from odl.files import checkpoints
 from odl.files.tables import write_table
 from odl.learners.l1_objective import ROUNDING

@@ -5,8 +5,8 @@ import os
 import numpy as np
 
 from odl.evaluation import study
-from odl.evaluation.plan import BASELINE, choose_shown, score_path
 from odl.evaluation.scorefiles import read_scores, without_window
+from odl.evaluation.study import BASELINE, choose_shown, score_path
 from odl.files.tables import read_table
 
 # Baselines drawn beside the learners

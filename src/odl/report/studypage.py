@@ -11,8 +11,8 @@ import numpy as np
 
 from odl import trees
 from odl.evaluation import metrics, study
-from odl.evaluation.plan import BASELINE, load_plan, parameters_text
 from odl.evaluation.scorefiles import without_window
+from odl.evaluation.study import BASELINE, load_plan, parameters_text
 from odl.files import storage
 from odl.files.escaping import visible
 from odl.files.tables import read_json, read_table

@@ -20,7 +20,7 @@ from importlib import import_module
 
 from odl.config import places
 from odl.evaluation import study
-from odl.evaluation.plan import load_plan
+from odl.evaluation.study import load_plan
 from odl.files.tables import read_table, write_json
 from odl.report import plots
 from odl.report.selection import Selection

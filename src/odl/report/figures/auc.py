@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from odl.evaluation.plan import BASELINE
+from odl.evaluation.study import BASELINE
 from odl.report.figures import Picture, absent
 from odl.report.plots import GREY, LINES, despine, legend_below, lines, look_of, new_figure, ranking, sizes_below
 from odl.report.selection import references

@@ -3,7 +3,7 @@
 import json
 from operator import itemgetter
 
-from odl.evaluation.plan import BASELINE
+from odl.evaluation.study import BASELINE
 from odl.report.figures import Picture, absent
 from odl.report.plots import despine, lines, logarithmic, look_of, panels
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from odl.errors import ConfigError, DataError
-from odl.evaluation import averages, outside, plan
+from odl.evaluation import averages, outside
+from odl.evaluation.study import BASELINE, write_plan
 
 LISTED = [1, 2, 3]
 
@@ -27,9 +28,9 @@ def study(tmp_path, monkeypatch):
         files = [folder / f"{t}.h5" for t in LISTED]
         averages.write_evaluation(files, folder / "auc.tsv", folder / "summary.tsv", bootstrap=0, min_novel=5)
         named = {"corpus": "made", "reader": "documents", "protocol": "by-date", "run": run, "seed": 0, "k": None}
-        named |= {"algorithm": plan.BASELINE, "parameters": {}, "timesteps": [0, *LISTED]}
+        named |= {"algorithm": BASELINE, "parameters": {}, "timesteps": [0, *LISTED]}
         entries.append(named | {"folder": str(folder.relative_to(tmp_path))})
-    plan.write_plan(tmp_path / "results" / "mine" / "plan.json", entries)
+    write_plan(tmp_path / "results" / "mine" / "plan.json", entries)
     return tmp_path / "results" / "mine", held
 
 

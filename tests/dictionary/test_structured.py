@@ -65,7 +65,8 @@ def test_signals_with_fewer_entries_than_atoms(rng, norm, nonnegative, masked):
             total["sparse"] += int(alone.iterations[0])
         total["dense"] += int(found.iterations.sum())
         again = fista.codes(P, D, lam, tree, mask=mask, start=found.X, **options)
-        assert again.iterations.sum() <= found.iterations.sum()
+        # Multipliers start from zero again, so a start from the code may take two looks at the gap more.
+        assert (again.iterations <= found.iterations + 2 * fista.EVERY).all()
     assert total["dense"] < 0.5 * total["sparse"]
 
 
@@ -231,7 +232,7 @@ def test_learning_lowers_the_objective_and_keeps_the_constraint(name, P, rng):
     assert (steps <= 1e-7 * fit.objective[0]).all() and fit.objective[-1] < 0.9 * fit.objective[0]
     assert treeprox.value_atoms(fit.D, problem.mu, nonnegative=problem.nonnegative_atoms) == 0.0
     tree = problem.tree or trees.flat(7)
-    parts = objectives(P, fit.D, fit.codes.X, tree, problem.lam, problem.norm, np.ones(7))
+    parts = objectives(P, fit.D, fit.codes.X, tree, problem.lam, problem.norm)
     assert np.mean(np.add(*parts)) == pytest.approx(fit.objective[-1])
 
 
@@ -349,7 +350,7 @@ class TestLearners:
             assert treeprox.value_atoms(A, 0.5, nonnegative=True) == 0.0
             found = novelty.score(learner, state, P)
             tree = trees.binary(7) if name == "hierarchical" else trees.flat(7)
-            residual, penalty = objectives(P, A, found.codes, tree, 0.02, "l2", np.ones(7))
+            residual, penalty = objectives(P, A, found.codes, tree, 0.02, "l2")
             np.testing.assert_allclose(found.residual, residual, atol=1e-12)
             np.testing.assert_allclose(found.score, residual + penalty, atol=1e-12)
             assert found.codes.data.min() > 0 and found.gap <= 1e-6 and found.score.max() <= 0.5

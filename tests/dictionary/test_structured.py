@@ -65,8 +65,8 @@ def test_signals_with_fewer_entries_than_atoms(rng, norm, nonnegative, masked):
             total["sparse"] += int(alone.iterations[0])
         total["dense"] += int(found.iterations.sum())
         again = fista.codes(P, D, lam, tree, mask=mask, start=found.X, **options)
-        # Multipliers start from zero again, so a start from the code may take two looks at the gap more.
-        assert (again.iterations <= found.iterations + 2 * fista.EVERY).all()
+        # Multipliers start from zero again, so a start from the code need not save any.
+        assert again.iterations.sum() <= 1.1 * found.iterations.sum()
     assert total["dense"] < 0.5 * total["sparse"]
 
 

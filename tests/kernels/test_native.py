@@ -351,7 +351,7 @@ class TestDeclared:
         text += b'@called(\n    "l l[] "\n    "Model"\n)\n@allocating\ndef two(n):\n    pass\n\n\n@kernel\ndef no(x):\n'
         monkeypatch.setattr(marshalling, "_read", lambda name: (text, set()))
         found = marshalling.declared.__wrapped__("any")
-        assert found["one"] == (("d[,]", marshalling.Layout("l[]", "l[]", "l[]", "d[]")), (("l", "d[]"),))
+        assert found["one"] == (("d[,]", marshalling.Layout("l[]", "l[]")), (("l", "d[]"),))
         assert found["two"] == (("l", "l[]", ("d", "d", "d", "?")), ()) and len(found) == 2
 
     def test_all_that_a_file_of_kernels_declares_is_seen(self):

@@ -72,7 +72,7 @@ def test_tables_and_page(measured):
     for name in ("claim", "memory"):
         assert (folder / "overview" / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
     page = (study.folder / "results" / "quality" / "report.html").read_text()
-    assert page.count("<figure>") == 4 and page.count("<h2") == 2  # the experiment, the configuration
+    assert page.count("<figure>") == 2 and page.count("<h2") == 2  # the experiment, the configuration
     held = json.loads((folder / "entry" / "settings.json").read_text())
     assert held["study"]["streams"]["entry"]["protocol"] == "topic-entry"
 

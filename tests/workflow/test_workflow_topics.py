@@ -63,10 +63,8 @@ def test_by_hand_gives_the_same_bytes(grouped, tmp_path):
     settings = emergingfiles.read_emerging(folder / "emerging" / "2.h5").settings
     files = [folder / "scores" / "2.h5", study.stream / "features" / "2.h5"]
     done = odl("step", "topics", *files, "--output", tmp_path / "2.h5", "--settings", json.dumps(settings))
-    assert done.returncode == 0 and done.stdout.startswith("timestep 2 of mine, da with 8 atoms"), done.stderr
+    assert done.returncode == 0 and not done.stdout, done.stderr
     assert (tmp_path / "2.h5").read_bytes() == (folder / "emerging" / "2.h5").read_bytes()
-    log = study.results / "logs" / "mine" / "seed0" / "da" / "k8" / "emerging" / "2.log"
-    assert log.read_text() == done.stdout
 
 
 def test_what_a_change_reruns(grouped, tmp_path):

@@ -14,7 +14,7 @@ def test_what_a_run_took_out_is_one_line(tmp_path):
     options = {"clean": ["headers", "signatures"], "min_words": 5, "tokens": {"stop_words": None}}
     docs.write(tmp_path / "documents.h5", corpora.read("documents", [jsonl(tmp_path / "a.jsonl", rows)], options))
     said = "cleaned 5 documents: signatures of 5 (70 characters)"
-    places = tmp_path / "documents.h5", tmp_path / "seed0" / "features"
+    places = tmp_path / "documents.h5", tmp_path / "seed0" / "features" / "1.h5"
     assert losses.sentence(*places) == f"{said}; 1 more were too short and are left out"
     (tmp_path / "seed0" / "features").mkdir(parents=True)
     for t in (0, 1):

@@ -296,9 +296,9 @@ def test_the_counts_are_said(stream, watch, tmp_path):
     gone = data.n_numbered - data.counts.shape[1]
     assert data.n_left > 0
     documents.write(tmp_path / "documents.h5", documents_of(0), "documents")
-    said = losses.sentence(tmp_path / "documents.h5", stream / "bounded")
+    said = losses.sentence(tmp_path / "documents.h5", stream / "bounded" / "4.h5")
     assert said == f"{gone} words, unseen for longest, were forgotten (max_terms {MOST})"
-    assert losses.sentence(tmp_path / "documents.h5", stream / "plain") == ""
+    assert losses.sentence(tmp_path / "documents.h5", stream / "plain" / "4.h5") == ""
 
 
 def test_another_bound_along_a_chain_is_refused(stream, tmp_path):

@@ -55,6 +55,10 @@ NEWS = (
 rule newpage:
     input:
         alerts=lambda wildcards: alerts_of_stream(NEWS[wildcards.of]),
+        documents=lambda wildcards: expand(
+            ROOT + "/{corpus}/documents.h5", corpus=NEWS[wildcards.of]
+        ),
+        features=lambda wildcards: newest_features(NEWS[wildcards.of]),
         feedback=[path for path in [f"{SAID}/feedback.csv"] if os.path.exists(path)],
     output:
         page=NEW + "{of}.html",

@@ -109,6 +109,13 @@ def alerts_of_stream(corpus):
     ]
 
 
+def newest_features(corpus):
+    """The features of the last timestep of a stream whose alerts are followed."""
+    *_, seed = study.alerts_of(config)
+    stream = SimpleNamespace(corpus=corpus, seed=seed)
+    return f"{stream_of(stream)}/features/{max(timesteps(stream))}.h5"
+
+
 def alert_files(wildcards):
     """The alerts of every timestep of the streams."""
     return [path for corpus in config["streams"] for path in alerts_of_stream(corpus)]

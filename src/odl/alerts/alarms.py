@@ -1,12 +1,10 @@
 """Alarms about the watch itself: what a stream's own past does not explain of its sources, words, scores and times."""
 
-import os
 from typing import NamedTuple
 
 import numpy as np
 from scipy import special
 
-from odl.files import storage
 from odl.files.documents import NO_TIME
 from odl.files.escaping import visible
 
@@ -17,6 +15,16 @@ PAUSE, ARCHIVE = 2.0, 20.0  # times the longest pause so far, from which on it i
 DAY_MS = 86_400_000
 FULL = 4  # periods that the budget has to be full
 FRESH = 4  # periods that a silence is told
+CHANGES = {
+    "scores": (
+        "of the documents score as high as few before",
+        "Compare the words of the alerts with the texts: another language, markup, a new source, or very much news?",
+    ),
+    "words": (
+        "of the words were never seen before",
+        "Look for another language, for text that is none, or for new boilerplate, and clean it.",
+    ),
+}
 
 
 class Alarm(NamedTuple):
@@ -47,39 +55,29 @@ def of(watch, now=None):
         With the periods that the last one is compared with.
     now : int, optional
         Time of the clock, ms: a pause that lasts until then is told, too.
-
-    Raises
-    ------
-    StorageError
-        If a file is damaged.
     """
     scored = [period for period in watch.periods if not period.warm_up and len(period.tails)]
     level = watch.settings["level"]
     high = [float(np.mean(period.tails <= level)) for period in scored]
     fresh = [period.first_seen for period in watch.periods[1:]]
     born = any(topic.birth > watch.periods[-1].t - LASTING for topic in watch.topics.values())
-    sounded = [_pause(watch.periods, now), _scores(high), None if born else _words(fresh), _budget(watch)]
-    return [alarm for alarm in sounded if alarm] + _silences(sources(watch))
+    sounded = [
+        _pause(watch.periods, now),
+        _changed("scores", high),
+        None if born else _changed("words", fresh),
+        _budget(watch),
+    ]
+    names = [set(period.sources) for period in watch.periods[-PAST:]]
+    return [alarm for alarm in sounded if alarm] + _silences(names)
 
 
-def _scores(shares):
+def _changed(kind, shares):
+    """Tell of scores or words that have changed, by the share of what is new among them in each period."""
     if not _beyond(shares):
         return None
-    text = f"{shares[-1]:.0%} of the documents score as high as few before; the periods before had {_usual(shares)}."
-    todo = "Compare the words of the alerts with the texts: another language, markup, a new source, or very much news?"
-    return Alarm("scores", "", text, todo)
-
-
-def _words(shares):
-    if not _beyond(shares):
-        return None
-    text = f"{shares[-1]:.0%} of the words were never seen before; the periods before had {_usual(shares)}."
-    todo = "Look for another language, for text that is none, or for new boilerplate, and clean it."
-    return Alarm("words", "", text, todo)
-
-
-def _usual(shares):
-    return f"{np.median(shares[:-LASTING]):.0%} in the median"
+    what, todo = CHANGES[kind]
+    usual = np.median(shares[:-LASTING])
+    return Alarm(kind, "", f"{shares[-1]:.0%} {what}; the periods before had {usual:.0%} in the median.", todo)
 
 
 def _beyond(shares):
@@ -112,22 +110,10 @@ def _pause(periods, now):
     return Alarm("pause", "", text, "Look at what brings the documents, then at the clock of what writes them.")
 
 
-def sources(watch):
-    """Return the names of the files that each period has documents of; none where nobody keeps them."""
-    if watch.place is None:
-        return []
-    folder = os.path.join(os.path.dirname(watch.place.features), "batches")
-    names = []
-    for period in watch.periods[-PAST:]:
-        with storage.reading(os.path.join(folder, f"{period.t}.h5"), "batch") as file:
-            names.append({*storage.read_strings(file, "files")} if "files" in storage.names_in(file, "/") else set())
-    return names
-
-
 def _silences(names):
     """Tell of sources that are silent for longer than chance leaves one that is there as often as they were."""
     alarms = []
-    for name in sorted(set().union(*names) - {""}):
+    for name in sorted(set().union(*names)):
         there = [t for t, each in enumerate(names) if name in each]
         silent, share = len(names) - 1 - there[-1], len(there) / (there[-1] - there[0] + 2)
         enough = np.ceil(np.log(LEVEL) / np.log1p(-share))

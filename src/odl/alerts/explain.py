@@ -121,14 +121,18 @@ def members(place, topics, silence):
     for t in sorted(ts):
         with storage.reading(os.path.join(place.alerts, f"{t}.h5"), periods.KIND) as file:
             topic_of = storage.read_array(file, "topic", "i")
-        data = features.read(os.path.join(place.features, f"{t}.h5"))
-        numbers = [founders.get(ident, number) for ident, number in zip(data.ids, topic_of.tolist(), strict=True)]
-        rows = np.flatnonzero(np.isin(numbers, list(members_of)))
-        sources = [visible(origin["source"]) for origin in reasons.origins(_batch(place, t), rows, ("source",))]
-        for row, source in zip(rows.tolist(), sources, strict=True):
-            member = Member(t, visible(data.ids[row]), heading(data.titles[row]), source)
-            members_of[numbers[row]].append(member)
+        for number, ident, title, source in zip(topic_of.tolist(), *_names(place, t), strict=True):
+            if (number := founders.get(ident, number)) in members_of:
+                members_of[number].append(Member(t, visible(ident), heading(title), visible(source)))
     return members_of
+
+
+def _names(place, t):
+    """Return what the documents of a period are called; alerts of an earlier version leave it to features and batch."""
+    if names := periods.read_names(os.path.join(place.alerts, f"{t}.h5")):
+        return names
+    data = features.read(os.path.join(place.features, f"{t}.h5"))
+    return periods.Names(data.ids, data.titles, [origin["source"] for origin in _origins(place, data)])
 
 
 def document(place, t, row, watch):
@@ -160,7 +164,7 @@ def document(place, t, row, watch):
     shared = reasons.shared_terms(data.frequencies, counts, firsts)
     near, of_atom = _known_atoms(place, t)
     rows = np.array([row])
-    (item,) = reasons.items(record, rows, words, data, shared, near, _batch(place, t), counts.shape[1])
+    (item,) = reasons.items(record, rows, words, data, shared, near, _origins(place, data), counts.shape[1])
     item.members = [data.ids[other] for other in np.flatnonzero(record.item == record.item[row])]
     low = sorted((share, term) for term, share in reasons.shares_of(words, row).items() if share <= 0)
     named = data.vocabulary
@@ -170,8 +174,9 @@ def document(place, t, row, watch):
     return read.alert_of(record, item, topic, of_atom, rank), earlier(place, data, row)
 
 
-def _batch(place, t):
-    return os.path.join(os.path.dirname(place.features), "batches", f"{t}.h5")
+def _origins(place, data):
+    batch = os.path.join(os.path.dirname(place.features), "batches", f"{data.t}.h5")
+    return reasons.origins(batch, len(data.ids))
 
 
 def _known_atoms(place, t):

@@ -300,6 +300,8 @@ class Period:
         What is beyond chance first, then by items; empty where it is not told.
     languages : dict of str to int
         Documents of each language or script that is told, "" for others; empty where there is no more than one.
+    sources : tuple of str
+        Files that its documents are of, by name; empty where that is not known.
     """
 
     t: int
@@ -317,6 +319,7 @@ class Period:
     first_seen: float
     unseen: tuple = ()
     languages: dict = field(default_factory=dict)
+    sources: tuple = ()
 
 
 @dataclass(frozen=True)

@@ -104,6 +104,8 @@ class Record:
         Documents of each language that is told (`odl.text.stopwords.mix`).
     unseen : list of odl.alerts.model.Unseen
         Words that no document before has.
+    sources : list of str
+        Files that its documents are of, by name; empty where that is not known.
     """
 
     t: int
@@ -127,6 +129,15 @@ class Record:
     atoms: list = field(default_factory=list)
     unseen: list = field(default_factory=list)
     languages: dict = field(default_factory=dict)
+    sources: list = field(default_factory=list)
+
+
+class Names(NamedTuple):
+    """Ids, titles and source files of the documents of a period; a file is empty where it is not known."""
+
+    ids: list
+    titles: list
+    files: list
 
 
 @dataclass
@@ -169,13 +180,14 @@ class Carried:
     unseen: PastWords | None = None
 
 
-def write(path, record, carried):
+def write(path, record, names, carried):
     """Write a period, atomically and with reproducible bytes.
 
     Parameters
     ----------
     path : path-like
     record : Record
+    names : Names
     carried : Carried
         Its `digest` is that of the file before.
 
@@ -195,8 +207,16 @@ def write(path, record, carried):
             storage.write_strings(file, "unseen", [json.dumps(vars(one), ensure_ascii=False) for one in record.unseen])
         changes = {name: getattr(record, name) for name in CHANGES}
         storage.write_strings(file, "topics", [json.dumps(changes, ensure_ascii=False)])
+        _write_names(file, names)
         _write_memory(file.create_group("memory"), carried)
         return digests.seal(file)
+
+
+def _write_names(file, names):
+    sources = {source: number for number, source in enumerate(sorted(set(names.files)))}
+    for name, texts in (("ids", names.ids), ("titles", names.titles), ("sources", list(sources))):
+        storage.write_strings(file, name, texts)
+    storage.write_array(file, "source", np.array([sources[source] for source in names.files], dtype=np.int32))
 
 
 def _line(item):
@@ -251,6 +271,7 @@ def read(path, shares=False):
             pool=pool,
             unseen=[Unseen(**json.loads(line)) for line in _lines(file, "unseen")],
             languages=json.loads(file.attrs.get(MIX, "{}")),
+            sources=[source for source in _lines(file, "sources") if source],
             **{name: [tuple(entry) for entry in entries] for name, entries in json.loads(changes).items()},
         )
         n = len(record.score)
@@ -263,6 +284,24 @@ def read(path, shares=False):
 
 def _lines(file, name):
     return storage.read_strings(file, name) if name in file else []
+
+
+def read_names(path):
+    """Return what the documents of a period are called (`Names`), None in a file of an earlier version.
+
+    Raises
+    ------
+    StorageError
+        If the file is missing, damaged or of another kind.
+    """
+    with storage.reading(path, KIND) as file:
+        if "ids" not in file:
+            return None
+        sources, source = storage.read_strings(file, "sources"), storage.read_array(file, "source", "i")
+        if source.min(initial=0) < 0:
+            raise ValueError("a source is none of its files")
+        ids, titles = (storage.read_strings(file, name) for name in ("ids", "titles"))
+        return Names(ids, titles, [sources[number] for number in source.tolist()])
 
 
 class Known(NamedTuple):

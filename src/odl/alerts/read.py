@@ -51,6 +51,11 @@ class Place(NamedTuple):
         path = os.path.join(seed, "features")
         return path if os.path.isdir(path) else os.path.join(os.path.dirname(seed), "seed0", "features")
 
+    @property
+    def documents(self) -> str:
+        """The documents of the corpus."""
+        return os.path.join(os.path.dirname(os.path.dirname(self.features)), "documents.h5")
+
 
 def place_of(folder, stream=None):
     """Return where the alerts below a folder are.
@@ -271,6 +276,7 @@ class _Reader:
             warm_up=bool(facts["warm_up"]), budget=most, alerts=tuple(alerts), withheld=held_back,
             topics=tuple(number for number, _ in record.sizes), scores=record.score, tails=record.tail,
             first_seen=float(facts["first_seen"]), unseen=tuple(map(_shown, record.unseen)), languages=record.languages,
+            sources=tuple(record.sources),
         )  # fmt: skip
 
     def _bring(self, record):

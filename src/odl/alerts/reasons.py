@@ -182,7 +182,7 @@ def shared_terms(frequencies, Q, firsts):
     return frequencies + np.bincount(Q[firsts].indices, minlength=Q.shape[1]) >= 2
 
 
-def items(record, rows, words, data, shared, near, batch, most):
+def items(record, rows, words, data, shared, near, origins, most):
     """Return documents with their near-duplicates and reasons, so that no other file is needed to show them.
 
     Parameters
@@ -197,8 +197,8 @@ def items(record, rows, words, data, shared, near, batch, most):
         Terms of at least two documents so far.
     near : dict of int to (str, str)
         Words of each atom that is near to one of them, and the id of a document of it.
-    batch : path-like or None
-        Batch of the period.
+    origins : list of dict
+        Of all documents (`origins`).
     most : int
         Reasons at most.
 
@@ -209,7 +209,7 @@ def items(record, rows, words, data, shared, near, batch, most):
     order = np.argsort(record.item, kind="stable")
     spans = np.searchsorted(record.item[order], rows), np.searchsorted(record.item[order], rows, side="right")
     items = []
-    for row, low, high, origin in zip(rows.tolist(), *spans, origins(batch, rows), strict=True):
+    for row, low, high in zip(rows.tolist(), *spans, strict=True):
         terms, parts, named = lead(words, row, shared, most), shares_of(words, row), data.vocabulary
         items.append(
             periods.Item(
@@ -217,7 +217,7 @@ def items(record, rows, words, data, shared, near, batch, most):
                 id=data.ids[row],
                 title=data.titles[row],
                 time=int(data.times[row]),
-                **origin | {"text": excerpt(origin["text"], [named[term] for term in terms[:NAMED]])},
+                **origins[row] | {"text": excerpt(origins[row]["text"], [named[term] for term in terms[:NAMED]])},
                 members=[data.ids[other] for other in order[low:high]],
                 words=[(named[term], parts[term]) for term in terms],
                 led=int(shared[terms].sum()),
@@ -229,22 +229,17 @@ def items(record, rows, words, data, shared, near, batch, most):
     return items
 
 
-def origins(batch, rows, names=tuple(ORIGINS)):
-    """Return the source file, line and address of documents, and their texts, as far as a batch has them."""
-    columns = {}
-    if batch is not None and os.path.exists(batch) and len(rows):
+def origins(batch, n):
+    """Return source file, line, address and text of the n documents of a batch, as far as it has them."""
+    columns = {name: [0 if name == "line" else ""] * n for name in ORIGINS}
+    if batch is not None and os.path.exists(batch):
         with storage.reading(batch, "batch") as file:
             stored = storage.names_in(file, "/")
-            for name in names:
-                read = storage.read_strings if name != "line" else storage.read_array
-                if ORIGINS[name] in stored:
-                    columns[name] = read(file, ORIGINS[name])
-    blank = {name: 0 if name == "line" else "" for name in names}
-    return [blank | {name: _plain(values[row]) for name, values in columns.items()} for row in rows]
-
-
-def _plain(value):
-    return value if isinstance(value, str) else int(value)
+            for name, column in ORIGINS.items():
+                if column in stored:
+                    read = storage.read_strings if name != "line" else storage.read_array
+                    columns[name] = list(read(file, column))
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
 def lead(words, row, shared, most):

@@ -117,7 +117,7 @@ def _ending(place, ledger, n, done):
     ledger.tell("ended", now)
     watch = read.alerts_of(".", last=n - min(done, default=n - 1))
     stream = Path(place.names["root"], place.names["corpus"])
-    cleaned = losses.sentence(stream / "documents.h5", place.folder_of("features"))
+    cleaned = losses.sentence(stream / "documents.h5", os.path.join(place.folder_of("features"), f"{n - 1}.h5"))
     new = filter(None, [show.as_text(watch, watch.periods), show.next_in_line(watch, watch.periods)])
     text = "\n".join([*new, "", *filter(None, [cleaned])])
     ledger.tell("ending", [*key, text])

@@ -53,13 +53,15 @@ def _files(args):
 
 
 def _page_inputs(args):
-    """Return the alerts and the feedback that a page is made of."""
+    """Return the files that a page is made of."""
     from odl.alerts import feedback, read
 
     place = read.place_of(args.folder, args.stream)
     said = os.path.join(args.home or place.home, feedback.FILE)
-    alerts = [os.path.join(place.alerts, f"{t}.h5") for t in range(read.first_of(place, 0))]
-    return {"alerts": alerts, "feedback": said if os.path.exists(said) else ""}
+    n = read.first_of(place, 0)
+    named = {"documents": place.documents, "features": os.path.join(place.features, f"{n - 1}.h5"), "feedback": said}
+    alerts = [os.path.join(place.alerts, f"{t}.h5") for t in range(n)]
+    return {"alerts": alerts, **{name: path if os.path.exists(path) else "" for name, path in named.items()}}
 
 
 def _described(name, help, *arguments):

@@ -29,12 +29,16 @@ class Step(NamedTuple):
     untraced : tuple of str
         Of `reads`, those whose content others stand for: the part of documents that a batch takes has a digest of its
         own, and what came before a checkpoint is in its digest.
+    behind : tuple of str
+        Patterns of files, of this timestep or of those before, that are opened as well: what is read names their
+        digests, or was made from them.
     """
 
     reads: dict
     writes: dict
     settings: tuple
     untraced: tuple = ()
+    behind: tuple = ()
 
 
 STEPS = {
@@ -54,11 +58,13 @@ STEPS = {
         {"output": STREAM + "/batches/{t}.h5"},
         ("t", "sha256"),
         untraced=("documents", "order"),
+        behind=(CORPUS + "/shares/{share}.h5",),
     ),
     "features": Step(
         {"batch": STREAM + "/batches/{t}.h5", "previous": STREAM + "/features/{before}.h5"},
         {"output": STREAM + "/features/{t}.h5"},
         ("max_terms",),
+        behind=(STREAM + "/batches/{t}.h5", STREAM + "/features/{t}.h5"),
     ),
     "update": Step(
         {
@@ -68,6 +74,7 @@ STEPS = {
         },
         {"state": RUN + "/{t}.h5", "scores": RUN + "/scores/{t}.h5"},
         ("run",),
+        behind=(STREAM + "/features/{t}.h5",),
     ),
     "alerts": Step(
         {
@@ -81,9 +88,15 @@ STEPS = {
         },
         {"output": RUN + "/alerts/{t}.h5"},
         ("run", "settings"),
+        behind=(STREAM + "/features/{t}.h5",),
     ),
     "newpage": Step(
-        {"alerts": RUN + "/alerts/{t}.h5", "feedback": "feedback.csv"},
+        {
+            "alerts": RUN + "/alerts/{t}.h5",
+            "documents": CORPUS + "/documents.h5",
+            "features": STREAM + "/features/{last}.h5",
+            "feedback": "feedback.csv",
+        },
         {"atom": "new.atom", "feed": "new.json", "output": "new.html"},
         (),
     ),

@@ -150,8 +150,8 @@ class Loop:
         pattern, said = STEPS["newpage"].reads["alerts"], STEPS["newpage"].reads["feedback"]
         alerts = [self.folder.path(pattern, t) for t in range(n)]
         feedback = said if os.path.exists(said) else ""
-        folder = self.folder.folder_of("alerts")
-        self.step("newpage", alerts=alerts, feedback=feedback, folder=folder, home=".")
+        folder, features = self.folder.folder_of("alerts"), self.folder.path(STEPS["features"].writes["output"], n - 1)
+        self.step("newpage", alerts=alerts, features=features, feedback=feedback, folder=folder, home=".")
 
     def step(self, name, t=None, **arguments):
         """Do a step, unless what it wrote is there and was made from what is there now."""

@@ -1,6 +1,5 @@
 """One job of alerts: calibrate the scores of a timestep, find its items and topics, say why, write the period."""
 
-import functools
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -82,9 +81,10 @@ def follow(
     counts = data.counts[:]
     words = reasons.word_shares(novelty.shares(learner, current, P, scored)[0], counts, step.P.pieces)
     first, repeats = _groups(data, Q)
+    origins = reasons.origins(batch, len(data.ids))
     documents = decision.Arrivals(
         data.t, data.ids, first, repeats, Q, counts, data.vocabulary, data.frequencies, data.n_before,
-        _stored(batch, np.arange(len(data.ids)), "text"),
+        _stored(origins, np.arange(len(origins)), "text"),
     )  # fmt: skip
     past = decision.Past(_under(carried, data, previous), carried.recent, carried.gates)
     decided, past = decision.decide(documents, scored, past, settings)
@@ -94,12 +94,12 @@ def follow(
     record.languages = stopwords.mix(data.counts[:], data.vocabulary)
     _take_topics(record, data, carried.memory, past.topics, decided)
     _find_near(record, Q, A if known else None)
-    record.pool = _pool_items(record, decided.pool, words, data, Q, A, carried, batch)
+    record.pool = _pool_items(record, decided.pool, words, data, Q, A, carried, origins)
     for item in record.pool:
         item.gate = decided.opened.of(item.row)
         item.opening = [data.vocabulary[term] for term in decided.opened.terms_of(item.row, counts)]
     record.unseen, past_words = _new_words(
-        carried.unseen, settings, data, counts, rows[~(repeats | scored.empty)[rows]], batch, decided.warm_up
+        carried.unseen, settings, data, counts, rows[~(repeats | scored.empty)[rows]], origins, decided.warm_up
     )
     births, examples, linked = _atoms(
         carried, data, Q, replace(after, dictionary=run.words_of(after.dictionary)), past.topics
@@ -111,7 +111,8 @@ def follow(
         data.t, record.run, record.settings, carried.digest, past.topics, recent, births, examples, linked,
         data.terms, past.gates, past_words,
     )  # fmt: skip
-    return replace(after, digest=periods.write(output, record, after))
+    names = periods.Names(data.ids, data.titles, [origin["source"] for origin in origins])
+    return replace(after, digest=periods.write(output, record, names, after))
 
 
 def _read(source, scores, state, run, known, corpus_features):
@@ -155,10 +156,9 @@ def _before(previous, run, settings, t):
     return periods.Carried(-1, named, asdict(settings), "", nothing(settings), np.zeros(0), none, [], none)
 
 
-def _stored(batch, rows, name):
+def _stored(origins, rows, name):
     """Return the function that gives the texts or sources of items by their places, but for those that have none."""
-    stored = functools.cache(lambda: [origin[name] for origin in reasons.origins(batch, rows, (name,))])
-    return lambda places: list(filter(None, (stored()[place] for place in places)))
+    return lambda places: list(filter(None, (origins[rows[place]][name] for place in places)))
 
 
 def _under(carried, data, previous):
@@ -198,7 +198,7 @@ def _take_topics(record, data, before, memory, decided):
     record.born = [(number, data.ids[rows[best]], data.titles[rows[best]]) for number, best in changes.born]
 
 
-def _new_words(past, settings, data, counts, rows, batch, warm_up):
+def _new_words(past, settings, data, counts, rows, origins, warm_up):
     """Return the words of the period that no document before has, and what the next period's are compared with."""
     if not settings.unseen:
         return [], None
@@ -208,7 +208,7 @@ def _new_words(past, settings, data, counts, rows, batch, warm_up):
     items = unseen.Items(
         counts[rows], data.frequencies, data.n_before, data.vocabulary, [data.ids[row] for row in rows],
         [data.titles[row] for row in rows], data.times[rows], data.max_terms > 0,
-        _stored(batch, rows, "source"), _stored(batch, rows, "text"),
+        _stored(origins, rows, "source"), _stored(origins, rows, "text"),
     )  # fmt: skip
     return unseen.judge(past, items, settings, warm_up)
 
@@ -222,13 +222,13 @@ def _find_near(record, Q, A):
             record.near[row, place], record.likeness[row, place] = atom, cosine
 
 
-def _pool_items(record, pool, words, data, Q, A, carried, batch):
+def _pool_items(record, pool, words, data, Q, A, carried, origins):
     """Return the pool with everything that a reader is shown."""
     firsts = np.flatnonzero(record.item == np.arange(len(record.item)))
     shared = reasons.shared_terms(data.frequencies, Q, firsts)
     tops = _atom_words(A, np.unique(record.near[pool]), data.vocabulary)
     near = {atom: (words, _at(carried.documents, atom)) for atom, words in tops.items()}
-    items = reasons.items(record, pool, words, data, shared, near, batch, REASONS)
+    items = reasons.items(record, pool, words, data, shared, near, origins, REASONS)
     return items if record.settings["rest"] else [replace(item, rest=None) for item in items]
 
 

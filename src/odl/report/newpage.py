@@ -62,8 +62,7 @@ def write(path, folder, stream=None, *, home=None, study=None, atom=None, feed=N
     watch = read.watch(records, entries, None, place, read.Earlier(place, first))
     before = read.Earlier(place, records[-1].t)
     others = [(each, read.watch(records[-1:], entries, each, place, before)) for each in other_budgets(watch)]
-    corpus = os.path.dirname(os.path.dirname(place.features))
-    taken = losses.sentence(os.path.join(corpus, "documents.h5"), place.features)
+    taken = losses.sentence(place.documents, os.path.join(place.features, f"{records[-1].t}.h5"))
     link = os.path.relpath(study, os.path.dirname(os.path.abspath(path))) if study else None
     told = {alert.topic for alert in watch.periods[-1].alerts} - {NONE}
     members = explain.members(place, [watch.topics[number] for number in sorted(told)], watch.settings["silence"])

@@ -1,9 +1,6 @@
 """What was taken out of the documents of a run before their words were counted, and which words left, in one line."""
 
 import os
-import re
-from itertools import islice
-from pathlib import Path
 
 import numpy as np
 
@@ -21,15 +18,14 @@ def sentence(documents, features):
     documents : path-like
         documents.h5 of the corpus.
     features : path-like
-        Folder of the features of a seed, which tell what was boilerplate.
+        Of the last timestep, which tell what was boilerplate and which words left.
     """
     parts = []
     try:
         with storage.reading(documents, "documents") as file:
             n_documents = int(file["ids"].attrs["length"])
             sums = {name: _sums(characters) for name, characters in docs.read_removed(file).items()}
-            sums["boilerplate"] = _boilerplate(Path(features))
-            left = _left(Path(features))
+            sums["boilerplate"], left = _of_features(features)
             n_dropped = int(file["dropped"]["ids"].attrs["length"]) if "dropped" in file else 0
     except (StorageError, OSError, KeyError):
         return ""
@@ -41,30 +37,16 @@ def sentence(documents, features):
     return "; ".join(filter(None, [said, dropped, left]))
 
 
-def _newest(folder):
-    """Yield the files of the features, newest first."""
-    names = os.listdir(folder) if folder.is_dir() else []
-    for t in sorted((int(name[:-3]) for name in names if re.fullmatch(r"\d+\.h5", name)), reverse=True):
-        yield folder / f"{t}.h5"
-
-
-def _left(folder):
-    """Return how many terms a bounded vocabulary has let go."""
-    for path in islice(_newest(folder), 1):
-        with storage.reading(path, "features") as file:
-            if most := int(file.attrs.get("max_terms", 0)):
-                gone = int(file.attrs["n_numbered"]) - int(file["vocabulary"].attrs["length"])
-                return f"{gone:,} words, unseen for longest, were forgotten (max_terms {most:,})" if gone else ""
-    return ""
+def _of_features(path):
+    """Return of how many documents boilerplate was taken with its characters, and which words left."""
+    if not os.path.exists(path):
+        return (0, 0), ""
+    with storage.reading(path, "features") as file:
+        taken = boilerplate.sums(file)
+        most = int(file.attrs.get("max_terms", 0))
+        gone = int(file.attrs["n_numbered"]) - int(file["vocabulary"].attrs["length"]) if most else 0
+        return taken, f"{gone:,} words, unseen for longest, were forgotten (max_terms {most:,})" if gone else ""
 
 
 def _sums(characters):
     return int(np.count_nonzero(characters)), int(characters.sum(dtype=np.int64))
-
-
-def _boilerplate(folder):
-    """Return of how many documents of all timesteps boilerplate was taken, and its characters."""
-    for path in islice(_newest(folder), 1):
-        with storage.reading(path, "features") as file:
-            return boilerplate.sums(file)
-    return 0, 0

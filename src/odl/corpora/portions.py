@@ -72,7 +72,7 @@ def write(output, files, options):
     return documents
 
 
-def join(output, paths, sources, options, appended=True):
+def join(output, paths, sources, options, digests=None, appended=True):
     """Write the list of the documents of all shares, and return them without their words.
 
     Parameters
@@ -84,6 +84,8 @@ def join(output, paths, sources, options, appended=True):
         The shares, in order.
     sources, options
         Of the shares.
+    digests : list of str, optional
+        Of the contents of the shares, where they are at hand.
     appended : bool
         Whether a list that lies there is gone on from: shares of which it has the documents are not read.
 
@@ -91,7 +93,8 @@ def join(output, paths, sources, options, appended=True):
     -------
     Documents
     """
-    named = [(Path(path).stem, storage.digest_of(path, docs.SHARE)) for path in paths]
+    digests = digests or [storage.digest_of(path, docs.SHARE) for path in paths]
+    named = [(Path(path).stem, digest) for path, digest in zip(paths, digests, strict=True)]
     parts, sizes, accounts = _before(output, named) if appended else ([], [], [])
     listed = {name for documents, _, _ in parts for name in _ids(documents)}
     register = collection.Register(options.get("changed", "keep"))
@@ -102,7 +105,7 @@ def join(output, paths, sources, options, appended=True):
             sizes.append(len(parts[-1][0]))
             accounts.append(_account(file, parts[-1][0], repeats, register.repeats()))
     if not listed.isdisjoint(register.contents):  # what the row was that had the id first stands in its share
-        return join(output, paths, sources, options, appended=False)
+        return join(output, paths, sources, options, digests, appended=False)
     if len({account.dimensions for account in accounts} - {0}) > 1:
         collection.read(sources, options)
         raise DataError("a vector of another length is gone from the files", *CAME)

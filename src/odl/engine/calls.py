@@ -17,15 +17,15 @@ def share(arguments):
     return _read(portions.write(arguments["output"], arguments["sources"], arguments["options"]))
 
 
-def read(arguments):
-    """Read all files, or join the shares."""
+def read(arguments, digests=None):
+    """Read all files, or join the shares, whose digests may be at hand."""
     from odl import corpora
     from odl.corpora import portions
     from odl.files import documents
 
     output, options = arguments["output"], arguments["options"]
     if arguments.get("shares"):
-        corpus = portions.join(output, arguments["shares"], arguments["source"], options)
+        corpus = portions.join(output, arguments["shares"], arguments["source"], options, digests)
         portions.forget(arguments["shares"])
     else:
         corpus = corpora.read(arguments["reader"], arguments["source"], options)

@@ -220,7 +220,7 @@ class Loop:
         if self.anew and name == "alerts" and os.path.exists(arguments["output"]):
             self.anew()
             self.anew = None
-        more = self._at_hand(name, t)
+        more = self._at_hand(name, t, arguments)
         record = record_of(name, arguments, self._digest)
         if self.shown:
             self.shown.started(name, t)
@@ -236,8 +236,10 @@ class Loop:
             self.shown.finished(name, t, said[0] if name == "read" else self.period)
         self.done.append(Made(name, t, reason, time.process_time() - began))
 
-    def _at_hand(self, name, t):
-        """Return what the steps before left in memory for a step; see to it that the checkpoints it reads are there."""
+    def _at_hand(self, name, t, arguments):
+        """Return what is at hand for a step, by those before it; see to it that the checkpoints it reads are there."""
+        if name == "read":
+            return {"digests": [self._digest(path) for path in arguments.get("shares", ())]}
         if name == "features":
             return {"previous": self._of("features", t - 1)}
         if name not in ("update", "alerts"):

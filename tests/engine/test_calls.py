@@ -8,7 +8,7 @@ import pytest
 import streams
 
 from odl.cli import main
-from odl.config import corpora
+from odl.config import chains
 from odl.config.steps import STEPS
 from odl.engine import calls
 
@@ -63,7 +63,7 @@ def spied(monkeypatch):
 @pytest.mark.parametrize(("more", "size"), [("", 1 << 20), (HISTORY, 3000)])
 def test_a_step_opens_nothing_that_its_description_does_not_name(more, size, spied, tmp_path, monkeypatch):
     for name, value in (("SMALLEST", size), ("ALONE", 2 * size)):
-        monkeypatch.setattr(corpora, name, value)
+        monkeypatch.setattr(chains, name, value)
     folder = streams.begin(tmp_path, more=streams.SETTINGS + more)
     configuration = folder / "odl.yaml"
     configuration.write_text(

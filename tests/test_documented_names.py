@@ -86,7 +86,7 @@ def refused(tree, known=frozenset(), names=()):
             yield from [node.module] * hidden(node.module)
             yield from (alias.name for alias in node.names if private(alias.name))
         elif isinstance(node, ast.Attribute):
-            if private(node.attr) and root_of(node) not in ("self", "cls", "super") and node.attr not in known:
+            if private(node.attr) and (node.attr not in known or root_of(node) in theirs):
                 yield node.attr
             if not isinstance(node.ctx, ast.Load) and root_of(node) in theirs and code(node) not in HOOKS:
                 yield code(node)
@@ -143,11 +143,14 @@ def test_only_documented_names_of_other_packages():
         ("import numpy as np\nnp._core.x", "_core"),
         ("from sklearn.utils._set_output import x", "sklearn.utils._set_output"),
         ("import tempfile\ntempfile.tempdir = None", "tempfile.tempdir"),
+        ("import argparse\nclass A(argparse.ArgumentParser):\n    def f(self):\n        self._actions", "_actions"),
+        ("import json\ndef _default():\n    json._default", "_default"),
     ],
 )
 def test_what_is_refused(text, name):
-    """The patches that there were, and their like."""
-    assert name in set(refused(ast.parse(python(text)), frozenset(), OF_SNAKEMAKE))
+    """The patches that there were, and their like; a name of ours is not one of theirs."""
+    tree = ast.parse(python(text))
+    assert name in set(refused(tree, ours([tree]), OF_SNAKEMAKE))
 
 
 def test_what_is_not_refused():
@@ -156,7 +159,7 @@ import os
 from odl import x
 class A:
     def _c(self):
-        self._d = self._other
+        self._d = self._c()
 x.b, A()._c(), a._d, b._replace(), os._exit(0)
 os.environ["A"] = "1"
 x.b = __file__

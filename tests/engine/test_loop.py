@@ -1,5 +1,6 @@
 """The loop of odl run: what is done again, and when; what kills, locks and damage leave; the bytes of Snakemake."""
 
+import importlib.metadata
 import json
 import os
 import random
@@ -74,6 +75,7 @@ class TestFresh:
             ("batches", ["batch 2"]),
             ("features", ["features 2"]),
             ("scores", ["update 2"]),
+            ("state", ["update 2"]),
             ("alerts", ["alerts 2"]),
         ],
     )
@@ -198,6 +200,25 @@ class TestFresh:
         assert main(["run", str(news), "-n"]) == 0
         assert "  read: sources came anew" in capsys.readouterr().out and streams.contents(news) == before
 
+    def test_a_dry_run_says_what_a_run_does(self, news, capsys):
+        """Steps of their own reasons, where a timestep stands between as well; a setting by its name."""
+        for t in (0, 1, 3):
+            chain(news, "features", t).unlink()
+        capsys.readouterr()
+        assert main(["run", str(news), "-n"]) == 0
+        plan = capsys.readouterr().out.splitlines()
+        folder = "results/news/news/seed0"
+        assert plan[1:-1] == [f"  features 0 to 1, 3: {folder}/features/0.h5 is not there"]
+        assert plan[-1] == "and what is made from these, where they come out otherwise"
+        assert done(news) == ["features 0", "features 1", "features 3"]
+        path = news / "odl.yaml"
+        path.write_text(path.read_text().replace("budget: 5", "budget: 4").replace("max_share: 0.5", "max_share: 0.4"))
+        capsys.readouterr()
+        assert main(["run", str(news), "-n"]) == 0
+        plan = capsys.readouterr().out
+        assert "  update 0 to 4: run.features.max_share set anew\n" in plan
+        assert "  alerts 0 to 4: run.features.max_share, settings.budget set anew\n" in plan
+
     def test_what_was_made_from_another_file_is_named(self, news, capsys):
         folder = news / "results" / "news"
         assert main(["verify", str(folder)]) in (0, None)
@@ -229,7 +250,9 @@ class TestCode:
 
     def test_it_is_said_and_done_when_asked(self, news, monkeypatch, capsys):
         real = sources.digest
-        monkeypatch.setattr(sources, "digest", lambda *names: real(*names)[:8] + "other" * ("jobs/alerts" in names))
+        monkeypatch.setattr(
+            sources, "digest", lambda *names, **more: real(*names, **more)[:8] + "other" * ("jobs/alerts" in names)
+        )
         capsys.readouterr()
         assert done(news) == []
         told = capsys.readouterr().out
@@ -271,6 +294,26 @@ class TestCode:
         assert "topic:1," in (news / "feedback.csv").read_text()
         done(news)
         assert re.search(r"topic:[^1]", (news / "feedback.csv").read_text())
+
+    def test_another_version_of_a_segmenter_is_said(self, tmp_path, monkeypatch, capsys):
+        """Reading depends on it, no other step does; a stream without one does not."""
+        pytest.importorskip("jieba")
+        real, folder = importlib.metadata.version, streams.begin(tmp_path, 3)
+        path = folder / "odl.yaml"
+        path.write_text(path.read_text().replace("stop_words: null", "stop_words: null, segment: jieba"))
+        assert done(folder)
+
+        def version(name):
+            return "0.43" if name == "jieba" else real(name)
+
+        monkeypatch.setattr(importlib.metadata, "version", version)
+        sources.digest.cache_clear()
+        capsys.readouterr()
+        assert done(folder) == []
+        assert "made by another version of odl or jieba, and kept: read; " in capsys.readouterr().out
+        assert done(folder, "--again") == ["read"]
+        monkeypatch.undo()
+        sources.digest.cache_clear()
 
     @pytest.mark.parametrize(
         "text", ["def f(x):\n    '''Other.'''\n    return x + 1  # more\n", "\n\ndef f(x): return x + 1"]
@@ -395,6 +438,25 @@ class TestStrikes:
             came.append(len(file["score"][:]))
             time.sleep(5)
         assert len(came) > 1 and stop.value.status == 128 + signal.SIGTERM
+
+    def test_a_signal_that_came_while_reading_waits_for_a_writer(self, tmp_path, monkeypatch):
+        """Its timer ends while HDF5 writes through us: an exception there would end in a segmentation fault."""
+        real, escaped = storage._Sink.write, []
+
+        def write(*words):
+            try:
+                signal.raise_signal(signal.SIGALRM)
+            except stopping.Stopped:
+                escaped.append(words)
+            return real(*words)
+
+        monkeypatch.setattr(storage._Sink, "write", write)
+        with pytest.raises(stopping.Stopped) as stop, stopping.heeding() as heed:
+            heed.number = signal.SIGTERM
+            with storage.writing(tmp_path / "a.h5", "scores") as file:
+                file["score"] = [1.0, 2.0]
+        assert not escaped and stop.value.status == 128 + signal.SIGTERM
+        assert not list(tmp_path.glob("a.h5*"))
 
     def test_what_a_person_stops_is_said(self, first, tmp_path):
         folder = streams.copy(first, tmp_path)

@@ -1,6 +1,4 @@
 # What the jobs of a corpus and of a chain read and depend on, as functions of their wildcards.
-import importlib.metadata
-
 SHARE = "corpora/portions"  # what reads a share
 
 
@@ -8,16 +6,8 @@ def reader_file(wildcards):
     return KNOWN["readers"][config["corpora"][wildcards.corpus]["reader"]]
 
 
-def versions(wildcards):
-    """Versions of the packages whose documentation is read; other corpora do not depend on them."""
-    options = config["corpora"][wildcards.corpus]["options"]
-    found = {}
-    for package in options.get("packages", []):
-        try:
-            found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            found[package] = "missing"
-    return found
+def packages(wildcards):
+    return study.packages_of(config["corpora"][wildcards.corpus]["options"])
 
 
 @functools.cache

@@ -57,13 +57,14 @@ wildcard_constraints:
     part=r"0|[1-9]\d*",
 
 
-def code(stage, *more):
-    """Digest of the package files that a stage depends on, with those of a learner, reader or experiment.
+def code(stage, *more, packages=()):
+    """Digest of the package files that a stage depends on, with those of a learner, reader or experiment, and of the
+    versions of packages.
 
     A param of every rule. Files listed as inputs would do the same at thirty inputs a job, which takes minutes for
     ten thousand jobs.
     """
-    return sources.digest(*KNOWN["stages"][stage], *more)
+    return sources.digest(*KNOWN["stages"][stage], *more, packages=packages)
 
 
 @functools.cache

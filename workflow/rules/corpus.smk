@@ -36,7 +36,9 @@ rule share:
         mem_mb=memory(20, base=1500),
         runtime=minutes(1, base=10),
     params:
-        code=lambda wildcards: code("read", reader_file(wildcards), SHARE),
+        code=lambda wildcards: code(
+            "read", reader_file(wildcards), SHARE, packages=packages(wildcards)
+        ),
         options=lambda wildcards: json.dumps(
             config["corpora"][wildcards.corpus]["options"]
         ),
@@ -66,12 +68,12 @@ rule read:
             "read",
             reader_file(wildcards),
             *([SHARE] if shared(wildcards.corpus) else []),
+            packages=packages(wildcards),
         ),
         reader=lambda wildcards: config["corpora"][wildcards.corpus]["reader"],
         options=lambda wildcards: json.dumps(
             config["corpora"][wildcards.corpus]["options"]
         ),
-        versions=versions,
         contents=contents,
         # A folder is passed as such: thousands of its files would not fit on a command line.
         sources=lambda wildcards, input: config["corpora"][wildcards.corpus].get(

@@ -8,6 +8,7 @@ import contextlib
 import glob
 import hashlib
 import os
+import re
 import sys
 import time
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 
 from odl.cli import filekinds
 from odl.cli.progress import Progress, duration
-from odl.config import places, project
+from odl.config import packages_of, places, project
 from odl.engine import folder as folders
 from odl.engine import forking, lock, stopping
 from odl.engine.ledger import Ledger
@@ -185,21 +186,31 @@ def _outdated(loop, named):
     if not loop.outdated:
         return []
     parts = ", ".join(f"{name} of {len(steps)}" if len(steps) > 1 else name for name, steps in loop.outdated.items())
-    return [f"made by another version of odl, and kept: {parts}; `odl run {named} --again` makes it anew"]
+    made = " or ".join(["odl", *packages_of(loop.folder.stream["options"])])
+    return [f"made by another version of {made}, and kept: {parts}; `odl run {named} --again` makes it anew"]
 
 
 def _plan(loop):
     """Return what would be done, a line for each step and reason."""
     if not loop.done:
         return "nothing to do: all results are up to date"
-    lines, groups = ["would be done:"], {}
+    groups = {}
     for one in loop.done:
-        groups.setdefault(one.step, []).append(one)
-    for name, steps in groups.items():
-        times = [one.t for one in steps if one.t is not None]
-        span = f" {times[0]}" if len(times) == 1 else f" {times[0]} to {times[-1]}" if times else ""
-        lines.append(f"  {name}{span}: {steps[0].reason}")
-    return "\n".join(lines)
+        groups.setdefault((one.step, re.sub(r"\d+\.h5", "", one.reason)), []).append(one)
+    lines = [f"  {name}{_spans([one.t for one in steps])}: {steps[0].reason}" for (name, _), steps in groups.items()]
+    return "\n".join(["would be done:", *lines, "and what is made from these, where they come out otherwise"])
+
+
+def _spans(times):
+    """Return timesteps in words, those that follow one another from first to last; "" where a step has none."""
+    spans = []
+    for t in filter(lambda t: t is not None, times):
+        if spans and t == spans[-1][1] + 1:
+            spans[-1][1] = t
+        else:
+            spans.append([t, t])
+    words = (f"{first} to {last}" if first < last else str(first) for first, last in spans)
+    return " " * bool(spans) + ", ".join(words)
 
 
 class Noted(NamedTuple):

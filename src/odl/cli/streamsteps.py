@@ -23,7 +23,7 @@ def download(args):
 def _do(args):
     """Do a step that `odl.config.steps` describes, with the record that the loop of `odl run` writes."""
     from odl.engine import calls, ledger
-    from odl.files import checkpoints, provenance
+    from odl.files import provenance, thinning
 
     name, arguments = args.command, dict(vars(args))
     if name == "read":
@@ -36,7 +36,7 @@ def _do(args):
     for line in said:
         print(f"odl {args.command}: {line}")
     if name == "update":  # by environment, since it changes no result
-        checkpoints.prune(args.state, int(os.environ.get("ODL_KEEP") or 0))
+        thinning.prune(args.state, int(os.environ.get("ODL_KEEP") or 0))
 
 
 def _files(args):

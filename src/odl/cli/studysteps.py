@@ -37,9 +37,9 @@ def score(args):
     argument("--launcher", default="mpiexec", help="what starts ranks, before -n (default: mpiexec)"),
     more="Each rank owns some of the agents.",
 )
-@begins_in("jobs/mpi", "learners/diffusion")
+@begins_in("jobs/mpi", "learners/diffusion", "files/thinning")
 def ranks(args):
-    from odl.files import checkpoints
+    from odl.files import thinning
     from odl.jobs import mpi, runs
 
     chain = {"run": runs.parse(args.run), "previous": args.previous, "corpus_features": args.corpus_features}
@@ -48,7 +48,7 @@ def ranks(args):
         words += [f"--{option.replace('_', '-')}", chain[option]] if chain[option] else []
     mpi.launch(words, args.n, args.launcher, args.state)
     mpi.collect(args.features, args.state, args.scores, **chain)
-    checkpoints.prune(args.state, int(os.environ.get("ODL_KEEP") or 0))
+    thinning.prune(args.state, int(os.environ.get("ODL_KEEP") or 0))
 
 
 @subcommand(

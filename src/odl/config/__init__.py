@@ -15,6 +15,7 @@ from odl.config.chains import (
     lengths,
     mirror_of,
     order_seed,
+    packages_of,
     plan,
     read_index,
     refuse_names,

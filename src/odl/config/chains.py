@@ -73,6 +73,12 @@ def sources_of(config, corpus, registry, data):
     return files
 
 
+def packages_of(options):
+    """Return the packages whose versions the documents of a corpus depend on: those described, what cuts its texts."""
+    segmenter = (options.get("tokens") or {}).get("segment")
+    return (*options.get("packages", ()), *([segmenter] if segmenter else []))
+
+
 def refuse_names(paths, wildcards=False):
     """Refuse files whose names are not UTF-8, as those of configurations and tables are.
 

@@ -181,6 +181,25 @@ def _default(entry):
     return f"`{plain or json.dumps(entry.default)}`"
 
 
+def differing(before, now, within=""):
+    """Return the names of the settings that differ between two maps, those of maps in them with a dot.
+
+    Examples
+    --------
+    >>> from odl.config.setting import differing
+    >>> differing({"a": 1, "b": {"c": 2, "d": 3}}, {"b": {"c": 2, "d": 4}})
+    ['a', 'b.d']
+    """
+    names = []
+    for name in sorted({*before, *now}):
+        one, other = before.get(name), now.get(name)
+        if isinstance(one, dict) and isinstance(other, dict):
+            names += differing(one, other, f"{within}{name}.")
+        elif one != other:
+            names.append(within + name)
+    return names
+
+
 def merge(config, defaults):
     """Add to a configuration, in place, what it leaves out; maps are merged, lists and values stay as they are.
 

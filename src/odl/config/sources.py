@@ -85,14 +85,26 @@ def closure(*names):
 
 
 @functools.cache
-def digest(*names):
-    """Return the stamp of the code of all files that importing some files loads: of what it means (`_meaning_of`)."""
+def digest(*names, packages=()):
+    """Return the stamp of all files that importing some files loads, by what they mean, and of versions of packages."""
     joined = hashlib.sha256()
     for name in sorted(closure(*names)):
         joined.update(f"{name}\0{_stamps().of(name)[0]}".encode())
         for path in (PACKAGE / f"{name}{suffix}" for suffix in DATA):
             joined.update(path.read_bytes() if path.exists() else b"")
+    for package in packages:
+        joined.update(f"{package}\0{_version_of(package)}".encode())
     return joined.hexdigest()[:16]
+
+
+def _version_of(package):
+    """Return the version of an installed package."""
+    import importlib.metadata
+
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:  # said by the step that needs it
+        return "missing"
 
 
 class Stamps:

@@ -63,12 +63,13 @@ class Folder(NamedTuple):
 
     def code(self, step, shared=False):
         """Return the stamp of the code of a step; `shared`: of files that are read in shares."""
-        more = []
+        more, packages = [], ()
         if step in ("update", "alerts"):
             more = [f"learners/{self.algorithm}"]
         elif step in ("share", "read"):
             more = ["corpora/collection", *(["corpora/portions"] if shared else [])]
-        return sources.digest(*self.registry["stages"]["read" if step == "share" else step], *more)
+            packages = study.packages_of(self.stream["options"])
+        return sources.digest(*self.registry["stages"]["read" if step == "share" else step], *more, packages=packages)
 
     @property
     def algorithm(self):

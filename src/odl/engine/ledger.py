@@ -101,6 +101,10 @@ class Ledger:
         entry = self.entry(path)
         return entry and entry.digest
 
+    def before(self, path):
+        """Return the digest that a file had when it was read last, "" where nothing is known of it."""
+        return self.known[path][1][0] if path in self.known else ""
+
     def forget(self, path):
         """Delete a file, and what is known of it."""
         with contextlib.suppress(FileNotFoundError):

@@ -6,12 +6,13 @@ import time
 from typing import NamedTuple
 
 from odl import config as study
+from odl.config.setting import differing
 from odl.config.steps import STEPS, record_of
 from odl.engine import calls, forking
 from odl.engine.folder import files_of
 from odl.engine.ledger import origin_of, read
 from odl.errors import OdlError
-from odl.files import provenance, tables
+from odl.files import provenance, tables, thinning
 
 OF_TIMESTEP = ("batch", "features", "update", "alerts")
 SAVED = 20.0  # seconds between two writings of what was verified
@@ -77,11 +78,12 @@ class Loop:
         self.last = self.folder.path(STEPS["features"].writes["output"], len(rows) - 1) if whole else ""
         for t, row in enumerate(rows) if whole else ():
             self.count(t, row)
+        self.n = len(rows)
         for t, row in enumerate(rows):
             self.timestep(t, row, counted=whole)
-        self.clear(len(rows))
-        self.page(len(rows))
-        return len(rows)
+        self.clear(self.n)
+        self.page(self.n)
+        return self.n
 
     def read(self):
         """Read a person's files, those that came by themselves."""
@@ -160,7 +162,7 @@ class Loop:
         reason = self.reason(name, arguments)
         if reason and self.dry:
             self.done.append(Made(name, t, reason))
-            self.absent |= {arguments[role]: "" for role in STEPS[name].writes}
+            self.absent |= {arguments[role]: self.ledger.before(arguments[role]) for role in STEPS[name].writes}
         elif reason:
             self.make(name, t, arguments, reason)
 
@@ -188,7 +190,7 @@ class Loop:
             return f"its code is of another version ({entry.code or 'none'}, now {arguments['code']})"
         for path, digest in zip(others, entry.beside, strict=False):
             now = self.ledger.digest(path)
-            if now is None and name == "update":  # deleted by `prune`; learned again where it is needed
+            if now is None and name == "update" and self.thinned(arguments["t"]):  # learned again where it is needed
                 self.absent[path] = digest
             elif now != digest:
                 return f"{path} is {'not there' if now is None else 'another one'}"
@@ -207,10 +209,8 @@ class Loop:
             _, record = read(path, whole=False)
         if not record:
             return f"{path} does not say what it was made from"
-        for kind, word in (("inputs", "came anew"), ("settings", "was set anew")):
-            before, now = record.get(kind) or {}, expected[kind]
-            changed = sorted(key for key in {*before, *now} if before.get(key) != now.get(key))
-            if changed:
+        for kind, word in (("inputs", "came anew"), ("settings", "set anew")):
+            if changed := differing(record.get(kind) or {}, expected[kind]):
                 return f"{', '.join(changed)} {word}"
         return f"{path} is of another step"
 
@@ -269,13 +269,15 @@ class Loop:
             arguments = self._arguments("update", each, {"run": run, "corpus_features": self.last, "history": history})
             self.make("update", each, arguments, "its checkpoint is needed")
 
+    def thinned(self, t):
+        """Tell whether a chain of checkpoints is without that of a timestep."""
+        return not thinning.stays(t, self.n - 1, self.folder.config["checkpoints"]["keep"])
+
     def prune(self, t):
         """Delete the checkpoints before a timestep but every `keep`-th."""
         keep = self.folder.config["checkpoints"]["keep"]
         if self.done and self.done[-1].t == t and keep and not self.dry:
-            from odl.files import checkpoints
-
-            checkpoints.prune(self.folder.path(STEPS["update"].writes["state"], t), keep)
+            thinning.prune(self.folder.path(STEPS["update"].writes["state"], t), keep)
 
     def clear(self, n):
         """Delete what an earlier, longer stream left behind."""

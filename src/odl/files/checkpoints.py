@@ -6,10 +6,8 @@ checkpoint before it and a digest of its own content. One that was edited, cut s
 another chain is refused by name.
 """
 
-import contextlib
 import json
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -233,32 +231,3 @@ def plain(value):
 
 def _refused(path, given, expected):
     return CheckpointError(f"{path} {given}", expected, f"delete {path} and run the same command again")
-
-
-def prune(path, keep):
-    """Delete the checkpoints of a chain but every `keep`-th and the last two.
-
-    Two, since the last one is gone on from, and may itself have to be done again. What is deleted can be made again
-    from the one kept before it.
-
-    Parameters
-    ----------
-    path : path-like
-        The last checkpoint, named ``{t}.h5`` in a folder of its chain, as the others are.
-    keep : int
-        0 keeps all.
-    """
-    folder, name = os.path.split(os.path.abspath(path))
-    last = _timestep(name)
-    for name in os.listdir(folder) if keep and last is not None else ():
-        t = _timestep(name)
-        if t is not None and t < last - 1 and t % keep:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(os.path.join(folder, name))
-            shutil.rmtree(os.path.join(folder, f"{t}.agents"), ignore_errors=True)
-
-
-def _timestep(name):
-    """Return the t of ``{t}.h5``."""
-    stem, suffix = os.path.splitext(name)
-    return int(stem) if suffix == ".h5" and stem.isdecimal() else None

@@ -74,11 +74,14 @@ def _filled(file, kind, attributes):
 
 @contextmanager
 def _uninterrupted():
-    """Hold signals back until the block has ended: an exception raised below HDF5 ends in a segmentation fault."""
+    """Hold signals back until the block has ended: an exception raised below HDF5 ends in a segmentation fault.
+
+    All that Python handles: a timer too, by which a command stops a moment after HDF5 has read.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield  # no signal raises anything here
         return
-    came, before = [], {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    came, before = [], {number: signal.getsignal(number) for number in signal.valid_signals()}
     handlers = {number: handler for number, handler in before.items() if callable(handler)}
     for number in handlers:
         signal.signal(number, lambda number, frame: came.append(number))

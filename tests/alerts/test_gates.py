@@ -247,6 +247,10 @@ def test_words_of_the_same_items_bring_one_group_together():
     X = np.zeros((9, 4))
     X[:5, 0], X[2:6, 1], X[6:, 2] = 1, 1, 1
     X[5, 2] = 1
-    groups = gates.together(sparse.csr_array(X), gates.Opened(terms=np.array([0, 1, 2])))
+    none = np.zeros(9, dtype=np.int64)
+    period = gates.Period(sparse.csr_array(X), np.array([0, 5, 10, 10]), 1000, none, NONE, none)
+    groups = gates.together(period, gates.Opened(terms=np.array([0, 1, 2])))
     assert [group.tolist() for group in groups] == [[0, 1, 2, 3, 4, 5], [5, 6, 7, 8]]
-    assert gates.together(sparse.csr_array(X), gates.Opened()) == []
+    broad = period._replace(frequencies=np.array([0, 5, 11, 11]))
+    assert [len(group) for group in gates.together(broad, gates.Opened(terms=np.array([0, 1, 2])))] == [6]
+    assert gates.together(period, gates.Opened()) == []

@@ -123,7 +123,7 @@ def decide(documents, scored, past, settings):
     )  # fmt: skip
     if gated:
         opened, compared = gates.judge_words(compared, period, warm_up)
-        told = [np.searchsorted(rows, looked[group]) for group in gates.together(period.X, opened)]
+        told = [np.searchsorted(rows, looked[group]) for group in gates.together(period, opened)]
     items = candidates.Items(
         documents.Q[rows], [documents.ids[row] for row in rows], np.searchsorted(rows, pool), novel,
         documents.frequencies, documents.n_before, told, lambda places: documents.texts(rows[places]),

@@ -41,6 +41,7 @@ FLOOR = 1 / 2000  # share of documents that a word unseen so far is expected in
 TAIL, EXCESSES = 0.02, 30  # share of the scores that are its tail, and fewest of them
 SUPPORT = 3  # items of a set whose words are compared
 BIRTH, LEAD = 4, 2  # pool items of a topic that opens the gate, and how many more than the largest before
+RARE = 0.01  # share of the documents before that have a word which brings items together
 GATES = ("words", "topic", "lone")
 NOBODY = np.zeros(0, dtype=np.int64)
 EULER = 0.5772156649
@@ -269,14 +270,15 @@ def judge(past, period, recent, warm_up=False):
     return opened, past._replace(births=births, highest=highest)
 
 
-def together(X, opened):
-    """Return items that words which open the gate bring together: of each group of words the rows of X that have one.
+def together(period, opened):
+    """Return items that words which open the gate bring together: of each group of words the rows that have one.
 
-    A word joins the first group, by the largest t_w, that has at least half of the items with it.
+    A word joins the first group, by the largest t_w, that has at least half of the items with it. Words that more than
+    a share `RARE` of the documents before have bring nothing together: what has them is of many subjects.
 
     Parameters
     ----------
-    X : csr_array, shape (n_items, n_terms)
+    period : Period
     opened : Opened
 
     Returns
@@ -285,7 +287,8 @@ def together(X, opened):
         Rows in rising order; a row may be in several.
     """
     groups: list[np.ndarray] = []
-    by_word = sparse.csc_array(X[:, opened.terms])
+    terms = opened.terms[period.frequencies[opened.terms] <= RARE * period.n_documents]
+    by_word = sparse.csc_array(period.X[:, terms])
     for first, last in itertools.pairwise(by_word.indptr.tolist()):
         rows = np.sort(by_word.indices[first:last])
         at = next((at for at, group in enumerate(groups) if 2 * np.isin(rows, group).sum() >= len(rows)), len(groups))

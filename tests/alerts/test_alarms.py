@@ -58,6 +58,7 @@ def test_a_pause_and_a_budget_that_is_full():
     end = watch.periods[-1].first
     assert kinds(watch, end + 7 * DAY) == [] and kinds(watch, end + 17 * DAY) == ["pause"]
     assert kinds(watch, end + 365 * DAY) == []  # nobody waits for more
+    assert kinds(watch, end - 12 * 3_600_000) == [] and kinds(watch, end - 2 * DAY) == ["ahead"]
     full = [replace(period, budget=1, alerts=newpages.watch().periods[-1].alerts[:1]) for period in watch.periods]
     gates = {**watch.settings, "gates": True}
     assert kinds(replace(watch, periods=(*watch.periods[:8], *full[8:]), settings=gates)) == ["budget"]

@@ -1,8 +1,10 @@
 """Alerts as a person reads them in a terminal."""
 
 import json
+from dataclasses import replace
 
 import newpages
+import pytest
 
 from odl.alerts import show
 
@@ -18,6 +20,22 @@ def test_of_one_period_all_items_are_shown_and_of_several_the_first():
         part = text[text.index("\nAlone\n") :]
         assert part.count("\n      id:") == show.MOST
         assert f"    and {len(alone) - show.MOST} more (--format jsonl has all)" in part
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "passage"),
+    [
+        ("Fix a buf", "Fix a buffer overflow", "…buffer overflow"),
+        ("Fix a buffer", "Fix a buffer overflow", "overflow"),
+        ("Fix", "…buffer overflow", "…buffer overflow"),
+        ("Fix a buffer", "Fix a…", ""),
+        ("", "Fix a buffer", "Fix a buffer"),
+        ("気" * 40, "気" * 40 + "象", "象"),
+    ],
+)
+def test_a_passage_goes_on_where_the_title_ends_with_whole_words(title, text, passage):
+    alert = newpages.watch().periods[-1].alerts[0]
+    assert show.passage_of(replace(alert, title=title, text=text)) == passage
 
 
 def test_slack_has_a_block_a_topic_and_one_a_lone_alert():

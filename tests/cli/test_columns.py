@@ -63,6 +63,18 @@ class TestColumns:
         with pytest.raises(ConfigError, match="expected dates in all rows"):
             roles(2, column("time", *values), column("text", "p q", "r s"))
 
+    def test_a_column_of_times_that_holds_none_is_named(self):
+        serial = {"time": column("time", "46023.5"), "text": column("text", "p q")}
+        assert choose(serial, 1, {})["time"] == (
+            None,
+            "no column holds dates ('time' holds '46023.5'); the order is drawn",
+        )
+        assert roles(1, column("ts", 1767254400), column("text", "p q")) == {"time": "ts", "text": "text"}
+
+    def test_a_table_without_a_line_of_names_is_refused(self):
+        with pytest.raises(ConfigError, match="put a line of names before the documents"):
+            roles(1, column("T-0", "T-1"), column("2026-01-01T08:00", "2026-01-01T10:00"), column("p q", "r s"))
+
     @pytest.mark.parametrize(
         ("values", "form"),
         [

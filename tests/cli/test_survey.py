@@ -64,6 +64,13 @@ class TestLook:
         found = survey([str(tmp_path)], {})
         assert (found.n_documents, found.repeats.same, found.span) == (3, 1, "2026-01-01 to 2026-01-03")
 
+    def test_dates_to_come_are_told_and_the_line_of_spreadsheets_is_no_row(self, tmp_path):
+        lines = [f"{n};{2999 if n == 9 else 2026}-01-{n + 1:02d};the post number {n}" for n in range(20)]
+        (tmp_path / "a.csv").write_text("\n".join(["sep=;", "id;time;text", *lines]), encoding="utf-8")
+        found = survey([str(tmp_path / "a.csv")], {})
+        assert found.options["delimiter"] == ";" and found.n_documents == 20
+        assert dict(found.said)["to come"].startswith("1 of the dates, the last 2999-01-10; ")
+
     def test_bad_input_is_one_sentence(self, tmp_path):
         refused("does not exist", str(tmp_path / "absent"))
         refused("holds no files", str(tmp_path))

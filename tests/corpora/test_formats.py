@@ -218,6 +218,7 @@ def test_the_wrong_delimiter_is_named(tmp_path):
     refused(said, put(tmp_path / "a.csv", "id;text;time\n1;hello;2026\n"))
     assert read(tmp_path / "a.csv", delimiter=";").ids == ["1"]
     assert read(put(tmp_path / "a.tsv", "id\ttext\n1\thello, world\n")).ids == ["1"]
+    assert read(put(tmp_path / "b.csv", "sep=;\r\nid;text;time\r\n1;hello;2026\r\n"), delimiter=";").ids == ["1"]
 
 
 def test_an_address_is_kept_only_where_there_is_one(tmp_path):

@@ -33,7 +33,7 @@ class Alarm(NamedTuple):
     Attributes
     ----------
     kind : str
-        "silence", "words", "scores", "budget" or "pause".
+        "silence", "words", "scores", "budget", "pause" or "ahead".
     what : str
         Of which source; else empty.
     text, todo : str
@@ -54,7 +54,7 @@ def of(watch, now=None):
     watch : odl.alerts.model.Watch
         With the periods that the last one is compared with.
     now : int, optional
-        Time of the clock, ms: a pause that lasts until then is told, too.
+        Time of the clock, ms: a pause that lasts until then is told, too, and a last period that is to come.
     """
     scored = [period for period in watch.periods if not period.warm_up and len(period.tails)]
     level = watch.settings["level"]
@@ -63,6 +63,7 @@ def of(watch, now=None):
     born = any(topic.birth > watch.periods[-1].t - LASTING for topic in watch.topics.values())
     sounded = [
         _pause(watch.periods, now),
+        ahead(watch.periods, now),
         _changed("scores", high),
         None if born else _changed("words", fresh),
         _budget(watch),
@@ -108,6 +109,16 @@ def _pause(periods, now):
     pause, longest = (f"{step / DAY_MS:.1f} days" for step in (steps[-1], max(steps[:-1])))
     text = f"No document came for {pause}; from one period to the next it was {longest} at most."
     return Alarm("pause", "", text, "Look at what brings the documents, then at the clock of what writes them.")
+
+
+def ahead(periods, now):
+    """Tell of a last period that begins after tomorrow: no other comes behind it until then."""
+    begin = periods[-1].first
+    if now is None or begin <= now + DAY_MS:
+        return None
+    day = np.datetime64(begin, "ms").astype("datetime64[D]")
+    text = f"The last period begins on {day}, which is still to come: until then it stays the last one."
+    return Alarm("ahead", "", text, "Correct the times of its documents, or look from a date on (--since DATE).")
 
 
 def _silences(names):

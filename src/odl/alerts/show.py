@@ -21,6 +21,7 @@ from odl.files.escaping import guarded, isolated
 
 WIDTH = 110
 MOST = 40  # items of no topic that are shown as text where there are several periods
+WORD = 30  # characters of a word that a title cuts, at most
 BECAUSE = "      because: "
 OPENING = "more than usual"  # of the words that opened the gate
 UNSAID = {"empty": "without a word", "repeated": "nearly the same as one of an earlier period"}
@@ -190,7 +191,7 @@ def heading(watch, periods):
     days = [date_of(min(each.first for each in dated)), date_of(max(each.last for each in dated))] if dated else []
     numbers = " to ".join(str(t) for t in dict.fromkeys([periods[0].t, periods[-1].t]))
     parts = [watch.corpus, f"period{'s' * (len(periods) > 1)} {numbers}", " to ".join(dict.fromkeys(days))]
-    return f"{', '.join(filter(None, parts))}: {sum(each.documents for each in periods)} documents"
+    return f"{', '.join(filter(None, parts))}: {plural(sum(each.documents for each in periods), 'document')}"
 
 
 def topic_line(topic, periods):
@@ -301,7 +302,14 @@ def reason_words(alert):
 
 def passage_of(alert):
     """Return the excerpt of an item without the title that it begins with; empty where that says it all."""
-    return "" if alert.title.startswith(alert.text.strip("…")) else alert.text.removeprefix(alert.title).strip()
+    title, text = alert.title, alert.text
+    if title.startswith(text.strip("…")):
+        return ""
+    if not title or not text.startswith(title):
+        return text
+    begin, rest = title[title.rfind(" ") + 1 :], text[len(title) :]
+    cut = rest[0] != " " and len(begin) <= WORD  # a title that is the beginning of a text may end within a word
+    return f"…{begin}{rest}" if cut else rest.strip()
 
 
 def passage(alert, indent):

@@ -9,8 +9,8 @@ from odl.errors import ConfigError
 
 NAMES = {
     "time": (
-        *("time", "published", "created", "date", "datetime", "timestamp", "posted", "pubdate", "sent", "datum"),
-        *("zeit", "erstellt", "fecha", "data", "day", "when", "updated", "modified", "changed"),
+        *("time", "published", "created", "date", "datetime", "timestamp", "ts", "epoch", "posted", "pubdate", "sent"),
+        *("datum", "zeit", "erstellt", "fecha", "data", "day", "when", "updated", "modified", "changed"),
     ),
     "text": (
         *("text", "body", "content", "message", "fulltext", "abstract", "selftext", "description", "comment", "post"),
@@ -22,6 +22,7 @@ NAMES = {
     "topics": ("topics", "topic", "label", "labels", "category", "categories", "class", "newsgroup", "section",
                "thema", "kategorie", "rubrik", "ressort"),
 }  # fmt: skip
+NAMED = "put a line of names before the documents, such as id,time,text"
 SAMPLE = 500  # values of a column that are looked at
 MOST = 0.95  # share of the values that a role has to fit
 
@@ -147,10 +148,15 @@ def _time(columns, n_rows, dates):
     if best is None:
         best = max(filter(_nearly_dates, columns), key=lambda column: column.rank("time"), default=None)
         if best is None:
-            return None, "no column holds dates; the order is drawn"
+            named = max(columns, key=lambda column: column.rank("time"), default=None)
+            wrong = named and named.values and named.rank("time") > 50
+            other = f" ({named.name!r} holds {named.example()})" if wrong else ""
+            return None, f"no column holds dates{other}; the order is drawn"
         wrong = next(value for value in best.values if not is_time(value))
         fault = f"the column {best.name!r} holds {wrong!r}, which is no date"
         raise ConfigError(fault, "dates in all rows", "correct it, name another by --time, or go without: --time ''")
+    if not _numeric(best.name) and is_time(best.name):
+        raise ConfigError(f"a date, {best.name!r}, stands among the names of columns", "names in the first line", NAMED)
     if best.filled < n_rows / 2:
         return None, f"{best.name!r} is mostly empty; the order is drawn"
     if best.filled < n_rows:

@@ -185,12 +185,15 @@ def _lines(path, encoding=UTF8):
 
 def delimiter_of(files, kind, encoding):
     """Return the option ``delimiter``, None for what is expected, and what to say of it."""
+    from odl.corpora import formats
+
     path = next((path for _, path in files if (kind or listing.kind_of(path)) == "csv"), None)
     if path is None:
         return None, ""
     reader, head = check_encoding(encoding or "utf-8"), []
     for number, line in _lines(path, reader):
-        head.append((UTF8 if reader.wide else reader).text(line, number == 1))
+        text = (UTF8 if reader.wide else reader).text(line, number == 1)
+        head += [] if formats.LEAD.fullmatch(text.rstrip("\r\n")) else [text]
         if number == 200:
             break
     usual = "\t" if ".tsv" in path.lower() else ","

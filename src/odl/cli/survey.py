@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from dataclasses import dataclass, field
+from time import time_ns
 
 from odl.cli import columns as roles
 from odl.cli import filekinds, preparation
@@ -16,6 +17,7 @@ from odl.text.tokens import count_words
 
 MOST = 200_000  # rows that are looked at
 SAMPLE = 2000  # texts that are
+DAY_MS = 86_400_000
 KEPT = 2000  # characters of a text that are kept
 LABELS = {**{kind: kind for kind in listing.KINDS}, "jsonl": "JSONL", "csv": "CSV", "parquet": "Parquet"}
 TITLES = 0.5  # share of the texts from which on their titles count as missing in them
@@ -252,6 +254,10 @@ def _times(report, files, answers):
         raise DataError(f"{missing} of {len(times)} documents have no time", "a time for all, or for none", todo)
     if times and not missing:
         report.span = " to ".join(_day(end(times)) for end in (min, max))
+        if late := sum(value > time_ns() // 1_000_000 + DAY_MS for value in times):
+            report.say(
+                "to come", f"{late} of the dates, the last {_day(max(times))}; correct it: it stays the last period"
+            )
     return times
 
 

@@ -128,21 +128,23 @@ def new(args):
         print(text, flush=True)
     if args.seen:
         _move_mark(args, watch)
-    if args.fail:
-        _fail(args, any(period.alerts for period in periods))
+    _sound(args, watch, any(period.alerts for period in periods))
 
 
-def _fail(args, news):
-    """Say what is the matter with the watch, and end with the status of news or else of an alarm."""
+def _sound(args, watch, news):
+    """Say what is the matter with the watch; where asked, end with the status of news or else of an alarm."""
     import time
 
     from odl.alerts import alarms, read
 
-    watch = read.alerts_of(args.folder, args.stream, last=alarms.PAST + alarms.LASTING)
-    sounded = alarms.of(watch, time.time_ns() // 1_000_000)
+    now = time.time_ns() // 1_000_000
+    if args.fail:
+        sounded = alarms.of(read.alerts_of(args.folder, args.stream, last=alarms.PAST + alarms.LASTING), now)
+    else:
+        sounded = list(filter(None, [alarms.ahead(watch.periods, now)]))
     for alarm in sounded:
         print(f"odl new: {alarm.text} {alarm.todo}", file=sys.stderr)
-    if news or sounded:
+    if args.fail and (news or sounded):
         sys.exit(NEWS if news else ALARM)
 
 

@@ -19,6 +19,7 @@ DELIMITERS = ";\t|,"
 TIMES = ("name", "front-matter", "modified")
 DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])(?:[-_.]?(0[1-9]|[12]\d|3[01]))?(?!\d)")
 STAMP = re.compile(r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)\]?[\s:,-]*")
+LEAD = re.compile(r"\s*|sep=.")  # before the names of columns: a blank line, the line of spreadsheets
 QUOTING = {True: csv.QUOTE_MINIMAL, False: csv.QUOTE_NONE}
 FRONT = re.compile(r"\A---\s*\n(.*?\n)(?:---|\.\.\.)\s*(?:\n|\Z)", re.S)
 recorded: dict = {}  # path -> seconds: when a file that is there had its content first, where somebody keeps that
@@ -182,7 +183,7 @@ def _csv_rows(binary, path, delimiter, encoding, quoted):
                 if fields is None:
                     return
                 if header is None:
-                    if "".join(fields).strip() or len(fields) > 1:  # not a blank line
+                    if not LEAD.fullmatch(delimiter.join(fields)):
                         header = _header(path, fields)
                 elif fields and len(fields) != len(header):
                     todo = delimiter_of(header) or "correct it"

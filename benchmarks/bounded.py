@@ -24,7 +24,8 @@ import synthetic
 import yaml
 from scipy import sparse
 
-from odl import config
+from odl.config.chains import run_of
+from odl.config.setting import merge
 from odl.files.documents import Documents
 from odl.jobs import runs, update
 from odl.stream import features
@@ -61,7 +62,7 @@ def batches(n_documents, size):
 def chains(settings, names):
     """Return the runs by name."""
     return {
-        name: runs.parse(config.run_of(settings, name, corpus="made", seed=0, run=name, atoms=settings["atoms"][0]))
+        name: runs.parse(run_of(settings, name, corpus="made", seed=0, run=name, atoms=settings["atoms"][0]))
         for name in names
     }
 
@@ -104,7 +105,7 @@ def summary(rows, steps):
 
 def main(words=None):
     parser = argparse.ArgumentParser(description="What a timestep costs with a bound on the vocabulary.")
-    settings = config.merge(
+    settings = merge(
         yaml.safe_load((measure.ROOT / "config" / "bounded.yaml").read_text()),
         yaml.safe_load((measure.ROOT / "config" / "config.yaml").read_text()),
     )

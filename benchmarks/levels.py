@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from odl import config, corpora, learners, novelty
+from odl import corpora, learners, novelty
+from odl.config import chains
 from odl.corpora import download
 from odl.files import tables
 from odl.learners.likeness import in_order, share_of_peers
@@ -62,7 +63,7 @@ def stream(name, seed, every=1, last=None):
         documents = documents.select(np.arange(0, len(documents.ids), every))
         entry = {**entry, "last": max(1, entry["last"] // every)}
     chosen = {**chosen, "topic_entry": {**entry, "last": last or entry["last"]}}
-    order = config.order_seed({"corpora": {name: chosen}}, name, seed)
+    order = chains.order_seed({"corpora": {name: chosen}}, name, seed)
     return quality.Stream(name, documents, chosen, rule, order)
 
 

@@ -10,7 +10,8 @@ import yaml
 from measure import ROOT, say
 from scipy import sparse
 
-from odl import config, corpora, learners, novelty
+from odl import corpora, learners, novelty
+from odl.config import chains
 from odl.config.sections import Batches, Order
 from odl.files.documents import Documents
 from odl.stream import batching, features
@@ -128,7 +129,7 @@ class Material:
         return self.chains[name, atoms]
 
     def _learn(self, name, atoms):
-        run = config.run_of(self.settings, RUNS[name], corpus="tdt2", seed=SEED, run=RUNS[name], atoms=atoms)
+        run = chains.run_of(self.settings, RUNS[name], corpus="tdt2", seed=SEED, run=RUNS[name], atoms=atoms)
         chosen, weighting = run["learner"], run["features"]
         if self.size.rounds is not None and name not in MORE:
             chosen["rounds"] = self.size.rounds

@@ -21,7 +21,8 @@ import minilm
 import numpy as np
 import yaml
 
-from odl import config, corpora, learners, novelty
+from odl import corpora, learners, novelty
+from odl.config import chains
 from odl.corpora import download
 from odl.files import tables
 from odl.learners.likeness import by_peers
@@ -151,7 +152,7 @@ def main():
     for name in given.streams:
         chosen, rule, documents = documents_of(name, given.encoder, given.vectors)
         for seed in given.seeds:
-            order = config.order_seed({"corpora": {name: chosen}}, name, seed)
+            order = chains.order_seed({"corpora": {name: chosen}}, name, seed)
             held = quality.Stream(name, documents, chosen, rule, order)
             began = time.process_time()
             found, weights = measure(held)

@@ -36,7 +36,8 @@ import whatsnew
 import yaml
 from scipy import sparse
 
-from odl import config, corpora, learners, novelty
+from odl import corpora, learners, novelty
+from odl.config import chains
 from odl.corpora import download
 from odl.files import tables
 from odl.papers.experiments import languages, quality
@@ -106,7 +107,7 @@ def compare(names, seeds, output):
         for tokeniser in TOKENISERS:
             setting, rule, documents = documents_of(name, tokeniser)
             for seed in seeds:
-                order = config.order_seed({"corpora": {name: setting}}, name, seed)
+                order = chains.order_seed({"corpora": {name: setting}}, name, seed)
                 found = auc(quality.Stream(name, documents, setting, rule, order))
                 rows.append({"stream": name, "seed": seed, "tokeniser": tokeniser, "auc": found})
                 print(f"{name}\t{seed}\t{tokeniser}\t{found:.4f}", flush=True)
@@ -120,7 +121,7 @@ def compare_shares(names, seeds, output):
         for stop_words, max_share in SHARES:
             setting, rule, documents = documents_of(name, "words", stop_words)
             for seed in seeds:
-                order = config.order_seed({"corpora": {name: setting}}, name, seed)
+                order = chains.order_seed({"corpora": {name: setting}}, name, seed)
                 stream = quality.Stream(name, documents, setting, rule, order)
                 row = {"stream": name, "seed": seed, "stop_words": stop_words or "none", "max_share": max_share}
                 rows.append(row | {"auc": auc(stream, max_share=max_share)})
@@ -190,7 +191,7 @@ def compare_stems(names, seeds, output):
         setting, rule, documents = documents_of(name, "words")
         for seed in seeds:
             stream = quality.Stream(
-                name, documents, setting, rule, config.order_seed({"corpora": {name: setting}}, name, seed)
+                name, documents, setting, rule, chains.order_seed({"corpora": {name: setting}}, name, seed)
             )
             with stems_as_pieces(snowballstemmer.stemmer("english")):
                 for way, share in (("words", 0.0), ("stems beside words", 0.5), ("stems alone", 1.0)):

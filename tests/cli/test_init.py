@@ -9,9 +9,11 @@ import yaml
 from ownfiles import ROWS, jsonl
 from places import ROOT
 
-from odl import cli, config
+from odl import cli
 from odl.cli import init
-from odl.config import places, project
+from odl.config import chains, consistency, places, project
+from odl.config.schema import load_schema
+from odl.config.setting import merge
 
 INIT = ("odl.yaml", init.SNAKEFILE, init.PROFILE)
 
@@ -55,12 +57,12 @@ class TestInit:
         assert len(text.splitlines()) <= 8
         lines = yaml.safe_load(text)
         assert lines["study"] == "my-news" and lines["sources"] == ["../posts/*.jsonl"]
-        whole = config.merge(project.expand(lines), yaml.safe_load((ROOT / "config" / "config.yaml").read_text()))
-        config.check_config(whole, config.load_schema(places.SCHEMAS / "config.schema.json"))
+        whole = merge(project.expand(lines), yaml.safe_load((ROOT / "config" / "config.yaml").read_text()))
+        consistency.check_config(whole, load_schema(places.SCHEMAS / "config.schema.json"))
         assert whole["streams"] == whole["corpora"].keys() & {"my-news"} or whole["streams"] == ["my-news"]
         assert (
             whole["runs"] == ["levels"]
-            and config.atoms_of(whole, "levels") == [2000]
+            and chains.atoms_of(whole, "levels") == [2000]
             and not whole["baselines"]["enabled"]
         )
         profile = tmp_path / "My News" / "profiles" / "default" / "config.yaml"

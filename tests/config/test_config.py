@@ -10,7 +10,10 @@ import pytest
 from configurations import DEFAULT, SCHEMA, merged
 from places import ROOT
 
-from odl import config, learners
+from odl import learners
+from odl.config import chains, consistency
+from odl.config.schema import check_map
+from odl.config.setting import merge
 from odl.errors import ConfigError
 
 REGRET = {**DEFAULT["regret"], "enabled": True, "runs": ["admm"]}
@@ -30,7 +33,7 @@ def broken(keys, value):
 
 @pytest.mark.parametrize("path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda path: path.stem)
 def test_committed_configurations_are_valid(path):
-    config.check_config(merged(path), SCHEMA)
+    consistency.check_config(merged(path), SCHEMA)
 
 
 def test_studies_have_results_of_their_own():
@@ -82,7 +85,7 @@ def test_studies_have_results_of_their_own():
 )
 def test_wrong_values_are_named(keys, value, message):
     with pytest.raises(ConfigError) as caught:
-        config.check_config(broken(keys, value), SCHEMA)
+        consistency.check_config(broken(keys, value), SCHEMA)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -90,9 +93,9 @@ def test_wrong_values_are_named(keys, value, message):
 @pytest.mark.parametrize("folder", ["a{b}", "a\nb", "a\x1bb", "-a", "s3://a", " a", "a "])
 def test_a_folder_that_cannot_work_is_refused(folder):
     with pytest.raises(ConfigError, match="expected a folder's name without braces") as caught:
-        config.check_config(broken(["results"], folder), SCHEMA)
+        consistency.check_config(broken(["results"], folder), SCHEMA)
     assert str(caught.value).isprintable()
-    config.check_config(broken(["results"], "../r $(id) ü 'q\" -/x"), SCHEMA)
+    consistency.check_config(broken(["results"], "../r $(id) ü 'q\" -/x"), SCHEMA)
 
 
 def test_what_is_left_out_is_filled_in():
@@ -100,7 +103,7 @@ def test_what_is_left_out_is_filled_in():
     defaults = {"seeds": [0, 1], "a": {"b": 1, "c": {"d": [{"e": 2}]}}, "f": 3, "g": {"h": 4}}
     before = copy.deepcopy(defaults)
     held = {"seeds": [5], "a": {"b": 6}, "g": None}
-    assert config.merge(held, defaults) is held
+    assert merge(held, defaults) is held
     assert held == {"seeds": [5], "a": {"b": 6, "c": {"d": [{"e": 2}]}}, "f": 3, "g": None}
     held["a"]["c"]["d"][0]["e"] = 7
     assert defaults == before
@@ -111,15 +114,15 @@ def test_atoms_opened_on_demand_may_outnumber_the_first_batch():
         changed = broken(["learners", run, "atoms"], [2000])
         changed["report"]["atoms"] = None
         with pytest.raises(ConfigError, match=f"run '{run}' has 2000") if wrong else contextlib.nullcontext():
-            config.check_config(changed, SCHEMA)
+            consistency.check_config(changed, SCHEMA)
 
 
 def test_atoms_of_a_memory_are_what_the_learner_has():
     for changes in ({}, {"memory": 6000}, {"terms": 20}, {"memory": 900, "terms": 10}):
         changed = broken(["learners", "levels"], {"algorithm": "levels", **changes})
         changed["report"]["atoms"] = None
-        config.check_config(changed, SCHEMA)
-        assert config.atoms_of(changed, "levels") == [learners.make("levels", **changes).limit]
+        consistency.check_config(changed, SCHEMA)
+        assert chains.atoms_of(changed, "levels") == [learners.make("levels", **changes).limit]
 
 
 @pytest.mark.parametrize("name", ["baselines", "features", "seed0"])
@@ -128,7 +131,7 @@ def test_names_of_folders_are_no_runs(name):
     changed["learners"][name] = {"algorithm": "online_admm"}
     changed["runs"].append(name)
     with pytest.raises(ConfigError, match="rename the run"):
-        config.check_config(changed, SCHEMA)
+        consistency.check_config(changed, SCHEMA)
 
 
 @pytest.mark.parametrize(
@@ -142,9 +145,9 @@ def test_names_of_folders_are_no_runs(name):
 def test_trees_have_a_node_for_each_atom(tree, message):
     changed = broken(["learners", "admm"], {"algorithm": "hierarchical", "tree": tree})
     with pytest.raises(ConfigError) as caught:
-        config.check_config(changed, SCHEMA)
+        consistency.check_config(changed, SCHEMA)
     assert message in str(caught.value) and "\n" not in str(caught.value)
-    config.check_config(
+    consistency.check_config(
         broken(["learners", "admm"], {"algorithm": "hierarchical", "tree": "3,33", "atoms": [103]}), SCHEMA
     )
 
@@ -158,45 +161,45 @@ def test_what_follows_from_a_run():
         "features": {"tf": "log"},
     }
     changed["runs"].append("small")
-    config.check_config(changed, SCHEMA)
-    assert config.atoms_of(changed, "small") == [7]
-    assert config.atoms_of(changed, "admm") == changed["atoms"]
-    settings = config.run_of(changed, "small", seed=3)
+    consistency.check_config(changed, SCHEMA)
+    assert chains.atoms_of(changed, "small") == [7]
+    assert chains.atoms_of(changed, "admm") == changed["atoms"]
+    settings = chains.run_of(changed, "small", seed=3)
     assert settings["learner"] == {"algorithm": "projected_gradient", "eta": 5.0} and settings["seed"] == 3
     others = ("max_terms", "max_share", "languages", "pieces")  # the last three, as before they were there
     weighting = {key: value for key, value in changed["features"].items() if key not in others}
     assert settings["features"] == {**weighting, "tf": "log"}
     changed["features"]["max_share"] = 0.3
-    assert config.run_of(changed, "small")["features"]["max_share"] == 0.3
+    assert chains.run_of(changed, "small")["features"]["max_share"] == 0.3
 
 
 def test_seeds_share_batches_when_nothing_is_drawn():
     changed = copy.deepcopy(DEFAULT)
-    assert config.order_seed(changed, "scipydocs", "2") == 2
+    assert chains.order_seed(changed, "scipydocs", "2") == 2
     changed["corpora"]["scipydocs"] |= {"protocol": "by-date", "ties": "source"}
-    assert config.order_seed(changed, "scipydocs", "2") == 0
+    assert chains.order_seed(changed, "scipydocs", "2") == 0
 
 
 def test_own_files_are_found_or_refused(tmp_path):
     for name in ("B.JSONL", "a.jsonl", ".hidden.jsonl", "notes.txt"):
         (tmp_path / name).write_text("")
     settings = {"corpora": {"mine": {"reader": "documents", "sources": [str(tmp_path)]}}}
-    assert config.sources_of(settings, "mine", [], "data") == [str(tmp_path / "B.JSONL"), str(tmp_path / "a.jsonl")]
+    assert chains.sources_of(settings, "mine", [], "data") == [str(tmp_path / "B.JSONL"), str(tmp_path / "a.jsonl")]
     settings["corpora"]["mine"]["sources"] = [str(tmp_path / "absent")]
     with pytest.raises(ConfigError, match="does not exist"):
-        config.sources_of(settings, "mine", [], "data")
+        chains.sources_of(settings, "mine", [], "data")
 
 
 def test_names_that_no_configuration_or_snakemake_takes_are_refused(tmp_path):
     settings = {"corpora": {"mine": {"reader": "documents", "sources": [str(tmp_path)]}}}
     (tmp_path / os.fsdecode(b"caf\xe9.jsonl")).write_text("")
     with pytest.raises(ConfigError, match=r"the name of .*/caf\\xe9\.jsonl is not UTF-8; expected .*; rename it"):
-        config.sources_of(settings, "mine", [], "data")
+        chains.sources_of(settings, "mine", [], "data")
     for name in ("a{t}.jsonl", "{ corpus }/a", "a{t,\\d+}", "a{t,[0-9]{4}}"):
-        config.refuse_names(["café.jsonl", name])
+        chains.refuse_names(["café.jsonl", name])
         with pytest.raises(ConfigError, match="which Snakemake takes for a wildcard"):
-            config.refuse_names(["café.jsonl", name], wildcards=True)
-    config.refuse_names(["a{}.jsonl", "a{b-c}", "a{t", "t}"], wildcards=True)
+            chains.refuse_names(["café.jsonl", name], wildcards=True)
+    chains.refuse_names(["a{}.jsonl", "a{b-c}", "a{t", "t}"], wildcards=True)
 
 
 def test_a_folder_that_cannot_be_read_is_one_sentence(tmp_path, monkeypatch):
@@ -206,31 +209,31 @@ def test_a_folder_that_cannot_be_read_is_one_sentence(tmp_path, monkeypatch):
     settings = {"corpora": {"mine": {"reader": "documents", "sources": [str(tmp_path)]}}}
     monkeypatch.setattr(os, "listdir", listdir)
     with pytest.raises(ConfigError, match=r"which cannot be read \(Permission denied\); expected .* permissions"):
-        config.sources_of(settings, "mine", [], "data")
+        chains.sources_of(settings, "mine", [], "data")
 
 
 def test_what_files_hold_is_told_apart_and_what_cannot_be_read_is_left_to_its_job(tmp_path):
     path = tmp_path / "a.jsonl"
-    told = [config.contents_of([str(path)])]
+    told = [chains.contents_of([str(path)])]
     for content in (b"one", b"two", b"three"):
         path.write_bytes(content)
-        told.append(config.contents_of([str(path)]))
+        told.append(chains.contents_of([str(path)]))
     assert len(set(told)) == 4
     assert told[1] == hashlib.sha256(f"{path}:3;one".encode()).hexdigest()
     if sys.platform == "linux":
         path.unlink()
         path.symlink_to("/proc/self/mem")
-        assert len(config.contents_of([str(path)])) == 64
+        assert len(chains.contents_of([str(path)])) == 64
 
 
 def test_the_environment_names_the_mirror_first(monkeypatch):
     monkeypatch.delenv("ODL_MIRROR", raising=False)
-    assert config.mirror_of({"mirror": "there"}) == "there"
+    assert chains.mirror_of({"mirror": "there"}) == "there"
     monkeypatch.setenv("ODL_MIRROR", "here")
-    assert config.mirror_of({"mirror": "there"}) == "here"
+    assert chains.mirror_of({"mirror": "there"}) == "here"
 
 
 def test_a_learner_without_an_entry_is_told_what_to_run():
     settings = {"algorithm": "zzzz"}
-    with pytest.raises(config.ConfigError, match="if it is new, run `odl step schema --write`"):
-        config.check_map({**DEFAULT, "learners": {**DEFAULT["learners"], "new": settings}}, SCHEMA)
+    with pytest.raises(ConfigError, match="if it is new, run `odl step schema --write`"):
+        check_map({**DEFAULT, "learners": {**DEFAULT["learners"], "new": settings}}, SCHEMA)

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from odl import config
 from odl.config import places, project
+from odl.config.schema import load_schema
 from odl.errors import ConfigError
 
 
@@ -39,7 +39,7 @@ class TestExpand:
         assert str(stop.value).startswith("odl: odl.yaml has no sources; expected")
 
     def test_the_keys_are_those_of_the_schema(self):
-        schema = config.load_schema(places.SCHEMAS / "config.schema.json")
+        schema = load_schema(places.SCHEMAS / "config.schema.json")
         assert set(project.KEYS) == schema["properties"].keys()
 
     def test_it_needs_the_standard_library_only(self):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from odl import corpora
-from odl.config import sources_of
+from odl.config.chains import sources_of
 from odl.corpora import encodings, fields, formats
 from odl.errors import ConfigError, DataError
 from odl.files import documents, listing

@@ -19,8 +19,10 @@ import pytest
 import yaml
 from places import ROOT
 
-from odl import config, corpora, trees
+from odl import corpora, trees
 from odl.cli import survey
+from odl.config.consistency import check_config
+from odl.config.schema import load_schema
 from odl.corpora import arxiv_cs, checks, mailfeeds, reuters21578
 from odl.errors import ConfigError, DataError, OdlError, StorageError
 from odl.files import blocks, digests, storage
@@ -259,7 +261,7 @@ def test_an_array_in_another_file_is_refused(tmp_path):
 
 
 def test_a_configuration_that_multiplies_itself():
-    schema = config.load_schema(ROOT / "workflow/schemas/config.schema.json")
+    schema = load_schema(ROOT / "workflow/schemas/config.schema.json")
     given = yaml.safe_load((ROOT / "config/config.yaml").read_text())
     bomb = ["x"]
     for _ in range(40):
@@ -273,10 +275,10 @@ def test_a_configuration_that_multiplies_itself():
             for key in place[:-1]:
                 inside = inside.setdefault(key, {})
             inside[place[-1]] = value
-            refused("configuration has more|is ", config.check_config, held, schema, error=ConfigError)
-    refused("more than 256 bits", config.check_config, {**given, "seeds": [1 << 20_000]}, schema, error=ConfigError)
+            refused("configuration has more|is ", check_config, held, schema, error=ConfigError)
+    refused("more than 256 bits", check_config, {**given, "seeds": [1 << 20_000]}, schema, error=ConfigError)
     begin = time.process_time()
-    refused("twice", config.check_config, {**given, "seeds": [*range(50_000), 7]}, schema, error=ConfigError)
+    refused("twice", check_config, {**given, "seeds": [*range(50_000), 7]}, schema, error=ConfigError)
     assert time.process_time() - begin < 20
 
 

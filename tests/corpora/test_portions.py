@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from odl import corpora
-from odl.config import shares_of
-from odl.config.chains import ALONE, SMALLEST
+from odl.config.chains import ALONE, SMALLEST, shares_of
 from odl.corpora import portions
 from odl.errors import DataError, StorageError
 from odl.files import documents, provenance, rows, storage

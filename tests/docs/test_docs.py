@@ -18,7 +18,8 @@ from configurations import DEFAULT, SCHEMA, merged
 from places import ROOT
 
 import odl
-from odl import cli, config, corpora
+from odl import cli, corpora
+from odl.config import chains, consistency
 from odl.config.sections import Order
 from odl.evaluation import averages, baselines, scorefiles, study
 from odl.files import digests, documents, storage
@@ -183,7 +184,7 @@ def hyper_parameters(start="Of `"):
 
 def test_every_key_is_described_and_exists():
     of_all = {f"learners.{{run}}.{name}" for name in ("algorithm", "atoms")}
-    of_all |= {f"experiments.{{experiment}}.{name}" for name in odl.config.OF_EXPERIMENTS}
+    of_all |= {f"experiments.{{experiment}}.{name}" for name in odl.config.chains.OF_EXPERIMENTS}
     schema = {
         key
         for key in keys_of(SCHEMA)
@@ -284,7 +285,7 @@ def write_example(folder):
         (folder / "mine" / name).write_text(lines, encoding="utf-8")
     (folder / "mine.yaml").write_text(blocks(OWN, "yaml")[0], encoding="utf-8")
     settings = merged(folder / "mine.yaml")
-    config.check_config(settings, SCHEMA)
+    consistency.check_config(settings, SCHEMA)
     return settings
 
 
@@ -301,7 +302,7 @@ def example(tmp_path_factory):
     stream = Order.of(Order.part(corpus))
     batching.index(root / "documents.h5", base / "index.tsv", base / "order.h5", seed=0, stream=stream)
     names = {"corpus": "mine", "seed": 0, "run": "dual-averaging", "atoms": 2}
-    chain = config.run_of(settings, "dual-averaging", **names)
+    chain = chains.run_of(settings, "dual-averaging", **names)
     for t in range(len((base / "index.tsv").read_text().splitlines()) - 1):
         batch, link = base / "batches" / f"{t}.h5", base / "features" / f"{t}.h5"
         batchfile.cut(root / "documents.h5", base / "order.h5", batch, t)
@@ -334,13 +335,13 @@ def test_the_small_study_of_the_readme_is_valid(tmp_path):
     tdt2 = merged(ROOT / "config" / "tdt2.yaml")
     for key, value in yaml.safe_load((tmp_path / "small.yaml").read_text()).items():
         tdt2[key] = {**tdt2[key], **value} if isinstance(value, dict) else value
-    config.check_config(tdt2, SCHEMA)
+    consistency.check_config(tdt2, SCHEMA)
     assert tdt2["report"]["atoms"] in tdt2["atoms"] and tdt2["report"]["seed"] in tdt2["seeds"]
 
 
 def test_the_number_of_chains_is_right():
     tdt2 = merged(ROOT / "config" / "tdt2.yaml")
-    chains = sum(len(config.atoms_of(tdt2, run)) for run in tdt2["runs"]) * len(tdt2["seeds"])
+    chains = sum(len(chains.atoms_of(tdt2, run)) for run in tdt2["runs"]) * len(tdt2["seeds"])
     assert f"has {chains} chains" in STUDIES
 
 

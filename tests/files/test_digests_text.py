@@ -9,7 +9,8 @@ import pandas
 import pytest
 from fuzzing import flips
 
-from odl import cli, config
+from odl import cli
+from odl.config import chains
 from odl.errors import OdlError, StorageError
 from odl.evaluation.study import load_plan
 from odl.files.tables import read_cells, read_json, read_table, write_json, write_table
@@ -23,7 +24,7 @@ TABLES = {
     "averages": "tables/averages.tsv", "costs": "tables/costs.tsv", "nothing": "tables/published.tsv",
 }  # fmt: skip
 MAPS = {"plan": "plan.json", "figures": "figures/c-figures.json", "settings": "made/settings.json", "part": "part.json"}
-READERS = {"index": config.read_index, **dict.fromkeys(MAPS, read_json), "plan": load_plan}
+READERS = {"index": chains.read_index, **dict.fromkeys(MAPS, read_json), "plan": load_plan}
 FILES = TABLES | MAPS
 
 

@@ -17,9 +17,11 @@ import yaml
 from configurations import DEFAULT, SCHEMA
 from fuzz_world import ALGORITHMS, rows, run_of
 
-from odl import config, corpora, detector, learners, novelty, trees
+from odl import corpora, detector, learners, novelty, trees
 from odl.cli import parse_map
+from odl.config import consistency
 from odl.config.sections import Batches, Order
+from odl.config.setting import merge
 from odl.corpora import arxiv_cs, checks, download, news20, nips, reuters21578, scipydocs
 from odl.evaluation import averages, baselines, study
 from odl.evaluation.scorefiles import read_scores
@@ -508,7 +510,7 @@ def _checked(path):
         return
     if isinstance(given, dict):
         held = {key: inner for key, inner in given.items() if str(key) not in "abcdefghijklmn"}
-        config.check_config(config.merge(held, DEFAULT), SCHEMA)
+        consistency.check_config(merge(held, DEFAULT), SCHEMA)
 
 
 def _map(path):

@@ -10,8 +10,8 @@ from contract import ALL, quick
 from scipy import sparse
 from studies import batch_of
 
-from odl import cli, config, learners, novelty
-from odl.config import consistency
+from odl import cli, learners, novelty
+from odl.config import chains, consistency
 from odl.errors import ConfigError, DataError, StorageError
 from odl.files import rows, storage
 from odl.jobs import runs, shards, update
@@ -239,7 +239,7 @@ class TestRefusals:
 
 
 def test_shards_are_whole_blocks():
-    sizes = [config.shard_of({"shards": {"documents": number}}) for number in (0, 1, 512, 513, 50_000)]
+    sizes = [chains.shard_of({"shards": {"documents": number}}) for number in (0, 1, 512, 513, 50_000)]
     assert sizes == [0, 512, 512, 1024, 50_176]
 
 

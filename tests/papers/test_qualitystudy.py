@@ -8,9 +8,11 @@ import yaml
 from places import ROOT
 from snakemake.utils import update_config
 
-from odl import config, learners
+from odl import learners
 from odl.alerts import calibration
-from odl.config import load_schema
+from odl.config import chains, consistency
+from odl.config.schema import load_schema
+from odl.config.sections import fill
 from odl.errors import ConfigError, DataError
 from odl.evaluation import baselines, metrics
 from odl.files import documents
@@ -28,7 +30,7 @@ def whole():
     """Return the configuration as the workflow has it: with the values of the default study."""
     found = yaml.safe_load((CONFIG.parent / "config.yaml").read_text())
     update_config(found, yaml.safe_load(CONFIG.read_text()))
-    config.fill(found)
+    fill(found)
     return found
 
 
@@ -52,7 +54,7 @@ def corpus(monkeypatch):
 
 @pytest.fixture
 def held(settings, corpus):
-    study = config.study_of(settings, "tdt2")
+    study = chains.study_of(settings, "tdt2")
     made = quality.Stream("tdt2", corpus, study["streams"]["tdt2"], study["evaluate"], 0)
     return study["learners"], made
 
@@ -60,7 +62,7 @@ def held(settings, corpus):
 def test_the_configuration_is_whole():
     named = yaml.safe_load(CONFIG.read_text())
     settings = whole()
-    config.check_config(settings, SCHEMA)
+    consistency.check_config(settings, SCHEMA)
     for name, learner in named["learners"].items():
         default = named["learners"][learner["algorithm"]]
         changed = {key for key in default if learner[key] != default[key]} | ({"features"} & learner.keys())
@@ -70,11 +72,11 @@ def test_the_configuration_is_whole():
     assert sorted(shown) == sorted(set(entries) - {"overview", "more"})
     assert {name for entry in entries.values() for name in entry.get("streams", [])} == set(settings["corpora"])
     for name in shown:
-        study = config.study_of(settings, name)
-        study = quality._variants(experiments.complete("quality", config.experiment_of(settings, name)), study)
+        study = chains.study_of(settings, name)
+        study = quality._variants(experiments.complete("quality", chains.experiment_of(settings, name)), study)
         assert len(study["learners"]) == (4 if "learners" in entries[name] else len(named["learners"]))
-    assert config.study_of(settings, "overview") == {}
-    assert sorted(config.corpora_of(settings)) == sorted(settings["corpora"])
+    assert chains.study_of(settings, "overview") == {}
+    assert sorted(chains.corpora_of(settings)) == sorted(settings["corpora"])
 
 
 @pytest.mark.parametrize(
@@ -91,11 +93,11 @@ def test_the_configuration_is_whole():
 def test_an_experiment_that_cannot_run_is_refused(settings, change, text):
     settings["experiments"] = change
     with pytest.raises(ConfigError, match=text):
-        config.check_config(settings, SCHEMA)
+        consistency.check_config(settings, SCHEMA)
 
 
 def test_learners_of_another_kind_are_left_out_or_refused(settings):
-    study = config.study_of(settings, "tdt2")
+    study = chains.study_of(settings, "tdt2")
     with pytest.raises(ConfigError, match="runs names 'other'"):
         quality._variants({**SETTINGS, "runs": ["other"]}, study)
     study["learners"]["plain"] = {"learner": {"algorithm": "flat"}, "features": {}}
@@ -108,7 +110,7 @@ def test_learners_of_another_kind_are_left_out_or_refused(settings):
 
 
 def test_a_stream_without_novel_documents_is_refused(settings, corpus):
-    study = config.study_of(settings, "tdt2")
+    study = chains.study_of(settings, "tdt2")
     with pytest.raises(DataError, match="no timestep of tdt2 can be evaluated"):
         quality.Stream("tdt2", corpus, study["streams"]["tdt2"], {**study["evaluate"], "min_novel": 61}, 0)
 
@@ -329,10 +331,10 @@ def test_seeds_of_a_second_file_are_those_of_its_experiments(settings, corpus, t
     """As docs/guides/studies.md has it; an experiment that names its own keeps them."""
     update_config(settings, {"seeds": [2, 5]})
     settings["experiments"]["tdt2"] |= {"learners": ["levels"], "runs": ["levels"], "parts": ["table"], **own}
-    config.check_config(settings, SCHEMA)
+    consistency.check_config(settings, SCHEMA)
     documents.write(tmp_path / "documents.h5", corpus, reader="tdt2")
-    held = {**config.experiment_of(settings, "tdt2"), "batches": 3}
-    study = config.study_of(settings, "tdt2")
+    held = {**chains.experiment_of(settings, "tdt2"), "batches": 3}
+    study = chains.study_of(settings, "tdt2")
     experiments.run("quality", tmp_path / "e", held, [tmp_path / "documents.h5"], study)
     assert {row["seed"] for row in read_table(tmp_path / "e" / "table.tsv")} == seeds
 
@@ -340,7 +342,7 @@ def test_seeds_of_a_second_file_are_those_of_its_experiments(settings, corpus, t
 def test_an_experiment_and_its_overview(settings, corpus, tmp_path):
     documents.write(tmp_path / "documents.h5", corpus, reader="tdt2")
     settings["experiments"]["tdt2"]["learners"] = ["levels", "levels-context", "adaptive", "adaptive-context"]
-    study = config.study_of(settings, "tdt2")
+    study = chains.study_of(settings, "tdt2")
     assert study["seeds"] == [0, 1, 2, 3, 4]
     folders = [tmp_path / "first", tmp_path / "second"]
     for folder in folders:

@@ -24,15 +24,17 @@ print(stream.update(new)["alert"].sum() >= 2)
 """
 STUDY = """
 import yaml
-from odl import config
+from odl.config import consistency
+from odl.config.schema import load_schema
+from odl.config.sections import fill
 from odl import cli
 from odl.cli import registry
-schema = config.load_schema("workflow/schemas/config.schema.json")
+schema = load_schema("workflow/schemas/config.schema.json")
 with open("config/config.yaml", encoding="utf-8") as file:
     study = yaml.safe_load(file)
-config.fill(study)
+fill(study)
 study |= {"emerging": {**study["emerging"], "enabled": False}, "regret": {**study["regret"], "enabled": False}}
-config.check_config(study, schema)
+consistency.check_config(study, schema)
 made = registry.schema(cli.steps())
 print(made["registry"]["experiments"], "regret" in made["registry"]["figures"], study["streams"] != [])
 """

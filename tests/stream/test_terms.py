@@ -13,9 +13,11 @@ from ranks_program import Alone
 from scipy import sparse
 from studies import batch_of
 
-from odl import config, learners
+from odl import learners
 from odl.alerts import explain, periods, read
-from odl.config import consistency
+from odl.config import chains, consistency
+from odl.config.schema import load_schema
+from odl.config.setting import merge
 from odl.errors import CheckpointError, ConfigError, DataError, ParameterError, StorageError
 from odl.evaluation import baselines, scorefiles
 from odl.files import agentfiles, checkpoints, documents, rows, verify
@@ -336,14 +338,14 @@ def test_what_needs_terms_that_have_left_is_refused(stream, tmp_path):
 )
 def test_a_configuration_that_needs_them_is_refused(change, said):
     defaults = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
-    schema = config.load_schema(ROOT / "workflow" / "schemas" / "config.schema.json")
+    schema = load_schema(ROOT / "workflow" / "schemas" / "config.schema.json")
     bounded = copy.deepcopy(change)
     bounded["features"] = {"max_terms": 100, **bounded.get("features", {})}
     with pytest.raises(ConfigError, match=said):
-        consistency.check_config(config.merge(bounded, defaults), schema)
-    fine = config.merge({"features": {"max_terms": 100}}, defaults)
+        consistency.check_config(merge(bounded, defaults), schema)
+    fine = merge({"features": {"max_terms": 100}}, defaults)
     consistency.check_config(fine, schema)
-    run = config.run_of(fine, "admm")
+    run = chains.run_of(fine, "admm")
     assert run["features"] == WEIGHTING, "the bound is no setting of a run"
 
 

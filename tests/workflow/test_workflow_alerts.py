@@ -8,7 +8,8 @@ from called import odl
 from configurations import DEFAULT, SCHEMA
 from workflows import Study, documents, settings
 
-from odl import config
+from odl.config import consistency
+from odl.config.setting import merge
 from odl.errors import ConfigError
 
 pytestmark = pytest.mark.workflow
@@ -113,5 +114,5 @@ def test_what_a_change_reruns(whole, tmp_path):
 def test_wrong_settings(alerts, reason):
     """That the workflow says what the check says: test_workflow.py."""
     with pytest.raises(ConfigError) as caught:
-        config.check_config(config.merge(followed(alerts=alerts), copy.deepcopy(DEFAULT)), SCHEMA)
+        consistency.check_config(merge(followed(alerts=alerts), copy.deepcopy(DEFAULT)), SCHEMA)
     assert reason in str(caught.value)

@@ -26,7 +26,7 @@ rule alerts:
     params:
         code=lambda wildcards: code("alerts", f"learners/{algorithm(wildcards)}"),
         run=chain_of,
-        settings=json.dumps(study.Alerts.part(config["alerts"])),
+        settings=json.dumps(sections.Alerts.part(config["alerts"])),
         optional=options(
             known="--known",
             previous="--previous",
@@ -47,7 +47,7 @@ NEWS = (
         f"-{corpus}" if len(config["streams"]) > 1 else "": corpus
         for corpus in config["streams"]
     }
-    if study.alerts_of(config)
+    if chains.alerts_of(config)
     else {}
 )
 

@@ -7,7 +7,7 @@ def reader_file(wildcards):
 
 
 def packages(wildcards):
-    return study.packages_of(config["corpora"][wildcards.corpus]["options"])
+    return chains.packages_of(config["corpora"][wildcards.corpus]["options"])
 
 
 @functools.cache
@@ -15,7 +15,7 @@ def shared(corpus):
     """The shares that the user's own files are read in: name -> files; none where all are read at once."""
     if not config["corpora"][corpus].get("sources"):
         return {}
-    return study.shares_of(CORPUS_FILES[corpus])
+    return chains.shares_of(CORPUS_FILES[corpus])
 
 
 def shares_or_files(wildcards):
@@ -32,13 +32,13 @@ def contents(wildcards):
         return None  # checked when downloaded
     if shared(wildcards.corpus):
         return None  # each share says it
-    return study.contents_of(CORPUS_FILES[wildcards.corpus])
+    return chains.contents_of(CORPUS_FILES[wildcards.corpus])
 
 
 @functools.cache
 def chain_text(corpus, seed, run, k):
     names = {"corpus": corpus, "seed": int(seed), "run": run, "atoms": int(k)}
-    return json.dumps(study.run_of(config, run, **names))
+    return json.dumps(chains.run_of(config, run, **names))
 
 
 def chain_of(wildcards):
@@ -49,7 +49,7 @@ def chain_of(wildcards):
 @functools.cache
 def weighs_by_all(run):
     """Whether a run weighs by the frequencies of the whole corpus."""
-    return study.run_of(config, run)["features"]["idf"] == "corpus"
+    return chains.run_of(config, run)["features"]["idf"] == "corpus"
 
 
 # Whether a run, also one that is not of the study but may be asked for, weighs so.
@@ -115,7 +115,7 @@ def shards(wildcards):
     """Shards of a batch that is scored in several jobs; none of the first batch, which starts the dictionary."""
     if not (SHARD and int(wildcards.t)):
         return []
-    seed = study.order_seed(config, wildcards.corpus, wildcards.seed)
+    seed = chains.order_seed(config, wildcards.corpus, wildcards.seed)
     documents = int(row("documents")(SimpleNamespace(**{**wildcards, "seed": seed})))
     numbers = range(-(-documents // SHARD)) if documents > SHARD else []
     return [f"{RUN}/shards/{{t}}-{number}.h5".format(**wildcards) for number in numbers]
@@ -129,7 +129,7 @@ def kernels_of(name):
 
 
 # Old checkpoints are deleted, and somebody needs them until then.
-DROPPED = config["checkpoints"]["keep"] and study.alerts_of(config)
+DROPPED = config["checkpoints"]["keep"] and chains.alerts_of(config)
 
 
 def alerts_before(wildcards):
@@ -137,6 +137,6 @@ def alerts_before(wildcards):
     chain = wildcards.run, int(wildcards.k), int(wildcards.seed)
     if not int(wildcards.t) or not config["checkpoints"]["keep"]:
         return []
-    if study.alerts_of(config) != chain:
+    if chains.alerts_of(config) != chain:
         return []
     return before(RUN + "/alerts/{t}.h5")(wildcards)

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 
-import odl.config as study
 import yaml
-from odl.config import places, sources
+from odl.config import chains, consistency, places, schema, sections, setting, sources
+from odl.errors import ConfigError, OdlError
 
 # Beside the workflow, by a path that stays and is the same in every run; only of what came over a network there is none.
 REGISTRY_FILE = (
@@ -21,22 +21,22 @@ try:
     with open(
         workflow.source_path("../../config/config.yaml"), encoding="utf-8"
     ) as defaults:
-        study.merge(config, yaml.safe_load(defaults))
-    SCHEMA = study.load_schema(workflow.source_path("../schemas/config.schema.json"))
-    study.check_config(config, SCHEMA)
+        setting.merge(config, yaml.safe_load(defaults))
+    SCHEMA = schema.load_schema(workflow.source_path("../schemas/config.schema.json"))
+    consistency.check_config(config, SCHEMA)
     # What learners, readers, experiments, figures and commands say of themselves (odl.cli.registry).
     KNOWN = SCHEMA["registry"]
     with open(REGISTRY_FILE, newline="", encoding="utf-8") as table:
         REGISTRY = list(csv.DictReader(table))
     os.environ.update(
-        ODL_MIRROR=study.mirror_of(config), ODL_KEEP=str(config["checkpoints"]["keep"])
+        ODL_MIRROR=chains.mirror_of(config), ODL_KEEP=str(config["checkpoints"]["keep"])
     )
     CORPUS_FILES = {
-        name: study.sources_of(config, name, REGISTRY, "data")
-        for name in study.corpora_of(config)
+        name: chains.sources_of(config, name, REGISTRY, "data")
+        for name in chains.corpora_of(config)
     }
-    study.refuse_names(sum(CORPUS_FILES.values(), []), wildcards=True)
-except study.ConfigError as error:
+    chains.refuse_names(sum(CORPUS_FILES.values(), []), wildcards=True)
+except ConfigError as error:
     sys.exit(f"odl: {error}")
 
 ROOT = f"{config['results']}/{config['study']}"
@@ -71,14 +71,14 @@ def code(stage, *more, packages=()):
 def read_index(path, changed):
     """Rows of an index as it lies there, read once for each time it is changed."""
     try:
-        return study.read_index(path)
-    except study.OdlError as error:
+        return chains.read_index(path)
+    except OdlError as error:
         sys.exit(f"odl: {error}")
 
 
 def index(wildcards):
     """Rows of the batch index; waits for the checkpoint that makes it."""
-    seed = study.order_seed(config, wildcards.corpus, wildcards.seed)
+    seed = chains.order_seed(config, wildcards.corpus, wildcards.seed)
     path = checkpoints.index.get(corpus=wildcards.corpus, seed=seed).output.table
     return read_index(str(path), os.stat(path).st_mtime_ns)
 
@@ -113,7 +113,7 @@ def timesteps(wildcards):
 
 def stream_of(wildcards):
     """Folder of the batches and features of a seed; one folder serves all seeds if nothing is drawn."""
-    seed = study.order_seed(config, wildcards.corpus, wildcards.seed)
+    seed = chains.order_seed(config, wildcards.corpus, wildcards.seed)
     return f"{ROOT}/{wildcards.corpus}/seed{seed}"
 
 

@@ -42,7 +42,7 @@ rule share:
         options=lambda wildcards: json.dumps(
             config["corpora"][wildcards.corpus]["options"]
         ),
-        contents=lambda wildcards: study.contents_of(
+        contents=lambda wildcards: chains.contents_of(
             shared(wildcards.corpus)[wildcards.share]
         ),
         sources=lambda wildcards: config["corpora"][wildcards.corpus]["sources"],
@@ -103,7 +103,7 @@ checkpoint index:
         code=code("index"),
         made=lambda wildcards, output: f"{os.path.dirname(output.table)}/batches",
         stream=lambda wildcards: json.dumps(
-            study.Order.part(config["corpora"][wildcards.corpus])
+            sections.Order.part(config["corpora"][wildcards.corpus])
         ),
     shell:
         "odl step index --code {params.code:q} {input.documents:q} {output.table:q} {output.order:q} --seed {wildcards.seed:q}"

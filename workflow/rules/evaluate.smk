@@ -48,7 +48,7 @@ rule plan:
         runtime=minutes(0),
     params:
         code=code("plan"),
-        config=json.dumps(study.Planned.part(config)),
+        config=json.dumps(sections.Planned.part(config)),
     shell:
         "odl step plan {output:q} --config {params.config:q} > {log:q} 2>&1"
 

@@ -12,7 +12,7 @@ def known(wildcards):
 
 def whole(wildcards):
     """Settings with the defaults of those left out."""
-    return study.whole_experiment_of(config, wildcards.experiment, SCHEMA)
+    return chains.whole_experiment_of(config, wildcards.experiment, SCHEMA)
 
 
 def used(wildcards):

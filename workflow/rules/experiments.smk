@@ -60,9 +60,11 @@ rule experiment:
         ),
         kind=kind,
         settings=lambda wildcards: json.dumps(
-            study.experiment_of(config, wildcards.experiment)
+            chains.experiment_of(config, wildcards.experiment)
         ),
-        study=lambda wildcards: json.dumps(study.study_of(config, wildcards.experiment)),
+        study=lambda wildcards: json.dumps(
+            chains.study_of(config, wildcards.experiment)
+        ),
     shell:
         "odl step experiment {params.kind:q} {output:q} --settings {params.settings:q}"
         " --study {params.study:q} --files {input.files:q} --parts {input.parts:q} > {log:q} 2>&1"

@@ -38,7 +38,7 @@ def streams():
         (corpus, seed)
         for corpus in config["streams"]
         for seed in sorted(
-            {study.order_seed(config, corpus, seed) for seed in config["seeds"]}
+            {chains.order_seed(config, corpus, seed) for seed in config["seeds"]}
         )
     ]
 
@@ -48,7 +48,7 @@ def entries(wildcards):
     lengths = {}
     for corpus, seed in streams():
         lengths[corpus, seed] = len(index(SimpleNamespace(corpus=corpus, seed=seed)))
-    return study.plan(config, lengths)
+    return chains.plan(config, lengths)
 
 
 def results_of(*names):
@@ -78,7 +78,7 @@ def with_topics(wildcards):
         entry
         for entry in entries(wildcards)
         if entry["run"] in config["runs"]
-        and entry["k"] in study.emerging_of(config, entry["run"])
+        and entry["k"] in chains.emerging_of(config, entry["run"])
     ]
 
 
@@ -99,7 +99,7 @@ def emerging_files(wildcards):
 
 def alerts_of_stream(corpus):
     """The alerts of every timestep of a stream; none where no run is named for them."""
-    followed = study.alerts_of(config)
+    followed = chains.alerts_of(config)
     if not followed:
         return []
     run, k, seed = followed
@@ -111,7 +111,7 @@ def alerts_of_stream(corpus):
 
 def newest_features(corpus):
     """The features of the last timestep of a stream whose alerts are followed."""
-    *_, seed = study.alerts_of(config)
+    *_, seed = chains.alerts_of(config)
     stream = SimpleNamespace(corpus=corpus, seed=seed)
     return f"{stream_of(stream)}/features/{max(timesteps(stream))}.h5"
 

@@ -2,7 +2,7 @@
 # REQUIRED INPUTS: features/{t}.h5, {run}/k{k}/{t-1}.h5
 # A batch of more than shards.documents is scored by several jobs, and learned from their codes.
 # OUTPUTS: {run}/k{k}/{t}.h5 (checkpoint), scores/{t}.h5, timings/{t}.tsv; baselines/{t}.h5
-SHARD = study.shard_of(config)
+SHARD = chains.shard_of(config)
 
 
 # Compiled once before the jobs start in parallel.

@@ -25,7 +25,7 @@ rule regret:
         runtime=minutes(5, base=60),
     params:
         code=code("regret"),
-        options=json.dumps(study.BestFixed.part(REGRET)),
+        options=json.dumps(sections.BestFixed.part(REGRET)),
     shell:
         "odl step regret {output:q} --options {params.options:q} --checkpoints {input.checkpoints:q}"
         " --features {input.features:q} > {log:q} 2>&1"
@@ -39,7 +39,7 @@ rule regrets:
             for corpus in config["streams"]
             for seed in config["seeds"]
             for run in REGRET["runs"]
-            for k in study.regret_of(config, run)
+            for k in chains.regret_of(config, run)
         ],
     output:
         ROOT + "/tables/regret.tsv",

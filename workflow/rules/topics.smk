@@ -22,7 +22,7 @@ rule topics:
         runtime=minutes(0.5),
     params:
         code=code("topics"),
-        settings=json.dumps(study.SmallDictionary.part(config["emerging"])),
+        settings=json.dumps(sections.SmallDictionary.part(config["emerging"])),
         optional=options(corpus="--corpus-features"),
     shell:
         "odl step topics {input.scores:q} {input.features:q} --output {output.emerging:q} {params.optional:q}"

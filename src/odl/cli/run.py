@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 from odl.cli import filekinds
 from odl.cli.progress import Progress, duration
-from odl.config import packages_of, places, project
+from odl.config import places, project
+from odl.config.chains import packages_of
 from odl.engine import folder as folders
 from odl.engine import forking, lock, stopping
 from odl.engine.ledger import Ledger

@@ -117,14 +117,13 @@ def evaluate(args):
     argument("output"),
     argument("--config", type=parse_map, required=True, help="JSON of the configuration"),
 )
-@begins_in("config/__init__", "evaluation/study")
+@begins_in("config/chains", "config/sections", "evaluation/study")
 def plan(args):
-    from odl import config
-    from odl.config import sections
+    from odl.config import chains, sections
     from odl.evaluation import study
 
     sections.Planned.of(args.config, "--config")
-    study.write_plan(args.output, config.plan(args.config, config.lengths(args.config)))
+    study.write_plan(args.output, chains.plan(args.config, chains.lengths(args.config)))
 
 
 @subcommand(

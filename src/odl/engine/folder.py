@@ -5,8 +5,9 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from odl import config as study
-from odl.config import places, project, sources
+from odl.config import chains, consistency, places, project, sources
+from odl.config.schema import load_schema
+from odl.config.setting import merge
 from odl.config.steps import STEPS
 from odl.errors import ConfigError
 from odl.files import listing
@@ -68,7 +69,7 @@ class Folder(NamedTuple):
             more = [f"learners/{self.algorithm}"]
         elif step in ("share", "read"):
             more = ["corpora/collection", *(["corpora/portions"] if shared else [])]
-            packages = study.packages_of(self.stream["options"])
+            packages = chains.packages_of(self.stream["options"])
         return sources.digest(*self.registry["stages"]["read" if step == "share" else step], *more, packages=packages)
 
     @property
@@ -99,20 +100,20 @@ def opened(folder="."):
     said = project.read(folder)
     config = project.expand({**said, "study": said.get("study") or project.name_of(os.path.basename(os.getcwd()))})
     with open(places.HOME / "config" / "config.yaml", encoding="utf-8") as file:
-        config = study.merge(config, yaml.safe_load(file))
-    schema = study.load_schema(places.SCHEMAS / "config.schema.json")
-    study.check_config(config, schema)
+        config = merge(config, yaml.safe_load(file))
+    schema = load_schema(places.SCHEMAS / "config.schema.json")
+    consistency.check_config(config, schema)
     _check_alone(config)
-    run, k, seed = study.alerts_of(config)
+    run, k, seed = chains.alerts_of(config)
     corpus = config["streams"][0]
     names = {
         "root": f"{config['results']}/{config['study']}",
         "corpus": corpus,
-        "seed": study.order_seed(config, corpus, seed),
+        "seed": chains.order_seed(config, corpus, seed),
         "run": run,
         "k": k,
     }
-    chain = study.run_of(config, run, corpus=corpus, seed=seed, run=run, atoms=k)
+    chain = chains.run_of(config, run, corpus=corpus, seed=seed, run=run, atoms=k)
     return Folder(config, names, json.loads(json.dumps(chain)), schema["registry"])
 
 
@@ -126,7 +127,7 @@ def _check_alone(config):
         "baselines": config["baselines"]["enabled"],
         "regret": config["regret"]["enabled"],
         "experiments": bool(config["experiments"]),
-        "alerts.run": not study.alerts_of(config),
+        "alerts.run": not chains.alerts_of(config),
     }
     for key, more in asked.items():
         if more:
@@ -137,9 +138,9 @@ def _check_alone(config):
 
 def files_of(folder):
     """Return (name, path) of the files of the sources, and the same by shares: none where they are read at once."""
-    paths = study.sources_of(folder.config, folder.names["corpus"], [], "data")
+    paths = chains.sources_of(folder.config, folder.names["corpus"], [], "data")
     sources, kind = folder.stream["sources"], folder.stream["options"].get("kind")
     named = listing.find_files(sources, kind)
     names = {path if path in sources else str(Path(path)): name for name, path in named}
-    pairs, shares = {path: (names[path], path) for path in paths}, study.shares_of(paths)
+    pairs, shares = {path: (names[path], path) for path in paths}, chains.shares_of(paths)
     return list(pairs.values()), {share: [pairs[path] for path in shares[share]] for share in shares}

@@ -5,7 +5,7 @@ import os
 import time
 from typing import NamedTuple
 
-from odl import config as study
+from odl.config import chains, sections
 from odl.config.setting import differing
 from odl.config.steps import STEPS, record_of
 from odl.engine import calls, forking
@@ -69,7 +69,7 @@ class Loop:
         """Do what is to be done; return the number of timesteps."""
         self.read()
         stream, seed = self.folder.stream, self.folder.names["seed"]
-        settings = study.Order.part(stream)
+        settings = sections.Order.part(stream)
         self.step("index", seed=seed, stream=settings, made=self.folder.folder_of("batch"))
         rows = self.rows()
         if self.shown:
@@ -126,7 +126,7 @@ class Loop:
     def rows(self):
         """Return the rows of the index as it lies there; none where a dry run has none."""
         path = self.folder.path(STEPS["index"].writes["table"])
-        return study.read_index(path) if os.path.exists(path) or not self.dry else []
+        return chains.read_index(path) if os.path.exists(path) or not self.dry else []
 
     def count(self, t, row):
         """Do what comes before learning in a timestep."""
@@ -140,7 +140,7 @@ class Loop:
             self.count(t, row)
         run = self.folder.chain
         self.step("update", t, run=run, corpus_features=self.last, history=self.folder.folder_of("features"))
-        settings = study.Alerts.part(self.folder.config["alerts"])
+        settings = sections.Alerts.part(self.folder.config["alerts"])
         self.step("alerts", t, run=run, corpus_features=self.last, settings=settings)
         self.prune(t)
         if time.monotonic() - self.saved > SAVED:

@@ -30,8 +30,8 @@ from importlib import import_module
 
 from jinja2 import TemplateError
 
-from odl import config
-from odl.config import sources
+from odl.config import consistency, sources
+from odl.config.schema import check_map
 from odl.errors import ConfigError, DataError, StorageError, advice
 from odl.files.atomic import filling
 from odl.files.tables import read_json, read_table, write_json, write_table
@@ -69,8 +69,8 @@ def complete(name, settings):
         At the first setting that is wrong, naming the nearest key for a typo.
     """
     known = module_of(name).SETTINGS
-    config.check_map(settings, {"type": "object", "additionalProperties": False, "properties": known}, name)
-    config.check_each_once({f"{name}.{key}": value for key, value in settings.items() if isinstance(value, list)})
+    check_map(settings, {"type": "object", "additionalProperties": False, "properties": known}, name)
+    consistency.check_each_once({f"{name}.{key}": value for key, value in settings.items() if isinstance(value, list)})
     return {**{key: entry["default"] for key, entry in known.items()}, **settings}
 
 
@@ -123,7 +123,7 @@ def run(name, folder, settings=None, files=(), study=None, parts=()):
     files : sequence of path-like
         The data it works on, as its settings want them: documents of streams, folders of other experiments.
     study : dict, optional
-        Streams and learners, as `odl.config.study_of` makes it.
+        Streams and learners, as `odl.config.chains.study_of` makes it.
     parts : sequence of path-like, optional
         What `measure` wrote of every part, in their order; measured here where there is none.
     """

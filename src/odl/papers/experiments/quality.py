@@ -6,7 +6,7 @@
 import math
 from collections import defaultdict
 
-from odl import config
+from odl.config import chains
 from odl.config.sections import Order
 from odl.errors import ConfigError, DataError
 from odl.evaluation import averages, metrics
@@ -151,7 +151,7 @@ def measure(settings, study, files):
         As `SETTINGS`.
     study : dict
         streams (name to protocol, topic_entry, ties, batches, timesteps), learners (name to learner, features),
-        evaluate and seeds, as `odl.config.study_of` makes it.
+        evaluate and seeds, as `odl.config.chains.study_of` makes it.
     files : list of str
         The streams' documents.
 
@@ -164,7 +164,7 @@ def measure(settings, study, files):
         corpus = batchfile.read(file)
         # Seeds that give the same order would be counted twice.
         seeds = settings["seeds"] or study["seeds"]
-        orders = dict.fromkeys(config.order_seed({"corpora": {name: setting}}, name, seed) for seed in seeds)
+        orders = dict.fromkeys(chains.order_seed({"corpora": {name: setting}}, name, seed) for seed in seeds)
         streams = []
         for seed in orders:
             stream = Stream(name, corpus, setting, study["evaluate"], seed, settings["batches"])

@@ -97,7 +97,6 @@ def arguments(rule):
         }
         parser.add_argument(*flags, **kept, **({"nargs": "?"} if not flags[0].startswith("-") else {}))
     parser.add_argument("--costs")
-    parser.add_argument("--code")
     given, left = parser.parse_known_args(words[3:])
     assert left in ([], ["params.shares"], ["params.history"], ["params.study"])
     return {name: value for name, value in vars(given).items() if value}

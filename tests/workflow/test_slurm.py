@@ -37,7 +37,7 @@ import os, signal, sys, time
 
 
 def fault(event, args):
-    if event == "import" and args[0] == "odl.cli.streamsteps":  # once a job
+    if event == "import" and args[0] == "odl.cli.studysteps":  # once a job
         for name in os.listdir("faults"):
             kind, *words = open(f"faults/{name}").read().split()
             if not set(words) <= set(sys.orig_argv):

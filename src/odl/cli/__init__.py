@@ -1,17 +1,19 @@
 """The ``odl`` command: its subcommands, how they are run and how they end.
 
-A subcommand is declared beside its function (`subcommand`), in the file of its subject. Each checks its arguments and
-calls one module, imported only then.
+A command is declared beside its function (`subcommand`), in the file of its subject; a step is its function (`step`).
+Each checks its arguments and calls one module, imported only then.
 """
 
 import argparse
 import contextlib
+import inspect
 import json
 import os
 import reprlib
 import sys
 import time
-from typing import Any, NamedTuple
+import types
+from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 # Everything else is imported where it is used: a step needs little of it.
 BEGAN = time.monotonic()
@@ -25,22 +27,7 @@ STEPS_TITLE = (
 
 
 class Declared(NamedTuple):
-    """A subcommand.
-
-    Parameters
-    ----------
-    name : str
-    function : callable
-        Of the parsed arguments.
-    help : str
-        One line for the list of all.
-    arguments : tuple
-        What `argument` returned.
-    more : str
-        What its own help says beside that line.
-    examples : tuple of str
-        Lines to type.
-    """
+    """A subcommand: its line in the list of all, its arguments (`argument`), more for its own help, lines to type."""
 
     name: str
     function: Any
@@ -50,14 +37,47 @@ class Declared(NamedTuple):
     examples: tuple = ()
 
 
-def subcommand(help, *arguments, name=None, more="", examples=()):
-    """Declare a function of the parsed arguments as the subcommand of its name, or of another."""
+def subcommand(help, *arguments, more="", examples=()):
+    """Declare a function of the parsed arguments as the subcommand of its name."""
 
     def declared(function):
-        function.declared = Declared(name or function.__name__, function, help, arguments, more, examples)
+        function.declared = Declared(function.__name__, function, help, arguments, more, examples)
         return function
 
     return declared
+
+
+def step(function):
+    """Declare a function as the step of its name: help and arguments are those of its docstring and signature.
+
+    Its attribute ``begins_in`` says where the code of its result begins, where it imports more or less than makes that
+    (`odl.config.sources`).
+    """
+    first, _, more = inspect.getdoc(function).partition("\n\n")
+    arguments = tuple(map(_argument_of, inspect.signature(function).parameters.values()))
+    help = first[:1].lower() + first[1:].rstrip(".")
+    function.declared = Declared(function.__name__, function, help, arguments, more)
+    return function
+
+
+def _argument_of(parameter):
+    """Return the argument of a command for one of a function, an option where it is named only."""
+    kind, needed = parameter.annotation, parameter.default is parameter.empty
+    kind = get_args(kind)[0] if isinstance(kind, types.UnionType) else kind  # int | None
+    options = {} if needed else {"default": list(parameter.default) if kind is list else parameter.default}
+    if kind is bool:
+        options["action"] = "store_true"
+    elif kind is list:
+        options["nargs"] = "+" if needed else "*"
+    elif get_origin(kind) is tuple:
+        options["nargs"] = len(get_args(kind))
+    elif get_origin(kind) is Literal:
+        options["choices"] = get_args(kind)
+    elif kind is not parameter.empty:
+        options["type"] = kind
+    if parameter.kind is parameter.KEYWORD_ONLY:
+        return argument(f"--{parameter.name.replace('_', '-')}", **options, **({"required": True} if needed else {}))
+    return argument(parameter.name, **options, **({} if needed or "nargs" in options else {"nargs": "?"}))
 
 
 def declared_in(*modules):
@@ -69,19 +89,6 @@ def declared_in(*modules):
 def argument(*flags, **options):
     """Describe an argument, as for `argparse.ArgumentParser.add_argument`."""
     return flags, options
-
-
-def begins_in(*files):
-    """Say where the code of a result begins, for a subcommand that imports more or less than makes it.
-
-    `odl.cli.registry` tells the rules, which follow the imports from there (`odl.config.sources`).
-    """
-
-    def declared(function):
-        function.begins_in = files
-        return function
-
-    return declared
 
 
 def parse_map(text):
@@ -107,14 +114,7 @@ def parse_span(text):
     return int(first), int(end)
 
 
-STATE = argument("--state", required=True, help="checkpoint to write")
-SCORES = argument("--scores", required=True, help="score file to write")
-TIMINGS = argument("--timings", required=True, help="CPU seconds to write")
-CHAIN = (
-    argument("--run", type=parse_map, required=True, help="JSON: corpus, seed, run, atoms, learner, features"),
-    argument("--previous", help="checkpoint of the timestep before"),
-    argument("--corpus-features", help="last features of the stream, for idf: corpus"),
-)
+Json, Span = parse_map, parse_span  # as kinds of the arguments of steps
 
 
 def _follow_parent():
@@ -158,10 +158,10 @@ def commands():
 
 def steps():
     """Return what the rules of the workflow call by `odl step NAME`, in the order of a study."""
-    from odl.cli import streamsteps, studysteps
+    from odl.cli import studysteps
     from odl.config import places
 
-    return declared_in(streamsteps, studysteps, *([places.papers("stages")] if places.has_papers() else []))
+    return declared_in(studysteps, *([places.papers("stages")] if places.has_papers() else []))
 
 
 def _parser(with_steps=True):
@@ -207,8 +207,9 @@ def _fill(parser, declared):
 
 def _fill_step(parser, declared):
     _fill(parser, declared)
+    names = inspect.signature(declared.function).parameters
+    parser.set_defaults(function=lambda args: declared.function(**{name: getattr(args, name) for name in names}))
     parser.add_argument("--costs", metavar="FILE", help="seconds and memory of this call to write, as a table")
-    parser.add_argument("--code", default="", help="stamp of the code, for the record of what is written")
 
 
 def _parsed(words):

@@ -149,6 +149,6 @@ def _figure(name, module):
 
 
 def _roots(function):
-    """Return where the code of a step begins: what it declares (`cli.begins_in`), or what it imports."""
+    """Return where the code of a step begins: what it declares (``begins_in``), or what it imports."""
     tree = ast.parse(inspect.getsource(function))
     return list(getattr(function, "begins_in", ())) or sorted(sources.imported(tree))

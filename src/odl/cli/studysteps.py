@@ -1,192 +1,314 @@
-"""Steps of a study: shards, ranks, baselines, tables over runs and seeds, figures, page, kernels and schema."""
+"""Steps of a study as the rules of the workflow call them, of a stream at first: a process each."""
 
+import functools
+import inspect
 import json
 import os
 import sys
 from functools import partial
 
-from odl.cli import CHAIN, SCORES, STATE, TIMINGS, argument, begins_in, parse_map, parse_span, subcommand
+from odl.cli import Json, Span, step
+from odl.config.steps import record_of
 from odl.errors import ParameterError
 
 
-@subcommand(
-    "score a range of the documents of one timestep",
-    argument("features"),
-    argument("output", help="scores and codes to write"),
-    argument("--rows", type=parse_span, required=True, help="FIRST:END, FIRST a multiple of 512"),
-    *CHAIN,
-    more="What it writes is for a later `odl step update --shards`.",
-)
-def score(args):
+@step
+def download(file, output, *, registry="data/corpora.csv"):
+    """Fetch FOLDER/FILE of the registry, from ODL_MIRROR first."""
+    from odl.corpora import download
+
+    download.download(file, output, registry, mirror=os.environ.get("ODL_MIRROR"))
+
+
+def _described(function):
+    """Declare a step that `odl.config.steps` describes: it writes the record that the loop of `odl run` writes."""
+
+    @functools.wraps(function)
+    def do(**arguments):
+        from odl.engine import calls, ledger
+        from odl.files import provenance, thinning
+
+        name = function.__name__
+        if name == "read":
+            name = "share" if arguments["files"] else name
+            arguments["sources"] = _files(arguments)
+        if name == "newpage":
+            arguments |= _page_inputs(arguments)
+        with provenance.recording(record_of(name, arguments, lambda path: ledger.read(path)[0])):
+            said, _ = calls.FUNCTIONS[name](arguments)
+        for line in said:
+            print(f"odl {function.__name__}: {line}")
+        if name == "update":  # by environment, since it changes no result
+            thinning.prune(arguments["state"], int(os.environ.get("ODL_KEEP") or 0))
+
+    code = inspect.Parameter("code", inspect.Parameter.KEYWORD_ONLY, default="")  # stamp of the code, for the record
+    do.__signature__ = inspect.Signature([*inspect.signature(function).parameters.values(), code])
+    return step(do)
+
+
+def _files(arguments):
+    """Return name and path of a person's files that are read; none of another corpus, and of shares that are joined."""
+    from odl.corpora import collection, portions
+    from odl.files import listing
+
+    source, options, ends = arguments["source"], arguments["options"], arguments["files"]
+    own = arguments["reader"] == collection.READER
+    if (ends or arguments["shares"]) and (not own or (ends and arguments["shares"])):
+        fault = f"--files or --shares of {arguments['reader']}"
+        raise ParameterError(fault, "one of them, of one's own files", "correct it")
+    if ends:
+        return portions.members(source, options, *ends)
+    return listing.find_files(source, options.get("kind")) if own and not arguments["shares"] else []
+
+
+def _page_inputs(arguments):
+    """Return the files that a page is made of."""
+    from odl.alerts import feedback, read
+
+    place = read.place_of(arguments["folder"], arguments["stream"])
+    said = os.path.join(arguments["home"] or place.home, feedback.FILE)
+    n = read.first_of(place, 0)
+    named = {"documents": place.documents, "features": os.path.join(place.features, f"{n - 1}.h5"), "feedback": said}
+    alerts = [os.path.join(place.alerts, f"{t}.h5") for t in range(n)]
+    return {"alerts": alerts, **{name: path if os.path.exists(path) else "" for name, path in named.items()}}
+
+
+@_described
+def read(reader, output, *, source: list = (), options: Json = "{}", files: tuple[str, str] = (), shares: list = ()):
+    """Read a corpus into the internal form.
+
+    --files FIRST LAST: of one's own files only these, and those between. --shares: what that made of all files, in
+    order, to be joined.
+    """
+
+
+@_described
+def index(documents, table, order, *, seed: int, stream: Json, made=None):
+    """Cut the stream into batches.
+
+    --stream: JSON of batches, protocol, topic_entry, ties. --made: folder of the batches made before, to warn of late
+    documents.
+    """
+
+
+@_described
+def batch(documents, order, output, *, t: int, sha256=""):
+    """Write the documents of one timestep.
+
+    --sha256: of its documents, as in the index, for the record.
+    """
+
+
+@_described
+def features(output, batch, previous=None, *, max_terms: int = 0):
+    """Continue the chain of vocabulary, frequencies, near-duplicates.
+
+    Batches before lie beside the one named. --max-terms: terms known after a batch; others leave. 0: all stay.
+    """
+
+
+@_described
+def update(
+    features, *, state, scores, timings, run: Json, previous=None, corpus_features=None, history=None, shards: list = ()
+):
+    """Score one timestep, then learn from it.
+
+    --run: JSON of corpus, seed, run, atoms, learner, features. --previous: checkpoint of the timestep before.
+    --corpus-features: last ones of the stream, for idf: corpus. --history: folder of the features of all timesteps
+    before, for batch learners. --shards: what `odl step score` wrote of this batch, in order.
+    """
+
+
+@_described
+def alerts(
+    features,
+    scores,
+    state,
+    output,
+    *,
+    run: Json,
+    known=None,
+    previous=None,
+    batch=None,
+    corpus_features=None,
+    settings: Json = "{}",
+):
+    """Continue the chain of alerts: items, topics, reasons.
+
+    --known and --previous: checkpoint and alerts of the timestep before. --batch: for the sources of its documents.
+    --settings: JSON of budget, level, window, ....
+    """
+
+
+@_described
+def newpage(output, folder, *, stream=None, home=None, study=None, atom=None, feed=None):
+    """Write the page about what is new in a stream.
+
+    FOLDER has an odl.yaml, or is results/STUDY, or that of the alerts. --home: where feedback.csv lies, if not there.
+    --study: the study page, linked where documents have topics. --atom, --feed: Atom and JSON, written beside it.
+    """
+
+
+@step
+def score(features, output, *, rows: Span, run: Json, previous=None, corpus_features=None):
+    """Score a range of the documents of one timestep.
+
+    --rows FIRST:END, FIRST a multiple of 512. What it writes is for a later `odl step update --shards`.
+    """
     from odl.jobs import runs, shards
 
-    run = runs.parse(args.run)
-    shards.score(
-        args.features, args.previous, args.output, rows=args.rows, run=run, corpus_features=args.corpus_features
-    )
+    shards.score(features, previous, output, rows=rows, run=runs.parse(run), corpus_features=corpus_features)
 
 
-@subcommand(
-    "update one timestep of the diffusion learner over MPI ranks",
-    argument("n", type=int, help="number of ranks, at most one an agent"),
-    argument("features"),
-    STATE,
-    SCORES,
-    TIMINGS,
-    *CHAIN,
-    argument("--launcher", default="mpiexec", help="what starts ranks, before -n (default: mpiexec)"),
-    more="Each rank owns some of the agents.",
-)
-@begins_in("jobs/mpi", "learners/diffusion", "files/thinning")
-def ranks(args):
+@step
+def ranks(
+    n: int, features, *, state, scores, timings, run: Json, previous=None, corpus_features=None, launcher="mpiexec"
+):
+    """Update one timestep of the diffusion learner over MPI ranks.
+
+    Each of N ranks owns some of the agents. --launcher: what starts ranks, before -n.
+    """
     from odl.files import thinning
     from odl.jobs import mpi, runs
 
-    chain = {"run": runs.parse(args.run), "previous": args.previous, "corpus_features": args.corpus_features}
-    words = [args.features, "--state", args.state, "--timings", args.timings, "--run", json.dumps(args.run)]
+    chain = {"run": runs.parse(run), "previous": previous, "corpus_features": corpus_features}
+    words = [features, "--state", state, "--timings", timings, "--run", json.dumps(run)]
     for option in ("previous", "corpus_features"):
         words += [f"--{option.replace('_', '-')}", chain[option]] if chain[option] else []
-    mpi.launch(words, args.n, args.launcher, args.state)
-    mpi.collect(args.features, args.state, args.scores, **chain)
-    thinning.prune(args.state, int(os.environ.get("ODL_KEEP") or 0))
+    mpi.launch(words, n, launcher, state)
+    mpi.collect(features, state, scores, **chain)
+    thinning.prune(state, int(os.environ.get("ODL_KEEP") or 0))
 
 
-@subcommand(
-    "what each rank of odl step ranks does",
-    argument("n", type=int, help="number of ranks that there have to be"),
-    argument("features"),
-    STATE,
-    TIMINGS,
-    *CHAIN,
-    more="Run it by `mpiexec -n N odl step rank N ...`.",
-)
-def rank(args):
+ranks.begins_in = "jobs/mpi", "learners/diffusion", "files/thinning"
+
+
+@step
+def rank(n: int, features, *, state, timings, run: Json, previous=None, corpus_features=None):
+    """What each rank of odl step ranks does.
+
+    Run it by `mpiexec -n N odl step rank N ...`.
+    """
     from odl.distributed import messages
 
     def work(comm):
         from odl.jobs import mpi, runs
 
-        run = messages.together(comm, lambda: runs.parse(args.run))
-        chain = {"run": run, "previous": args.previous, "corpus_features": args.corpus_features}
-        mpi.work(comm, args.features, args.state, args.timings, **chain)
+        parsed = messages.together(comm, lambda: runs.parse(run))
+        chain = {"run": parsed, "previous": previous, "corpus_features": corpus_features}
+        mpi.work(comm, features, state, timings, **chain)
 
-    sys.exit(messages.take_part(args.n, work))
+    sys.exit(messages.take_part(n, work))
 
 
-@subcommand(
-    "score one timestep by neighbours, unknown words and length",
-    argument("output"),
-    argument("features"),
-    argument("--past", metavar="FOLDER", required=True, help="of the features of the earlier timesteps"),
-    argument("--window", type=int, help="compare with so many timesteps, 0: all (default: with the last documents)"),
-    more="By default with all documents of a past of 50,000, with the last 10,000 of a longer one.",
-)
-def baselines(args):
+@step
+def baselines(output, features, *, past, window: int | None = None):
+    """Score one timestep by neighbours, unknown words and length.
+
+    --past: folder of the features of the earlier timesteps. --window: compare with so many timesteps, 0: all. By
+    default with all documents of a past of 50,000, with the last 10,000 of a longer one.
+    """
     from odl.evaluation import baselines, scorefiles
     from odl.files import storage
-    from odl.stream import features
+    from odl.stream.features import read
 
-    batch, window = features.read(args.features), ""
-    if args.window is not None or batch.n_before <= baselines.LONGEST:
-        past = map(features.read, storage.earlier(args.past, batch.t, args.window or 0))
-        if args.window and args.window < batch.t:
-            window = f"last{args.window}timesteps"
+    batch, name = read(features), ""
+    if window is not None or batch.n_before <= baselines.LONGEST:
+        before = map(read, storage.earlier(past, batch.t, window or 0))
+        if window and window < batch.t:
+            name = f"last{window}timesteps"
     else:
-        newest_first = (storage.earlier(args.past, t, 1)[0] for t in range(batch.t, 0, -1))
-        past, window = baselines.latest(map(features.read, newest_first), baselines.LAST), f"last{baselines.LAST}"
-    scorefiles.write_baselines(args.output, batch, baselines.score(batch, past), window)
+        newest_first = (storage.earlier(past, t, 1)[0] for t in range(batch.t, 0, -1))
+        before, name = baselines.latest(map(read, newest_first), baselines.LAST), f"last{baselines.LAST}"
+    scorefiles.write_baselines(output, batch, baselines.score(batch, before), name)
 
 
-@subcommand(
-    "write AUC per timestep and on average of one run",
-    argument("auc", help="table per timestep to write"),
-    argument("summary", help="table of averages to write"),
-    argument("--options", type=parse_map, required=True, help="JSON: timesteps, min_novel, topics, bootstrap ..."),
-    argument("--scores", nargs="*", default=[]),
-)
-def evaluate(args):
+@step
+def evaluate(auc, summary, *, options: Json, scores: list = ()):
+    """Write AUC per timestep and on average of one run.
+
+    --options: JSON of timesteps, min_novel, topics, bootstrap, ....
+    """
     from odl.config import sections
     from odl.evaluation import averages
 
-    sections.EvaluatedStream.of(args.options, "--options")
-    averages.write_evaluation(args.scores, args.auc, args.summary, **args.options)
+    sections.EvaluatedStream.of(options, "--options")
+    averages.write_evaluation(scores, auc, summary, **options)
 
 
-@subcommand(
-    "list what a study runs",
-    argument("output"),
-    argument("--config", type=parse_map, required=True, help="JSON of the configuration"),
-)
-@begins_in("config/chains", "config/sections", "evaluation/study")
-def plan(args):
+@step
+def plan(output, *, config: Json):
+    """List what a study runs."""
     from odl.config import chains, sections
     from odl.evaluation import study
 
-    sections.Planned.of(args.config, "--config")
-    study.write_plan(args.output, chains.plan(args.config, chains.lengths(args.config)))
+    sections.Planned.of(config, "--config")
+    study.write_plan(output, chains.plan(config, chains.lengths(config)))
 
 
-@subcommand(
-    "gather the runs of a study over seeds",
-    argument("plan"),
-    argument("folder", help="folder of tables to write"),
-)
-def summarise(args):
+plan.begins_in = "config/chains", "config/sections", "evaluation/study"
+
+
+@step
+def summarise(plan, folder):
+    """Gather the runs of a study over seeds."""
     from odl.evaluation import study
 
-    study.summarise(args.plan, args.folder)
+    study.summarise(plan, folder)
 
 
-@subcommand(
-    "draw the figures of a study",
-    argument("plan"),
-    argument("tables"),
-    argument("folder", help="folder of figures to write"),
-    argument("--settings", type=parse_map, default={}),
-    argument("--regret", help="table of regret over seeds, to draw as well"),
-)
-def figures(args):
+@step
+def figures(plan, tables, folder, *, settings: Json = "{}", regret=None):
+    """Draw the figures of a study.
+
+    --regret: table of regret over seeds, to draw as well.
+    """
     from odl.config import sections
     from odl.report import figures
 
-    sections.Shown.of(args.settings, "--settings")
-    figures.write(args.plan, args.tables, args.folder, args.settings, regret=args.regret)
+    sections.Shown.of(settings, "--settings")
+    figures.write(plan, tables, folder, settings, regret=regret)
 
 
-@subcommand(
-    "write the page of a study",
-    argument("output"),
-    argument("plan", nargs="?"),
-    argument("tables", nargs="?"),
-    argument("figures", nargs="?"),
-    argument("--emerging", help="table of emerging topics over seeds, to show as well"),
-    argument("--experiments", nargs="*", default=[], help="folders of finished experiments"),
-    argument("--title", default="Novel documents"),
-    argument("--config", type=parse_map, default={}),
-    argument("--settings", type=parse_map, default={}),
-)
-@begins_in("report/studypage", "config/places")  # the rule names what it asks odl.papers for
-def page(args):
+@step
+def page(
+    output,
+    plan=None,
+    tables=None,
+    figures=None,
+    *,
+    emerging=None,
+    experiments: list = (),
+    title="Novel documents",
+    config: Json = "{}",
+    settings: Json = "{}",
+):
+    """Write the page of a study.
+
+    --emerging: table of emerging topics over seeds, to show as well. --experiments: folders of finished ones.
+    """
     from odl.config import places, sections
     from odl.report import studypage
 
-    if args.plan is not None and args.figures is None:
+    if plan is not None and figures is None:
         raise ParameterError("a plan without tables and figures", "PLAN TABLES FIGURES", "name all three")
-    sections.Shown.of(args.settings, "--settings")
-    emerging = [partial(places.papers("emergingfiles").section, args.emerging)] if args.emerging else []
-    streams = studypage.Streams(args.plan, args.tables, args.figures, args.settings, {"Emerging topics": emerging})
-    experiments = [places.papers("experiments").section(folder) for folder in args.experiments]
-    shown = streams if args.plan is not None else None
-    studypage.write(args.output, shown, title=args.title, config=args.config, experiments=experiments)
+    sections.Shown.of(settings, "--settings")
+    topics = [partial(places.papers("emergingfiles").section, emerging)] if emerging else []
+    streams = studypage.Streams(plan, tables, figures, settings, {"Emerging topics": topics})
+    shown = [places.papers("experiments").section(folder) for folder in experiments]
+    studypage.write(output, streams if plan is not None else None, title=title, config=config, experiments=shown)
 
 
-@subcommand(
-    "compile the numerical kernels of learners, before jobs need them",
-    argument("algorithm", nargs="*", help="algorithms or topics; all if none is named"),
-    argument("--stamp", help="empty file to write when done"),
-    argument("--cores", type=int, default=1, metavar="N", help="make so many libraries at a time; 0: one on each core"),
-)
-def compile(args):
+page.begins_in = "report/studypage", "config/places"  # the rule names what it asks odl.papers for
+
+
+@step
+def compile(algorithm: list = (), *, stamp=None, cores: int = 1):
+    """Compile the numerical kernels of learners, before jobs need them.
+
+    Those of algorithms or of topics; all if none is named. --stamp: empty file to write when done. --cores N: make so
+    many libraries at a time; 0: one on each core.
+    """
     from odl import learners
     from odl.config import places
     from odl.engine import forking
@@ -194,34 +316,33 @@ def compile(args):
     from odl.jobs import update
     from odl.kernels import marshalling
 
-    at_once = args.cores or forking.cores()
-    if "topics" in args.algorithm:
+    if "topics" in algorithm:
         places.papers("emerging")
-    names = ahead.needed(args.algorithm) if args.algorithm else marshalling.names()
-    for name in ahead.build_all(names, ahead.aloud, at_once=at_once):
+    names = ahead.needed(algorithm) if algorithm else marshalling.names()
+    for name in ahead.build_all(names, ahead.aloud, at_once=cores or forking.cores()):
         print(f"odl step compile: no C compiler made a library of {name}; jobs load numba instead", file=sys.stderr)
     # What has no library numba compiles when it is first called: what two algorithms share, only once.
     with ahead.alone("__init__"):
-        for algorithm in args.algorithm or [*learners.LEARNERS, *["topics"] * places.has_papers()]:
-            if algorithm == "topics":
+        for name in algorithm or [*learners.LEARNERS, *["topics"] * places.has_papers()]:
+            if name == "topics":
                 places.papers("emerging").warm_up()
             else:
-                update.warm_up(algorithm)
-    if args.stamp:
-        open(args.stamp, "w").close()
+                update.warm_up(name)
+    if stamp:
+        open(stamp, "w").close()
 
 
-@subcommand(
-    "print the schema of the configuration",
-    argument("--write", action="store_true", help="write it where the workflow reads it"),
-    argument("--folder", default="workflow/schemas", help="where it lies"),
-    more="It has what the workflow has to know of learners, readers and experiments.",
-)
-def schema(args):
+@step
+def schema(*, write: bool = False, folder="workflow/schemas"):
+    """Print the schema of the configuration.
+
+    It has what the workflow has to know of learners, readers and experiments. --write: write it where the workflow
+    reads it.
+    """
     from odl import cli
     from odl.cli import registry
 
-    if args.write:
-        registry.write(cli.steps(), args.folder)
+    if write:
+        registry.write(cli.steps(), folder)
     else:
         print(registry.text(registry.schema(cli.steps())), end="")

@@ -1,116 +1,97 @@
 """Steps of the papers' studies: emerging topics, regret, experiments (`odl step NAME`)."""
 
 from dataclasses import asdict
+from typing import Literal
 
-from odl.cli import argument, parse_map, subcommand
+from odl.cli import Json, step
 from odl.errors import ParameterError
 
 
-@subcommand(
-    "group the emerging topics of one timestep",
-    argument("scores", help="score file of the timestep"),
-    argument("features", help="features of the same timestep"),
-    argument("--output", required=True, help="file to write"),
-    argument(
-        "--settings",
-        type=parse_map,
-        default={},
-        help="JSON: share, atoms, lam, start_terms, rounds, min_support, terms",
-    ),
-    argument("--corpus-features", help="last features of the stream, for idf: corpus"),
-)
-def topics(args):
+@step
+def topics(scores, features, *, output, settings: Json = "{}", corpus_features=None):
+    """Group the emerging topics of one timestep.
+
+    --settings: JSON of share, atoms, lam, start_terms, rounds, min_support, terms. --corpus-features: last ones of the
+    stream, for idf: corpus.
+    """
     from odl.config import sections
     from odl.papers import emerging, emergingfiles
 
-    settings = sections.SmallDictionary.of(args.settings, "--settings")
-    clusters, _ = emerging.of_timestep(args.scores, args.features, settings, args.corpus_features)
-    emergingfiles.write(args.output, clusters)
+    small = sections.SmallDictionary.of(settings, "--settings")
+    clusters, _ = emerging.of_timestep(scores, features, small, corpus_features)
+    emergingfiles.write(output, clusters)
 
 
-@subcommand(
-    "write the table of the emerging topics of one run",
-    argument("table", help="table to write"),
-    argument("--files", nargs="*", default=[], help="what odl step topics wrote"),
-    argument("--scores", nargs="*", default=[], help="score files, in the same order"),
-    argument("--topics", choices=["all", "dominant"], default="all", help="which topics of a document count"),
-)
-def emerging(args):
+@step
+def emerging(table, *, files: list = (), scores: list = (), topics: Literal["all", "dominant"] = "all"):
+    """Write the table of the emerging topics of one run.
+
+    --files: what `odl step topics` wrote. --scores: in the same order. --topics: which of a document count.
+    """
     from odl.files import tables
     from odl.papers import emergingfiles
 
-    if len(args.files) != len(args.scores):
-        defect = f"{len(args.files)} files of emerging topics and {len(args.scores)} score files"
+    if len(files) != len(scores):
+        defect = f"{len(files)} files of emerging topics and {len(scores)} score files"
         raise ParameterError(defect, "one of each for every timestep", "name them in the same order")
-    rows = emergingfiles.table(list(zip(args.files, args.scores, strict=True)), args.topics)
-    tables.write_table(args.table, rows, emergingfiles.COLUMNS)
+    rows = emergingfiles.table(list(zip(files, scores, strict=True)), topics)
+    tables.write_table(table, rows, emergingfiles.COLUMNS)
 
 
-@subcommand(
-    "gather the emerging topics of runs over seeds",
-    argument("plan"),
-    argument("output", help="table to write"),
-    argument("--tables", nargs="*", default=[], help="what odl step emerging wrote of each run"),
-)
-def emergings(args):
+@step
+def emergings(plan, output, *, tables: list = ()):
+    """Gather the emerging topics of runs over seeds.
+
+    --tables: what `odl step emerging` wrote of each run.
+    """
     from odl.papers import emergingfiles
 
-    emergingfiles.gather(args.plan, args.output, args.tables)
+    emergingfiles.gather(plan, output, tables)
 
 
-@subcommand(
-    "write the loss of a run against the best dictionary in hindsight",
-    argument("output", help="table to write"),
-    argument("--checkpoints", nargs="+", required=True, help="of all timesteps, in order"),
-    argument("--features", nargs="+", required=True, help="of all timesteps, in order"),
-    argument("--options", type=parse_map, default={}, help="JSON: timesteps, tolerance, iterations"),
-)
-def regret(args):
+@step
+def regret(output, *, checkpoints: list, features: list, options: Json = "{}"):
+    """Write the loss of a run against the best dictionary in hindsight.
+
+    --checkpoints and --features are of all timesteps, in order. --options: JSON of timesteps, tolerance, iterations.
+    """
     from odl.config import sections
     from odl.papers import hindsight
 
-    options = asdict(sections.BestFixed.of(args.options, "--options"))
-    hindsight.write(args.output, args.checkpoints, args.features, **options)
+    hindsight.write(output, checkpoints, features, **asdict(sections.BestFixed.of(options, "--options")))
 
 
-@subcommand(
-    "gather the regret of runs over seeds",
-    argument("plan"),
-    argument("output", help="table to write"),
-    argument("--options", type=parse_map, required=True, help="JSON: runs, atoms"),
-)
-def regrets(args):
+@step
+def regrets(plan, output, *, options: Json):
+    """Gather the regret of runs over seeds.
+
+    --options: JSON of runs, sizes.
+    """
     from odl.config import sections
     from odl.papers import hindsight
 
-    of = sections.Regret.of(args.options, "--options")
-    hindsight.gather_regret(args.plan, args.output, runs=of.runs, sizes=of.sizes)
+    of = sections.Regret.of(options, "--options")
+    hindsight.gather_regret(plan, output, runs=of.runs, sizes=of.sizes)
 
 
-@subcommand(
-    "measure one part of an experiment",
-    argument("name"),
-    argument("output", help="file to write"),
-    argument("--part", type=int, required=True, help="seed or split"),
-    argument("--settings", type=parse_map, default={}, help="JSON of what differs from the defaults"),
-    argument("--files", nargs="*", default=[], help="its data"),
-)
-def measure(args):
+@step
+def measure(name, output, *, part: int, settings: Json = "{}", files: list = ()):
+    """Measure one part of an experiment, a seed or split.
+
+    --settings: JSON of what differs from the defaults. --files: its data.
+    """
     from odl.papers import experiments
 
-    experiments.measure(args.name, args.output, args.part, args.settings, args.files)
+    experiments.measure(name, output, part, settings, files)
 
 
-@subcommand(
-    "run an experiment beside the streams: tables and figures",
-    argument("name"),
-    argument("folder", help="folder of tables and figures to write"),
-    argument("--settings", type=parse_map, default={}, help="JSON of what differs from the defaults"),
-    argument("--files", nargs="*", default=[], help="its data"),
-    argument("--study", type=parse_map, default=None, help="JSON of its streams, learners and evaluation"),
-    argument("--parts", nargs="*", default=[], help="what `odl step measure` wrote of each, if not to be measured"),
-)
-def experiment(args):
+@step
+def experiment(name, folder, *, settings: Json = "{}", files: list = (), study: Json = None, parts: list = ()):
+    """Run an experiment beside the streams: tables and figures.
+
+    --settings: JSON of what differs from the defaults. --files: its data. --study: JSON of its streams, learners and
+    evaluation. --parts: what `odl step measure` wrote of each, if not to be measured.
+    """
     from odl.papers import experiments
 
-    experiments.run(args.name, args.folder, args.settings, args.files, args.study, args.parts)
+    experiments.run(name, folder, settings, files, study, parts)

@@ -67,7 +67,7 @@ class TestColumns:
         serial = {"time": column("time", "46023.5"), "text": column("text", "p q")}
         assert choose(serial, 1, {})["time"] == (
             None,
-            "no column holds dates ('time' holds '46023.5'); the order is drawn",
+            "no column holds dates ('time' holds '46023.5'); the order is that of the files",
         )
         assert roles(1, column("ts", 1767254400), column("text", "p q")) == {"time": "ts", "text": "text"}
 

@@ -254,6 +254,13 @@ def test_each_line_of_a_log_is_a_document(tmp_path):
     assert found.titles == ["ERROR disk seven fails", "at array.c:12", "INFO disk seven is back"]
     times = [found.times[0], found.times[0], day("2026-01-03T10:00:02")]
     assert found.times.tolist() == times and times[0] == day("2026-01-03T10:00:01") + 250
+    visit = '10.0.0.1 - - [03/Jan/2026:12:00:01 +0200] "GET /a HTTP/1.1" 200\n'
+    for name, line in {
+        "c": visit,
+        "d": "<34>1 2026-01-03T10:00:01Z host\n",
+        "e": "2026/01/03 10:00:01 [error]\n",
+    }.items():
+        assert read(put(tmp_path / f"{name}.log", line)).times.tolist() == [day("2026-01-03T10:00:01")]
     untimed = read(put(tmp_path / "b.log", "starting up\n2026-01-03 10:00:01 disk fails\n"))
     assert (untimed.times == documents.NO_TIME).all() and untimed.titles[1].startswith("2026")
 

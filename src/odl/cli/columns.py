@@ -151,14 +151,14 @@ def _time(columns, n_rows, dates):
             named = max(columns, key=lambda column: column.rank("time"), default=None)
             wrong = named and named.values and named.rank("time") > 50
             other = f" ({named.name!r} holds {named.example()})" if wrong else ""
-            return None, f"no column holds dates{other}; the order is drawn"
+            return None, f"no column holds dates{other}; the order is that of the files"
         wrong = next(value for value in best.values if not is_time(value))
         fault = f"the column {best.name!r} holds {wrong!r}, which is no date"
         raise ConfigError(fault, "dates in all rows", "correct it, name another by --time, or go without: --time ''")
     if not _numeric(best.name) and is_time(best.name):
         raise ConfigError(f"a date, {best.name!r}, stands among the names of columns", "names in the first line", NAMED)
     if best.filled < n_rows / 2:
-        return None, f"{best.name!r} is mostly empty; the order is drawn"
+        return None, f"{best.name!r} is mostly empty; the order is that of the files"
     if best.filled < n_rows:
         fault = f"{n_rows - best.filled} of {n_rows} rows have nothing in the column {best.name!r}"
         raise ConfigError(fault, "dates in all rows", "correct it, name another by --time, or go without: --time ''")

@@ -77,6 +77,7 @@ def text(report, name, folder):
         f"study: {name}",
         f"sources: {_flow([_from(folder, source) for source in report.sources])}",
         f"options: {_flow(report.options)}",
+        *([f"ties: {report.ties}"] if report.ties else []),
         f"batches: {_flow(report.batches)}",
         *([f"features: {_flow(report.features)}"] if report.features else []),
         "alerts: {gates: true, rest: true, unseen: 3}",

@@ -18,6 +18,7 @@ from odl.text.tokens import count_words
 MOST = 200_000  # rows that are looked at
 SAMPLE = 2000  # texts that are
 DAY_MS = 86_400_000
+UNTIMED = "none, such as 2026-03-01 or, in logs, 2026-03-01T08:00:00; the order is that of the files"
 KEPT = 2000  # characters of a text that are kept
 LABELS = {**{kind: kind for kind in listing.KINDS}, "jsonl": "JSONL", "csv": "CSV", "parquet": "Parquet"}
 TITLES = 0.5  # share of the texts from which on their titles count as missing in them
@@ -40,6 +41,8 @@ class Survey:
         Rows whose id occurs once more.
     span : str
         First and last day, "" where there are no times.
+    ties : str, optional
+        "source" where there are no times: the order of the files, and not one that is drawn.
     said : list of (str, str)
         What was understood, and why.
     """
@@ -51,6 +54,7 @@ class Survey:
     n_documents: int = 0
     repeats: Repeats = NONE
     span: str = ""
+    ties: str | None = None
     said: list = field(default_factory=list)
 
     def say(self, what, why):
@@ -250,7 +254,7 @@ def _times(report, files, answers):
         said += ["of rows with the same id the first stays", "options.changed: new makes a changed one a document"]
         report.set("changed", ids.changed, "; ".join(said))
     if 0 < missing < len(times):
-        todo = "add them, say --times for texts, or leave time out: --time ''"
+        todo = "add them, or say where all have them: --times modified, or name"
         raise DataError(f"{missing} of {len(times)} documents have no time", "a time for all, or for none", todo)
     if times and not missing:
         report.span = " to ".join(_day(end(times)) for end in (min, max))
@@ -258,6 +262,10 @@ def _times(report, files, answers):
             report.say(
                 "to come", f"{late} of the dates, the last {_day(max(times))}; correct it: it stays the last period"
             )
+    if times and missing:
+        report.ties = "source"
+        if checked is None:
+            report.say("time", UNTIMED)
     return times
 
 

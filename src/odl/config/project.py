@@ -17,7 +17,7 @@ FORGOTTEN = "forgotten.txt"  # beside it: digests of the ids that are not to be 
 VERIFIED = ".verified.json"  # of the results of odl run: what it has read
 DRIVER = "driver"  # "snakemake" where Snakemake runs a folder
 NOTIFY = "notify"  # the command that is told of each alert
-OWN = ("sources", "options", "batches")  # of the one stream; the other keys are those of every configuration
+OWN = ("sources", "options", "ties", "batches")  # of the one stream; the other keys are those of every configuration
 KEEP = 20  # checkpoints of a stream: one in so many stays, and the last two
 LEARNER = "levels"  # unless `runs` names others: then the first of them
 

@@ -18,7 +18,10 @@ from odl.files import listing
 DELIMITERS = ";\t|,"
 TIMES = ("name", "front-matter", "modified")
 DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])(?:[-_.]?(0[1-9]|[12]\d|3[01]))?(?!\d)")
-STAMP = re.compile(r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)\]?[\s:,-]*")
+STAMP = re.compile(
+    r"(?:<\d+>\d* ?)?\[?(\d{4}([-/])\d\d\2\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)\]?[\s:,-]*"
+)
+VISIT = re.compile(r"\[(\d\d/[A-Z][a-z]{2}/\d{4}):(\d\d:\d\d:\d\d [+-]\d{4})\]\s*")  # in lines of web servers
 LEAD = re.compile(r"\s*|sep=.")  # before the names of columns: a blank line, the line of spreadsheets
 QUOTING = {True: csv.QUOTE_MINIMAL, False: csv.QUOTE_NONE}
 FRONT = re.compile(r"\A---\s*\n(.*?\n)(?:---|\.\.\.)\s*(?:\n|\Z)", re.S)
@@ -160,10 +163,12 @@ def _log_rows(file, path, encoding):
         text = encoding.text(line, first=number == 1).strip()
         if not text:
             continue
-        stamp = STAMP.match(text)
+        stamp = STAMP.match(text) or VISIT.search(text)
         timed = bool(stamp) if timed is None else timed
         if stamp and timed:
-            time, text = stamp[1].replace(",", "."), text[stamp.end() :] or text
+            visit = stamp.re is VISIT
+            time = f"{stamp[1].replace('/', ' ')} {stamp[2]}" if visit else stamp[1].replace(",", ".")
+            text = text[: stamp.start()] + text[stamp.end() :] or text
         yield f"line {number}", {"id": None, "time": time, "text": text, "title": text}
 
 

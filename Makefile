@@ -7,7 +7,7 @@ CONSTRAINTS := constraints.txt
 .PHONY: run schema test test-long mutants fuzz bench faults slurm scale lint format docs dist release clean
 
 run: .venv/installed
-	@$(BIN)/snakemake --quiet host rules reason --config 'alerts={run: levels}'
+	@$(BIN)/snakemake --quiet host rules reason
 	@$(BIN)/odl table results/default
 	@$(BIN)/odl new results/default --budget 3
 	@echo "what is new: results/default/new.html; how it was learned: results/default/report.html"

@@ -54,7 +54,7 @@ def dictionary(P, topic, atoms, words, seed=1):
     return sparse.csc_array(A)
 
 
-def _restricted(P, A, lam):
+def reduced(P, A, lam):
     """Yield (p, A_S, d, c + lam, atoms) of each document, screened: the problem every exact peer is given."""
     A = sparse.csr_array(A)
     mass, inside = np.asarray(A.sum(axis=0)), (P > 0).astype(float) @ A
@@ -89,7 +89,7 @@ def by_highspy(P, A, lam):
     for name, value in (("output_flag", False), ("threads", 1), ("presolve", "off")):
         solver.setOptionValue(name, value)
     X = sparse.lil_array((P.shape[0], A.shape[1]))
-    for row, (p, weights, _, bound, atoms) in enumerate(_restricted(P, A, lam)):
+    for row, (p, weights, _, bound, atoms) in enumerate(reduced(P, A, lam)):
         if not len(atoms):
             continue
         solver.passModel(dual_model(p, weights, bound))

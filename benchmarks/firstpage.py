@@ -71,7 +71,7 @@ def measured(place, wheel, args):
     if not args.needed:
         step("odl step compile", bin / "odl", "step", "compile")
     workflow = child([bin / "python", "-c", CODE], folder, alone).printed.strip()
-    given = ["--quiet", "all", "--cores", args.cores, "--config", "alerts={run: levels}"]
+    given = ["--quiet", "all", "--cores", args.cores]
     step("the default study", bin / "snakemake", "-s", workflow, *given)
     page = folder / "results" / "default" / "new.html"
     print(f"{page.name}: {page.stat().st_size / 1e6:.1f} MB")

@@ -114,7 +114,7 @@ def restricted(P, A):
     """Return (model, norm, norm on the touched terms) of each document; no model where x = 0."""
     found = []
     norms = np.asarray(P.sum(axis=1)).ravel()
-    for norm, (p, weights, _, bound, atoms) in zip(norms, peers._restricted(P, A, LAM), strict=True):
+    for norm, (p, weights, _, bound, atoms) in zip(norms, peers.reduced(P, A, LAM), strict=True):
         if not len(atoms):
             found.append((None, norm, 0.0))
             continue

@@ -6,6 +6,8 @@ Needs numpy, scipy and what PACKAGES of the method says. It scores each batch of
 sees no label, and writes SCORES: those of the timesteps that it reached in so many CPU seconds.
 """
 
+import math
+from collections import Counter
 from types import SimpleNamespace
 
 import numpy as np
@@ -109,12 +111,14 @@ class RiverTextClust:
         self.model = TextClust(real_time_fading=False, fading_factor=0.001, tgap=100, auto_r=True, radius=0.9)
 
     def score(self, batch):
-        model, found = self.model, []
-        idf = model._calculate_idf(model.micro_clusters.values())
+        model, scores = self.model, []
+        clusters, distance = model.micro_clusters.values(), model.Distances(model.micro_distance)
+        occurrences = Counter(word for cluster in clusters for word in cluster.tf)
+        idf = {word: 1 + math.log(len(clusters) / n) for word, n in occurrences.items()}
         for row in keywords(batch, batch.counts):
             one = model.MicroCluster({word: {"tf": count} for word, count in row.items()}, model.t, 1, None, -1)
-            found.append(model._get_closest_mc(one, idf, model._micro_distance)[1])
-        return np.array(found)
+            scores.append(min((distance.dist(one, cluster, idf) for cluster in clusters), default=1))
+        return np.array(scores)
 
     def learn(self, batch):
         for row in keywords(batch, batch.counts):

@@ -1,6 +1,7 @@
 """`commands`: what `odl` and each of its commands say with `--help`, and the steps that rules call."""
 
-import argparse
+import contextlib
+import io
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
@@ -12,15 +13,17 @@ class Commands(SphinxDirective):
     """A section for each command, then the list of steps."""
 
     def run(self):
-        (listed,) = (one for one in cli._parser()._actions if isinstance(one, argparse._SubParsersAction))
-        return [section(name, parser) for name, parser in listed.choices.items()]
+        return [section(name) for name in [*cli.commands(), "step"]]
 
 
-def section(name, parser):
+def section(name):
     """Return the section of a command: its name and its help."""
+    help = io.StringIO()
+    with contextlib.redirect_stdout(help), contextlib.suppress(SystemExit):
+        cli.main([name, "--help"])
     part = nodes.section(ids=[f"odl-{name}"], names=[f"odl {name}"])
     part += nodes.title(text=f"odl {name}")
-    part += nodes.literal_block(text=parser.format_help().rstrip(), language="none")
+    part += nodes.literal_block(text=help.getvalue().rstrip(), language="none")
     return part
 
 

@@ -36,6 +36,12 @@ def test_committed_configurations_are_valid(path):
     consistency.check_config(merged(path), SCHEMA)
 
 
+def test_only_the_default_study_follows_alerts():
+    """A plain `snakemake` makes new.html; a study of papers asks for none of its files."""
+    followed = {path.stem for path in (ROOT / "config").glob("*.yaml") if config.alerts_of(merged(path))}
+    assert followed == {"config"} and config.alerts_of(DEFAULT)[0] == "levels"
+
+
 def test_studies_have_results_of_their_own():
     names = [merged(path)["study"] for path in (ROOT / "config").glob("*.yaml")]
     assert len(set(names)) == len(names)

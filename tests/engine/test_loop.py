@@ -232,6 +232,22 @@ class TestFresh:
         made_of_it = [features, features.with_name("2.h5"), *(run / part / "1.h5" for part in ("", "alerts", "scores"))]
         assert sorted(wrong) == sorted(map(str, made_of_it))
 
+    @pytest.mark.parametrize("name", ["new.html", "new.atom", "new.json"])
+    def test_a_page_and_its_feeds_are_held_to_their_digests(self, news, name, capsys):
+        """By both; a byte that is no text is a change like others."""
+        path, folder = news / name, str(news / "results" / "news")
+        content = path.read_bytes()
+        with open(path, "r+b") as file:
+            file.seek(len(content) // 2)
+            file.write(b"\xff")
+        with pytest.raises(SystemExit):
+            main(["verify", folder])
+        said = capsys.readouterr().out.splitlines()
+        assert len(said) == 2 and f"{path} was changed after it was written" in said[0]
+        assert f"delete {news / 'new.html'} and run" in said[0]
+        assert done(news) == ["newpage"] and path.read_bytes() == content
+        assert main(["verify", folder]) in (0, None)
+
     def test_everything_is_read_where_asked(self, news):
         """A flip that size, time and inode do not tell of is seen by --check alone."""
         assert done(news) == []

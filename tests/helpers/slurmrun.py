@@ -22,6 +22,7 @@ PART = {
     "seeds": [0],
     "atoms": [100],
     "runs": ["dual-averaging"],
+    "alerts": {"run": None},
     "report": {"runs": ["dual-averaging"], "run": "dual-averaging", "atoms": 100, "seed": 0},
 }
 # Way of running -> changes of the configuration, options of Snakemake.

@@ -109,6 +109,7 @@ def settings(**changes):
         },
         "evaluate": {"min_novel": 3, "min_known": 3, "topics": "all", "bootstrap": 50, "seed": 0},
         "emerging": {"enabled": False, "runs": [], "sizes": []},
+        "alerts": {"run": None},
         "report": {"runs": [], "run": None, "atoms": 8, "seed": 0},
         **changes,
     }

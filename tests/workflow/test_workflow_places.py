@@ -19,6 +19,7 @@ CHANGED = {
     "learners": {"da": {"algorithm": "dual_averaging", "rounds": 3, "gamma": 4.0}},
     "baselines": {"enabled": False},
     "emerging": {"enabled": False},
+    "alerts": {"run": None},
     "report": {"runs": ["da"], "run": "da", "atoms": 8},
 }
 

@@ -5,8 +5,10 @@ import glob
 import os
 import re
 import sys
+from pathlib import Path
 
 from odl.cli import argument, subcommand
+from odl.config import project
 from odl.errors import DataError
 
 SHELLS = ("bash", "zsh", "fish")
@@ -42,7 +44,6 @@ def show(args):
 def forget(args):
     from odl.alerts import feedback
     from odl.cli import run
-    from odl.config import project
     from odl.corpora import collection
     from odl.live import inbox
 
@@ -126,8 +127,6 @@ def _check_finished(folder):
     """Refuse a folder without tables; where studies lie below it, as below a person's own, say which."""
     if os.path.isdir(os.path.join(folder, "tables")):
         return
-    from odl.config import project
-
     below = sorted(glob.glob(os.path.join(*map(glob.escape, (folder, project.results_of(folder))), "*", "tables")))
     todo = f"name {os.path.dirname(below[0])}" if below else "run it first, or name another"
     raise DataError(f"{folder} holds no tables", "the folder results/STUDY of a finished study", todo)
@@ -143,7 +142,7 @@ def verify(args):
     from odl.files import verify
     from odl.kernels import native
 
-    n_files, wrong = verify.verify(args.folder, _inputs_of)
+    n_files, wrong = verify.verify(args.folder, _inputs_of, _pages(Path(args.folder).resolve()))
     n_libraries, damaged = native.verify()
     wrong += damaged
     for sentence in wrong:
@@ -173,6 +172,13 @@ def complete(parser):
     import argcomplete
 
     argcomplete.autocomplete(parser, always_complete_options=False)
+
+
+def _pages(folder):
+    """Return the pages about what is new of a folder of results, or of the folder of one's own that it is of."""
+    own = folder.parent.parent
+    places = [folder, own] if (own / project.FILE).exists() else [folder]
+    return [path for place in places for name in ("new.html", "new-*.html") for path in sorted(place.glob(name))]
 
 
 def _inputs_of(path, record):

@@ -209,7 +209,8 @@ def _check_shown(config):
     named = {"report.runs": report["runs"], "report.run": [report["run"]], "alerts.run": [alerts["run"]]}
     named |= {"emerging.runs": emerging["runs"]} if emerging["enabled"] else {}
     for where, names in named.items():
-        _check_among(where, [name for name in names if name], config["runs"], "correct it or add it to runs")
+        todo = "correct it or add it to runs" + (", or set it to null" if where == "alerts.run" else "")
+        _check_among(where, [name for name in names if name], config["runs"], todo)
     sizes = {"report.atoms": ([report["atoms"]], runs)}
     sizes |= {"alerts.atoms": ([alerts["atoms"]], [alerts["run"]])} if alerts["run"] else {}
     sizes |= {"emerging.sizes": (emerging["sizes"], emerging["runs"] or config["runs"])} if emerging["enabled"] else {}

@@ -159,7 +159,7 @@ def read(path, whole=True):
         attributes = verify.content(path, arrays=whole)
         return str(attributes["digest"]), provenance.of_attributes(attributes)
     if path.endswith(".html"):
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
             return provenance.of_page(file.read())
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest(), None

@@ -1,24 +1,25 @@
 """A finished study held to its digests: every file as a whole, and to what it was made from.
 
-Without digests are what Snakemake measures (benchmarks), logs, pictures, the page, and what else a person puts beside
-them.
+Without digests are what Snakemake measures (benchmarks), logs, pictures, the page of a study, and what else a person
+puts beside them. The page about what is new is held to its own, and its feeds to those that it names.
 """
 
 import glob
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from odl.errors import DataError, OdlError
+from odl.errors import DataError, OdlError, changed
 from odl.files import agentfiles, blocks, checkpoints, provenance, storage
 from odl.files.tables import read_cells, read_json
 
 BENCHMARK = b"s\th:m:s\t"  # how each file begins that Snakemake writes for a rule with `benchmark`
 LOGS, PLAN = "logs", "plan.json"
+FEEDS = (".atom", ".json")  # in the order in which they are written, before their page
 
 
 def verify(
-    folder: str | os.PathLike, inputs_of: Callable[[str, dict], Iterable] | None = None
+    folder: str | os.PathLike, inputs_of: Callable[[str, dict], Iterable] | None = None, pages: Sequence[Path] = ()
 ) -> tuple[int, list[str]]:
     """Read every HDF5 file, table and JSON file below a folder and return what does not fit.
 
@@ -28,6 +29,8 @@ def verify(
         Of a study.
     inputs_of : callable, optional
         Where the inputs of a file lie that says what it was made from, as `odl verify` knows it.
+    pages : sequence of Path, optional
+        About what is new, each with its feeds beside it.
 
     Returns
     -------
@@ -79,7 +82,19 @@ def verify(
             wrong += _others(path, attributes_of, inputs_of(os.fspath(path), record))
         else:
             wrong += _misfits(path, attributes_of)
-    return len(paths), wrong
+    return len(paths) + (1 + len(FEEDS)) * len(pages), wrong + [text for page in pages for text in _of_page(page)]
+
+
+def _of_page(path):
+    """Yield what of a page and its feeds is not there, or is not what was written."""
+    _, record = provenance.of_page(path.read_text(encoding="utf-8", errors="surrogateescape"))
+    if record is None:
+        yield str(changed(path))
+        return
+    for suffix, digest in zip(FEEDS, record["beside"], strict=False):
+        feed = path.with_suffix(suffix)
+        if not feed.exists() or storage.sha256_of(feed) != digest:
+            yield str(changed(feed, delete=path))
 
 
 def _has_digest(path, folder):

@@ -101,10 +101,10 @@ def judged(name, seed, batches, entering):
             data, state, scores, output = (f"{place}/{t}.{part}" for part in ("features", "h5", "scores", "alerts"))
             known, previous = (f"{place}/{t - 1}.{part}" if t else None for part in ("h5", "alerts"))
             past = features.follow(batch, past, data)
-            before = learned and learned.after
-            learned = update.update(past, state, scores, run=run, previous=known, before=before)
-            chain = {"run": run, "settings": SETTINGS, "known": known, "previous": previous, "carried": carried}
-            carried = alerts.follow(data, scores, state, output, **chain, learned=learned)
+            before = update.Before(known, checkpoint=learned and learned.after)
+            learned = update.update(past, state, scores, run=run, before=before)
+            chain = alerts.Before(known, previous, carried=carried)
+            carried = alerts.follow(learned, output, run=run, settings=SETTINGS, before=chain)
             record = periods.read(output)
             if not record.facts["warm_up"]:
                 shown, by_level = ids_of(record), ids_of(replace(record, settings=record.settings | {"gates": False}))

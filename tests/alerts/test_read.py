@@ -282,8 +282,9 @@ def test_near_duplicates_of_the_stream(made, tmp_path):
     grouped = tmp_path / "features" / "3.h5"
     with edited(grouped) as file:
         duplicates.write(file, duplicates.Groups(3, np.array([0, watched.SIZE]), names, born))
-    files = [grouped, folder.parent / "scores" / "3.h5", folder.parent / "3.h5", tmp_path / "3.h5"]
-    chain = {"run": runs.parse(watched.run_of(atoms=20)), "known": folder.parent / "2.h5", "previous": folder / "2.h5"}
+    files = alerts.Written(grouped, folder.parent / "scores" / "3.h5", folder.parent / "3.h5"), tmp_path / "3.h5"
+    before = alerts.Before(folder.parent / "2.h5", folder / "2.h5")
+    chain = {"run": runs.parse(watched.run_of(atoms=20)), "before": before}
     alerts.follow(*files, **chain, settings=watched.SETTINGS)
     record, before = periods.read(tmp_path / "3.h5"), periods.read(folder / "3.h5")
     assert record.item[20] == 7 and record.item[11] == 11 and record.facts["repeats"] == 1
@@ -786,13 +787,14 @@ class TestRefused:
             periods.read_carried(path, {**named, "seed": 1})
         with pytest.raises(StorageError, match=r"4.h5 is of settings"):
             periods.read_carried(path, named, {"budget": 7})
-        files = [made[0] / "made" / "seed0" / "features" / "5.h5", made[1].parent / "scores" / "5.h5"]
-        files += [made[1].parent / "5.h5", made[0] / "out.h5"]
+        features, scores, state = (made[0] / "made" / "seed0" / "features" / "5.h5", made[1].parent / "scores" / "5.h5",
+                                   made[1].parent / "5.h5")  # fmt: skip
+        known, output = made[1].parent / "4.h5", made[0] / "out.h5"
         with pytest.raises(DataError, match="timestep 5 without the alerts before it"):
-            alerts.follow(*files, run=run, known=made[1].parent / "4.h5")
-        files[1] = made[1].parent / "scores" / "4.h5"
+            alerts.follow(alerts.Written(features, scores, state), output, run=run, before=alerts.Before(known))
+        files = alerts.Written(features, scores.with_name("4.h5"), state)
         with pytest.raises(DataError, match=r"scores/4.h5 is of other documents"):
-            alerts.follow(*files, run=run, known=made[1].parent / "4.h5", previous=path)
+            alerts.follow(files, output, run=run, before=alerts.Before(known, path))
 
     def test_a_changed_file(self, made, tmp_path):
         path = tmp_path / "4.h5"

@@ -590,7 +590,7 @@ def _checkpoint(world, algorithm, path):
 
     run = runs.parse(run_of(algorithm))
     out = [path.with_suffix(f".{name}") for name in ("state", "scores", "timings")]
-    update.update(world / "f2.h5", *out, run=run, previous=path)
+    update.update(world / "f2.h5", *out, run=run, before=update.Before(path))
 
 
 def _network_file(world, path):

@@ -54,9 +54,7 @@ def chain(stream, folder, run, shard=0, last=1):
             folder / f"scores{t}.h5",
             folder / f"timings{t}.tsv",
             run=run,
-            previous=previous,
-            history=stream,
-            corpus_features=corpus,
+            before=update.Before(previous, stream, corpus),
             shards=paths,
         )
     return [(folder / f"{name}{t}.h5").read_bytes() for t in range(last + 1) for name in ("", "scores")]

@@ -70,7 +70,7 @@ def chain(stream, folder, run, steps=range(STEPS), shard=0):
         for number, path in enumerate(paths):
             shards.score(source, previous, path, rows=(number * shard, (number + 1) * shard), run=run)
         files = folder / f"{t}.h5", folder / f"scores{t}.h5", folder / f"timings{t}.tsv"
-        update.update(source, *files, run=run, previous=previous, history=stream, shards=paths)
+        update.update(source, *files, run=run, before=update.Before(previous, stream), shards=paths)
     return [(folder / f"{name}{t}.h5").read_bytes() for t in steps for name in ("", "scores")]
 
 

@@ -31,8 +31,8 @@ class Item:
 
     Attributes
     ----------
-    row, id, title, time, source, line, url
-        Of its first document; the row of the batch, the line 0 where it is not known.
+    row, id, title, time, source, url
+        Of its first document; the row of the batch.
     members : list of str
         Ids of all its documents.
     words : list of (str, float)
@@ -57,7 +57,6 @@ class Item:
     title: str
     time: int
     source: str
-    line: int
     url: str
     members: list
     words: list
@@ -225,6 +224,12 @@ def _line(item):
     return json.dumps(entry, ensure_ascii=False)
 
 
+def _item(line):
+    entry = json.loads(line)
+    entry.pop("line", None)  # of a file of before, which had none
+    return Item(**entry)
+
+
 def _write_memory(group, carried):
     memory = carried.memory
     group.attrs["given"] = memory.numbered
@@ -262,7 +267,7 @@ def read(path, shares=False):
     """
     with storage.reading(path, KIND) as file:
         (changes,) = storage.read_strings(file, "topics")
-        pool = [Item(**json.loads(line)) for line in storage.read_strings(file, "pool")]
+        pool = [_item(line) for line in storage.read_strings(file, "pool")]
         record = Record(
             **_heading(file),
             facts={name: storage.attribute(file, name) for name in FACTS},

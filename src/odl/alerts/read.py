@@ -384,7 +384,7 @@ def alert_of(record, item, topic, of_atom, rank):
     source = visible(item.source)
     return Alert(
         t=record.t, rank=rank, id=visible(item.id), members=tuple(map(visible, item.members)),
-        title=heading(item.title), time=item.time, source=source, line=item.line or _line_of(item.id, item.source),
+        title=heading(item.title), time=item.time, source=source, line=_line_of(item.id, item.source),
         url=visible(item.url), score=float(record.score[row]), tail=float(record.tail[row]),
         topic=topic.number if topic else NONE, topic_name=topic.name if topic else (),
         state=topic.state_at(record.t) if topic else "new",

@@ -17,7 +17,7 @@ from odl.learners.sparse_atoms import leading, widen
 
 ATOM_WORDS = 8  # that stand for an atom
 NAMED = 12  # words that an excerpt is chosen by
-ORIGINS = {"source": "files", "line": "lines", "url": "urls", "text": "texts"}  # of a document, as a batch has them
+ORIGINS = {"source": "files", "url": "urls", "text": "texts"}  # of a document, as a batch has them
 
 
 class Atom(NamedTuple):
@@ -230,15 +230,14 @@ def items(record, rows, words, data, shared, near, origins, most):
 
 
 def origins(batch, n):
-    """Return source file, line, address and text of the n documents of a batch, as far as it has them."""
-    columns = {name: [0 if name == "line" else ""] * n for name in ORIGINS}
+    """Return source file, address and text of the n documents of a batch, as far as it has them."""
+    columns = {name: [""] * n for name in ORIGINS}
     if batch is not None and os.path.exists(batch):
         with storage.reading(batch, "batch") as file:
             stored = storage.names_in(file, "/")
             for name, column in ORIGINS.items():
                 if column in stored:
-                    read = storage.read_strings if name != "line" else storage.read_array
-                    columns[name] = list(read(file, column))
+                    columns[name] = storage.read_strings(file, column)
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 

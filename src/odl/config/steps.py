@@ -12,6 +12,11 @@ from odl.files import provenance
 CORPUS = "{root}/{corpus}"
 STREAM = CORPUS + "/seed{seed}"
 RUN = STREAM + "/{run}/k{k}"
+SHARE, DOCUMENTS = CORPUS + "/shares/{share}.h5", CORPUS + "/documents.h5"
+ORDER, BATCH = STREAM + "/order.h5", STREAM + "/batches/{t}.h5"
+FEATURES, LAST = STREAM + "/features/{t}.h5", STREAM + "/features/{last}.h5"
+STATE, BEFORE, SCORES = RUN + "/{t}.h5", RUN + "/{before}.h5", RUN + "/scores/{t}.h5"
+ALERTS = RUN + "/alerts/{t}.h5"
 
 
 class Step(NamedTuple):
@@ -42,65 +47,33 @@ class Step(NamedTuple):
 
 
 STEPS = {
-    "share": Step({"sources": ""}, {"output": CORPUS + "/shares/{share}.h5"}, ("options",)),
-    "read": Step(
-        {"sources": "", "shares": CORPUS + "/shares/{share}.h5"},
-        {"output": CORPUS + "/documents.h5"},
-        ("reader", "options"),
-    ),
-    "index": Step(
-        {"documents": CORPUS + "/documents.h5"},
-        {"table": STREAM + "/index.tsv", "order": STREAM + "/order.h5"},
-        ("seed", "stream"),
-    ),
+    "share": Step({"sources": ""}, {"output": SHARE}, ("options",)),
+    "read": Step({"sources": "", "shares": SHARE}, {"output": DOCUMENTS}, ("reader", "options")),
+    "index": Step({"documents": DOCUMENTS}, {"table": STREAM + "/index.tsv", "order": ORDER}, ("seed", "stream")),
     "batch": Step(
-        {"documents": CORPUS + "/documents.h5", "order": STREAM + "/order.h5"},
-        {"output": STREAM + "/batches/{t}.h5"},
-        ("t", "sha256"),
-        untraced=("documents", "order"),
-        behind=(CORPUS + "/shares/{share}.h5",),
+        {"documents": DOCUMENTS, "order": ORDER}, {"output": BATCH}, ("t", "sha256"),
+        untraced=("documents", "order"), behind=(SHARE,),
     ),
     "features": Step(
-        {"batch": STREAM + "/batches/{t}.h5", "previous": STREAM + "/features/{before}.h5"},
-        {"output": STREAM + "/features/{t}.h5"},
-        ("max_terms",),
-        behind=(STREAM + "/batches/{t}.h5", STREAM + "/features/{t}.h5"),
+        {"batch": BATCH, "previous": STREAM + "/features/{before}.h5"}, {"output": FEATURES}, ("max_terms",),
+        behind=(BATCH, FEATURES),
     ),
     "update": Step(
-        {
-            "features": STREAM + "/features/{t}.h5",
-            "previous": RUN + "/{before}.h5",
-            "corpus_features": STREAM + "/features/{last}.h5",
-        },
-        {"state": RUN + "/{t}.h5", "scores": RUN + "/scores/{t}.h5"},
-        ("run",),
-        behind=(STREAM + "/features/{t}.h5",),
+        {"features": FEATURES, "previous": BEFORE, "corpus_features": LAST},
+        {"state": STATE, "scores": SCORES}, ("run",), behind=(FEATURES,),
     ),
     "alerts": Step(
         {
-            "features": STREAM + "/features/{t}.h5",
-            "batch": STREAM + "/batches/{t}.h5",
-            "scores": RUN + "/scores/{t}.h5",
-            "state": RUN + "/{t}.h5",
-            "known": RUN + "/{before}.h5",
-            "previous": RUN + "/alerts/{before}.h5",
-            "corpus_features": STREAM + "/features/{last}.h5",
+            "features": FEATURES, "batch": BATCH, "scores": SCORES, "state": STATE, "known": BEFORE,
+            "previous": RUN + "/alerts/{before}.h5", "corpus_features": LAST,
         },
-        {"output": RUN + "/alerts/{t}.h5"},
-        ("run", "settings"),
-        behind=(STREAM + "/features/{t}.h5",),
+        {"output": ALERTS}, ("run", "settings"), behind=(FEATURES,),
     ),
     "newpage": Step(
-        {
-            "alerts": RUN + "/alerts/{t}.h5",
-            "documents": CORPUS + "/documents.h5",
-            "features": STREAM + "/features/{last}.h5",
-            "feedback": "feedback.csv",
-        },
-        {"atom": "new.atom", "feed": "new.json", "output": "new.html"},
-        (),
+        {"alerts": ALERTS, "documents": DOCUMENTS, "features": LAST, "feedback": "feedback.csv"},
+        {"atom": "new.atom", "feed": "new.json", "output": "new.html"}, (),
     ),
-}
+}  # fmt: skip
 
 
 def record_of(name, arguments, digest_of):

@@ -68,12 +68,10 @@ def update(arguments, data=None, before=None):
     """Score one timestep and learn from it; leave what the next ones need of it."""
     from odl.jobs import runs, update
 
-    files = {name: arguments.get(name) or None for name in ("timings", "previous", "history", "corpus_features")}
-    paths, shards = (arguments["state"], arguments["scores"]), arguments.get("shards") or ()
-    run = runs.parse(arguments["run"])
-    return Done(
-        left=update.update(data or arguments["features"], *paths, run=run, shards=shards, before=before, **files)
-    )
+    paths = [arguments.get(name) or None for name in ("state", "scores", "timings")]
+    past = update.Before(*(arguments.get(name) or None for name in update.Before._fields[:-1]), before)
+    run, shards = runs.parse(arguments["run"]), arguments.get("shards") or ()
+    return Done(left=update.update(data or arguments["features"], *paths, run=run, before=past, shards=shards))
 
 
 def alerts(arguments, learned=None, carried=None):
@@ -81,10 +79,11 @@ def alerts(arguments, learned=None, carried=None):
     from odl.config.sections import Alerts
     from odl.jobs import alerts, runs
 
-    files = {name: arguments.get(name) or None for name in ("known", "previous", "batch", "corpus_features")}
     run, settings = runs.parse(arguments["run"]), Alerts.of(arguments["settings"], "--settings")
-    names, more = ("features", "scores", "state", "output"), {"learned": learned, "carried": carried}
-    return Done(left=alerts.follow(*map(arguments.get, names), run=run, settings=settings, **files, **more))
+    learned = learned or alerts.Written(*map(arguments.get, alerts.Written._fields))
+    past = alerts.Before(*(arguments.get(name) or None for name in alerts.Before._fields[:-1]), carried)
+    more = {"before": past, "batch": arguments.get("batch") or None}
+    return Done(left=alerts.follow(learned, arguments["output"], run=run, settings=settings, **more))
 
 
 def newpage(arguments):

@@ -1,6 +1,7 @@
 """One job of alerts: calibrate the scores of a timestep, find its items and topics, say why, write the period."""
 
 from dataclasses import asdict, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -25,43 +26,52 @@ DEFAULT = Alerts()
 LINKED = 0.5  # cosine from which on an atom holds a topic
 
 
-def follow(
-    source,
-    scores,
-    state,
-    output,
-    *,
-    run,
-    settings=DEFAULT,
-    known=None,
-    previous=None,
-    batch=None,
-    corpus_features=None,
-    learned=None,
-    carried=None,
-):
-    """Continue the chain of alerts by one period.
+class Written(NamedTuple):
+    """Files of a timestep that was learned: its features, scores and checkpoint."""
 
-    Parameters
+    features: object
+    scores: object
+    state: object
+
+
+class Before(NamedTuple):
+    """What a period goes on from.
+
+    Attributes
     ----------
-    source, scores, state : path-like
-        Features, scores and checkpoint of the timestep.
-    output : path-like
-        Written: the period.
-    run : odl.jobs.runs.Run
-    settings : odl.config.sections.Alerts, optional
     known : path-like, optional
         Checkpoint of the timestep before, whose dictionary gave the scores; none for timestep 0.
     previous : path-like, optional
         The period before; none for timestep 0.
-    batch : path-like, optional
-        Batch of the timestep, for the sources of its documents.
     corpus_features : path-like, optional
         Last features of the stream, for ``idf: corpus``.
-    learned : odl.jobs.update.Learned, optional
-        What scores, state and features hold, where it is at hand.
     carried : odl.alerts.periods.Carried, optional
         What `previous` holds, where it is at hand.
+    """
+
+    known: object = None
+    previous: object = None
+    corpus_features: object = None
+    carried: periods.Carried | None = None
+
+
+FIRST = Before()  # of timestep 0
+
+
+def follow(learned, output, *, run, settings=DEFAULT, before=FIRST, batch=None):
+    """Continue the chain of alerts by one period.
+
+    Parameters
+    ----------
+    learned : odl.jobs.update.Learned or Written
+        The timestep, or the files that it is read from.
+    output : path-like
+        Written: the period.
+    run : odl.jobs.runs.Run
+    settings : odl.config.sections.Alerts, optional
+    before : Before, optional
+    batch : path-like, optional
+        Batch of the timestep, for the sources of its documents.
 
     Returns
     -------
@@ -74,9 +84,11 @@ def follow(
         If a file is missing, damaged, or of another timestep or run.
     """
     learner = run.learner
-    step, P, current, scored, after = learned or _read(source, scores, state, run, known, corpus_features)
+    if isinstance(learned, Written):
+        learned = _read(learned, run, before)
+    step, P, current, scored, after = learned
     data = step.data
-    carried = carried or _before(previous, run, settings, data.t)
+    carried = before.carried or _before(before.previous, run, settings, data.t)
     Q = Weighed(data, replace(run.weighting, tf="log", pieces=0.0), "l2", step.whole)[:]
     counts = data.counts[:]
     words = reasons.word_shares(novelty.shares(learner, current, P, scored)[0], counts, step.P.pieces)
@@ -86,14 +98,14 @@ def follow(
         data.t, data.ids, first, repeats, Q, counts, data.vocabulary, data.frequencies, data.n_before,
         _stored(origins, np.arange(len(origins)), "text"),
     )  # fmt: skip
-    past = decision.Past(_under(carried, data, previous), carried.recent, carried.gates)
+    past = decision.Past(_under(carried, data, before.previous), carried.recent, carried.gates)
     decided, past = decision.decide(documents, scored, past, settings)
     A, rows = run.words_of(current.dictionary), decided.items
     record = _record(data, scored, carried, decided, first, words)
     record.facts["repeats"] = int(repeats[rows].sum())
     record.languages = stopwords.mix(data.counts[:], data.vocabulary)
     _take_topics(record, data, carried.memory, past.topics, decided)
-    _find_near(record, Q, A if known else None)
+    _find_near(record, Q, A if before.known else None)
     record.pool = _pool_items(record, decided.pool, words, data, Q, A, carried, origins)
     for item in record.pool:
         item.gate = decided.opened.of(item.row)
@@ -115,15 +127,15 @@ def follow(
     return replace(after, digest=periods.write(output, record, names, after))
 
 
-def _read(source, scores, state, run, known, corpus_features):
+def _read(files, run, before):
     """Return what `odl.jobs.update` had in memory, from what it wrote."""
-    step = runs.open_timestep(source, run, known, corpus_features)
+    step = runs.open_timestep(files.features, run, before.known, before.corpus_features)
     data, P, current = step.data, step.P[:], step.state
-    after = agentfiles.read_whole(state, run.chain, data.t)
+    after = agentfiles.read_whole(files.state, run.chain, data.t)
     if current is None:
-        resumed = learners.resume(run.learner, after, P.shape[1], run.atoms, state)
+        resumed = learners.resume(run.learner, after, P.shape[1], run.atoms, files.state)
         current = run.learner.fit_terms(resumed, P.shape[1])
-    return Learned(step, P, current, _novelty(scores, data, after.codes), after)
+    return Learned(step, P, current, _novelty(files.scores, data, after.codes), after)
 
 
 def _groups(data, Q):

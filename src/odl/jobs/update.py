@@ -46,19 +46,31 @@ class Learned(NamedTuple):
     after: checkpoints.Checkpoint
 
 
-def update(
-    source,
-    state,
-    score_file,
-    timings=None,
-    *,
-    run,
-    previous=None,
-    history=None,
-    corpus_features=None,
-    shards=(),
-    before=None,
-):
+class Before(NamedTuple):
+    """What a timestep is learned after.
+
+    Attributes
+    ----------
+    previous : path-like, optional
+        Checkpoint of the timestep before; none for timestep 0.
+    history : path-like, optional
+        Folder of the features ``{t}.h5`` of all the timesteps before, for learners that need them.
+    corpus_features : path-like, optional
+        Last features of the stream, for ``idf: corpus``.
+    checkpoint : odl.files.checkpoints.Checkpoint, optional
+        What `previous` holds, where it is at hand.
+    """
+
+    previous: object = None
+    history: object = None
+    corpus_features: object = None
+    checkpoint: checkpoints.Checkpoint | None = None
+
+
+FIRST = Before()  # of timestep 0
+
+
+def update(source, state, score_file, timings=None, *, run, before=FIRST, shards=()):
     """Score one timestep and learn from it; timestep 0 initialises the dictionary.
 
     Parameters
@@ -70,25 +82,19 @@ def update(
     timings : path-like, optional
         Written: CPU seconds.
     run : odl.jobs.runs.Run
-    previous : path-like, optional
-        Checkpoint of the timestep before; none for timestep 0.
-    history : path-like, optional
-        Folder of the features ``{t}.h5`` of all the timesteps before, for learners that need them.
-    corpus_features : path-like, optional
-        Last features of the stream, for ``idf: corpus``.
+    before : Before, optional
     shards : sequence of path-like
         What `odl.jobs.shards.score` wrote of the batch, in order; the timestep is then learned without holding it.
-    before : odl.files.checkpoints.Checkpoint, optional
-        What `previous` holds, where it is at hand.
 
     Returns
     -------
     Learned
     """
     begin = time.process_time()
-    learner, step = run.learner, runs.open_timestep(source, run, previous, corpus_features, before)
+    previous, learner = before.previous, run.learner
+    step = runs.open_timestep(source, run, previous, before.corpus_features, before.checkpoint)
     data, P, current = step.data, step.P, step.state
-    past = _past(step, history, run)
+    past = _past(step, before.history, run)
     if previous and "numba" in sys.modules:
         _load_kernels(learner)
     start = time.process_time()

@@ -38,8 +38,8 @@ def test_committed_configurations_are_valid(path):
 
 def test_only_the_default_study_follows_alerts():
     """A plain `snakemake` makes new.html; a study of papers asks for none of its files."""
-    followed = {path.stem for path in (ROOT / "config").glob("*.yaml") if config.alerts_of(merged(path))}
-    assert followed == {"config"} and config.alerts_of(DEFAULT)[0] == "levels"
+    followed = {path.stem for path in (ROOT / "config").glob("*.yaml") if chains.alerts_of(merged(path))}
+    assert followed == {"config"} and chains.alerts_of(DEFAULT)[0] == "levels"
 
 
 def test_studies_have_results_of_their_own():

@@ -267,8 +267,7 @@ def test_the_registry_knows_every_experiment_and_its_parts():
 
 def test_every_figure_says_where_it_stands():
     """A file beside the others that no `PLACE` is found in would be drawn by nobody."""
-    folders = {path.stem: room for room in ("report", "papers") for path in (PACKAGE / room / "figures").glob("*.py")}
-    files = folders.keys() - {"__init__"}
+    files = {path.stem for path in (PACKAGE / "report" / "figures").glob("*.py")} - {"__init__"}
     assert files == figures.modules().keys() == SCHEMA["registry"]["figures"].keys()
     for name in files:
         module, known = figures.modules()[name], SCHEMA["registry"]["figures"][name]
@@ -276,7 +275,7 @@ def test_every_figure_says_where_it_stands():
         assert section[0].isupper()
         assert isinstance(number, float) and number % 1, f"{name} stands where a table does"
         assert module.__doc__ and callable(module.draw)
-        assert known == {"file": f"{folders[name]}/figures/{name}", "needs": getattr(module, "NEEDS", None)}
+        assert known == f"report/figures/{name}"
 
 
 def test_every_map_of_the_schema_is_closed():

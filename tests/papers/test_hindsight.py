@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import pandas
 import pytest
 from called import odl
 from reference import best_dictionary, oiadmm
@@ -18,7 +17,6 @@ from odl.files.tables import read_table
 from odl.jobs import runs, update
 from odl.learners import State
 from odl.papers import hindsight
-from odl.papers.figures import regret as regretplots
 from odl.stream import batchfile, batching, features
 
 
@@ -219,7 +217,7 @@ def test_tau_is_a_limit_of_the_step(rng):
     assert after(dual_terms=0).arrays["dual"].dtype == np.float64 and free.arrays["dual"].dtype == np.float32
 
 
-# Files, command, table and figure
+# Files, command and table
 
 
 @pytest.fixture(scope="module")
@@ -307,7 +305,7 @@ def test_other_algorithms_are_refused(chain, tmp_path):
         hindsight.read_steps([tmp_path / "0.h5"] * 2, [chain / "f0.h5"] * 2)
 
 
-def test_the_table_over_seeds_and_its_figure(chain, tmp_path):
+def test_the_table_over_seeds(chain, tmp_path):
     options = json.dumps({"runs": ["pg", "theorem"], "sizes": []})
     found = odl("step", "regrets", chain / "plan.json", tmp_path / "regret.tsv", "--options", options)
     assert found.returncode == 0, found.stderr
@@ -319,22 +317,5 @@ def test_the_table_over_seeds_and_its_figure(chain, tmp_path):
         if row["run"] == "theorem":
             assert row["regret_mean"] == one[row["t"]]["regret"] and row["tau"] == 0.01
             assert row["phi"] == max(held["phi"] for held in one.values())
-    frame = pandas.DataFrame(rows)
-    figure = regretplots.regret(frame)
-    titles = [axis.get_title() for axis in figure.axes]
-    assert titles == [
-        "Regret R(T)",
-        "Regret per timestep",
-        "Bound on R(T), theorem",
-        "Violation of the constraint, summed",
-    ]
-    line = next(line for line in figure.axes[0].lines if line.get_label() == "theorem")
-    np.testing.assert_allclose(line.get_ydata(), [one[t]["regret"] for t in (1, 2, 3, 4)], atol=1e-6)
-    caption, alt = regretplots.words(frame)
-    assert "a bound is claimed for theorem only" in caption and "bound of theorem" in alt
-    plain = frame[frame["run"] == "pg"]
-    assert len(regretplots.regret(plain).axes) == 2 and regretplots.words(plain)[0].endswith(
-        "no bound is claimed for these runs."
-    )
     with pytest.raises(ConfigError, match="regret of other"):
         hindsight.gather_regret(chain / "plan.json", tmp_path / "x.tsv", runs=["other"])

@@ -9,7 +9,6 @@ from places import ROOT
 from snakemake.utils import update_config
 
 from odl import learners
-from odl.alerts import calibration
 from odl.config import chains, consistency
 from odl.config.schema import load_schema
 from odl.config.sections import fill
@@ -238,29 +237,11 @@ def test_averages_are_over_the_listed_timesteps_alone(held, monkeypatch):
     assert {row["run"] for row in rows} > set(qualitystudy.COSINES)
 
 
-def test_ablation_and_cost(held):
+def test_ablation(held):
     chosen, made = held
     some = {name: chosen[name] for name in ("adaptive", "adaptive-raw", "adaptive-join")}
     rows = qualitystudy.ablate(made, some, SETTINGS)["ablation"]
     assert [row["run"] for row in rows] == list(some) and all(0.5 < row["average"] <= 1 for row in rows)
-    for row in qualitystudy.spend(made, chosen, SETTINGS)["cost"]:
-        assert row["timesteps"] == 5 and row["ms"] > 0
-
-
-def test_alerts_and_drift(held):
-    chosen, made = held
-    found = qualitystudy.alert(made, chosen, SETTINGS)
-    for row in found["alerts"]:
-        for name in ("precision_0.05", "alerts_0.05", "false_0.05", "cost"):
-            assert 0 <= row[name] <= 1, name
-    rows = {(row["run"], row["scores"]): row for row in found["alerts"]}
-    whole = qualitystudy.neighbours(made, {"logtf": "log"}, steps=range(1, 6))["nearest5-logtf"]
-    for t, name in ((1, "first_mean"), (5, "last_mean")):
-        assert rows["nearest5-logtf", "raw"][name] == whole[t][made.labels[t] == 0].mean()
-    tails = calibration.calibrate([whole[t] for t in range(1, 6)], SETTINGS["calibration"])
-    for t, name in ((2, "first_mean"), (5, "last_mean")):
-        expected = (1 - tails[t - 1])[made.labels[t] == 0].mean()
-        assert np.isclose(rows["nearest5-logtf", "calibrated"][name], expected)
 
 
 def test_batches_of_other_sizes(held):
@@ -346,17 +327,16 @@ def test_an_experiment_and_its_overview(settings, corpus, tmp_path):
     assert study["seeds"] == [0, 1, 2, 3, 4]
     folders = [tmp_path / "first", tmp_path / "second"]
     for folder in folders:
-        parts = {"parts": ["table", "memory", "ablation", "alerts", "sizes"], "batches": 4, "sizes": [90]}
+        parts = {"parts": ["table", "memory", "ablation", "sizes"], "batches": 4, "sizes": [90]}
         experiments.run("quality", folder, {**CHANGED, **parts}, [tmp_path / "documents.h5"], study)
     for path in folders[0].iterdir():
         assert path.read_bytes() == (folders[1] / path.name).read_bytes(), path.name
     held = json.loads((folders[0] / "settings.json").read_text())
     assert held["study"]["streams"].keys() == {"tdt2"} and held["settings"]["k"] == 20
-    assert {row["stream"] for row in read_table(folders[0] / "alerts.tsv")} == {"tdt2"}
     assert not experiments.section(folders[0])[2]
     experiments.run("quality_overview", tmp_path / "o", {"shown": ["tdt2"]}, folders[:1])
     assert (tmp_path / "o" / "memory.tsv").read_bytes() == (folders[0] / "memory.tsv").read_bytes()
     _, title, text = experiments.section(tmp_path / "o")
-    assert title and text.count("<figure>") == 2 and text.count("<table>") == 5
+    assert title and text.count("<figure>") == 2 and text.count("<table>") == 4
     with pytest.raises(DataError, match="shown names 'other'"):
         experiments.run("quality_overview", tmp_path / "o", {"shown": ["other"]}, folders[:1])

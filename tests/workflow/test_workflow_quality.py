@@ -15,7 +15,7 @@ SMALL = {
     "atoms": [4, 8],
     "memory": [400],
     "windows": [60, 120],
-    "parts": ["table", "memory", "ablation", "alerts"],
+    "parts": ["table", "memory", "ablation"],
 }
 
 

@@ -2,8 +2,7 @@
 # REQUIRED INPUTS: {run}/k{k}/{t}.h5 and features/{t}.h5 of all timesteps, plan.json
 # OUTPUTS: {run}/k{k}/regret.tsv, tables/regret.tsv
 REGRET = config["regret"]
-# Tables that only some studies have, and figures that need them.
-MEASURED = ["regret"] if REGRET["enabled"] else []
+MEASURED = [f"{ROOT}/tables/regret.tsv"] if REGRET["enabled"] else []
 
 
 rule regret:

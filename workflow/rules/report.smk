@@ -1,15 +1,10 @@
 # Report: figures (PNG and SVG) and one page that needs nothing else.
 # REQUIRED INPUTS: plan.json, tables/*.tsv, scores of the runs that are shown
 # OUTPUTS: figures/{corpus}-{name}.{png,svg}, report.html
-FIGURES = [
-    name
-    for name, figure in KNOWN["figures"].items()
-    if figure["needs"] in [None, *MEASURED]
-]
 DRAWN = expand(
     ROOT + "/figures/{corpus}-{name}.{form}",
     corpus=config["streams"],
-    name=FIGURES,
+    name=KNOWN["figures"],
     form=["png", "svg"],
 )
 HELD = expand(ROOT + "/figures/{corpus}-figures.json", corpus=config["streams"])
@@ -19,7 +14,6 @@ rule figures:
     input:
         plan=ROOT + "/plan.json",
         tables=expand(ROOT + "/tables/{name}.tsv", name=TABLES),
-        regret=[f"{ROOT}/tables/{name}.tsv" for name in MEASURED],
     output:
         DRAWN,
         HELD,
@@ -29,13 +23,12 @@ rule figures:
         mem_mb=memory(20, base=1000),
         runtime=minutes(0.1, base=5),
     params:
-        code=code("figures", *[KNOWN["figures"][name]["file"] for name in FIGURES]),
+        code=code("figures", *KNOWN["figures"].values()),
         settings=shown(),
         tables=lambda wildcards, input: os.path.dirname(input.tables[0]),
         folder=lambda wildcards, output: os.path.dirname(output[0]),
-        optional=options(regret="--regret"),
     shell:
-        "odl step figures {input.plan:q} {params.tables:q} {params.folder:q} {params.optional:q}"
+        "odl step figures {input.plan:q} {params.tables:q} {params.folder:q}"
         " --settings {params.settings:q} > {log:q} 2>&1"
 
 

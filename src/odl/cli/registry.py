@@ -58,7 +58,7 @@ def registry(steps):
         "learners": {name: {fact: getattr(one, fact) for fact in facts} for name, one in classes.items()},
         "readers": {name: _file_of(module.__name__) for name, module in corpora.readers().items()},
         "experiments": {name: _experiment(module) for name, module in _modules().items()},
-        "figures": {name: _figure(name, module) for name, module in figures.modules().items()},
+        "figures": {name: _file_of(module.__name__) for name, module in figures.modules().items()},
         "stages": {name: _roots(calls.FUNCTIONS.get(name, one.function)) for name, one in steps.items()},
     }
 
@@ -142,10 +142,6 @@ def _experiment(module):
             "unmeasured": list(module.UNMEASURED),
         }
     return facts
-
-
-def _figure(name, module):
-    return {"file": _file_of(module.__name__), "needs": figures.needed_by(name)}
 
 
 def _roots(function):

@@ -258,16 +258,13 @@ def summarise(plan, folder):
 
 
 @step
-def figures(plan, tables, folder, *, settings: Json = "{}", regret=None):
-    """Draw the figures of a study.
-
-    --regret: table of regret over seeds, to draw as well.
-    """
+def figures(plan, tables, folder, *, settings: Json = "{}"):
+    """Draw the figures of a study."""
     from odl.config import sections
     from odl.report import figures
 
     sections.Shown.of(settings, "--settings")
-    figures.write(plan, tables, folder, settings, regret=regret)
+    figures.write(plan, tables, folder, settings)
 
 
 @step

@@ -5,7 +5,6 @@ known, nothing can be measured: the functions return nan rather than a number. n
 the job of every timestep imports this module.
 """
 
-import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -14,7 +13,6 @@ from numpy.typing import ArrayLike
 from odl.errors import ParameterError
 
 BLOCK = 2_000_000  # resampled documents held at once
-C_MISS, C_FALSE_ALARM, P_TARGET = 1.0, 0.1, 0.02  # of the TDT evaluations
 
 
 def split(scores, labels):
@@ -275,75 +273,3 @@ def pooled_auc(
     scores = np.concatenate([np.empty(0), *(np.asarray(scores, dtype=np.float64) for scores, _ in batches)])
     labels = np.concatenate([np.empty(0, dtype=np.int64), *(np.asarray(labels) for _, labels in batches)])
     return auc(scores, labels), *interval(bootstrap(scores, labels, replicates=replicates, seed=seed))
-
-
-def precision_at(scores: ArrayLike, labels: ArrayLike, budget: float) -> float:
-    """Share of novel documents among the most novel `budget` of the labelled ones.
-
-    Parameters
-    ----------
-    scores, labels : array-like, shape (n_documents,)
-    budget : float
-        Share of the documents that somebody will read; at least one document.
-
-    Returns
-    -------
-    float
-        Documents that tie at the edge of the budget count by their mean, so the value does not depend on their
-        order. nan without labelled documents.
-
-    Raises
-    ------
-    ParameterError
-        If the budget is not in (0, 1], or scores and labels do not fit.
-
-    Examples
-    --------
-    >>> from odl.evaluation.metrics import precision_at
-    >>> precision_at([0.9, 0.8, 0.3, 0.1], [1, 0, 1, 0], budget=0.5)
-    0.5
-    """
-    if not 0 < budget <= 1:
-        raise ParameterError(f"the budget is {budget!r}", "a share above 0 and up to 1", "pass e.g. 0.05 for 5 %")
-    novel, known = split(scores, labels)
-    both = np.concatenate([novel, known])
-    if not len(both):
-        return float("nan")
-    # A share such as 0.07 of 100 is 7.000000000000001 in binary.
-    room = max(1, math.ceil(round(budget * len(both), 9)))
-    edge = np.sort(both)[-room]
-    tied = (novel == edge).sum() / (both == edge).sum()
-    hits = (novel > edge).sum() + (room - (both > edge).sum()) * tied
-    return float(hits / room)
-
-
-def detection_cost(scores: ArrayLike, labels: ArrayLike) -> float:
-    """Normalised detection cost of the TDT evaluations (Fiscus, Doddington 2002), at the threshold of the least cost.
-
-    (C_miss P_miss P_target + C_fa P_fa (1 - P_target)) / min(C_miss P_target, C_fa (1 - P_target)), with C_miss = 1,
-    C_fa = 0.1, P_target = 0.02. It is what the best choice with hindsight would have cost.
-
-    Parameters
-    ----------
-    scores, labels : array-like, shape (n_documents,)
-
-    Returns
-    -------
-    float
-        0 is perfect, 1 is what no alert at all costs (or alerts on everything, whichever is cheaper); nan without
-        novel or without known documents.
-
-    Examples
-    --------
-    >>> from odl.evaluation.metrics import detection_cost
-    >>> detection_cost([0.9, 0.8, 0.3, 0.1], [1, 0, 1, 0]), detection_cost([0.9, 0.1], [1, 0])
-    (0.5, 0.0)
-    """
-    novel, known = map(np.sort, split(scores, labels))
-    if not len(novel) or not len(known):
-        return float("nan")
-    edges = np.append(np.unique(np.concatenate([novel, known])), np.inf)
-    missed = np.searchsorted(novel, edges, side="left") / len(novel)
-    alarms = 1.0 - np.searchsorted(known, edges, side="left") / len(known)
-    costs = C_MISS * P_TARGET * missed + C_FALSE_ALARM * (1.0 - P_TARGET) * alarms
-    return float(costs.min() / min(C_MISS * P_TARGET, C_FALSE_ALARM * (1.0 - P_TARGET)))

@@ -1,4 +1,4 @@
-"""Learners of bounded memory against nearest neighbours on one stream: quality, memory, ingredients, alerts, cost.
+"""Learners of bounded memory against nearest neighbours on one stream: quality, memory, ingredients.
 
 Everything is scored before it is learned, in the order of the stream; labels are used to measure only.
 """
@@ -10,8 +10,6 @@ from functools import partial
 import numpy as np
 
 from odl import learners, novelty
-from odl.alerts import calibration
-from odl.errors import DataError
 from odl.evaluation import baselines, metrics
 from odl.learners.adaptive import in_context
 from odl.learners.likeness import in_order, share_of_peers
@@ -22,7 +20,7 @@ LOGTF = {"logtf": "log"}
 SCORING = ("nearest", "cohesion", "flatten", "groups", "contrast", "context", "peers")  # do not change the atoms
 
 
-def learn(stream, runs, k, every=False, cost=None):
+def learn(stream, runs, k, every=False):
     """Run variants of a learner that share their atoms over a stream.
 
     Parameters
@@ -34,8 +32,6 @@ def learn(stream, runs, k, every=False, cost=None):
         Atoms, of a learner whose memory is told so.
     every : bool
         Score all timesteps rather than the listed ones.
-    cost : list, optional
-        Gets one (t, CPU ms a document of the first variant, scored and learned) for each timestep.
 
     Returns
     -------
@@ -48,16 +44,10 @@ def learn(stream, runs, k, every=False, cost=None):
     start = stream.P(0, weighting)
     state = first.start(start, k, novelty.generator(stream.seed, "start"))
     for t in range(1, len(stream.batches)):
-        P, spent = stream.P(t, weighting), 0.0
-        for run, learner in instances.items():
-            if every or t in stream.listed or (cost is not None and learner is first):
-                begin = time.process_time()
-                scores[run][t] = novelty.score(learner, learner.fit_terms(state, P.shape[1]), P).score
-                spent += (time.process_time() - begin) * (learner is first)
-        begin = time.process_time()
+        P = stream.P(t, weighting)
+        for run, learner in instances.items() if every or t in stream.listed else ():
+            scores[run][t] = novelty.score(learner, learner.fit_terms(state, P.shape[1]), P).score
         state = first.learn(state, P, None)
-        if cost is not None:
-            cost.append((t, 1000.0 * (spent + time.process_time() - begin) / P.shape[0]))
     return scores, state.dictionary.nnz + sum(value.size for value in state.arrays.values())
 
 
@@ -165,66 +155,11 @@ def ablate(stream, learners_of, settings):
     }  # fmt: skip
 
 
-def _budget(values, calibrated, budget, labels):
-    """What alerts within a budget give: precision among the most novel, and rates."""
-    # Raw scores: the threshold that kept the budget on the first scored batch.
-    edge = 1.0 - budget if calibrated else np.quantile(values[0], 1.0 - budget)
-    flags = [score >= edge for score in values]
-    flags[0][:] = False
-    spent, labels = np.concatenate(flags[1:]), np.concatenate(labels[1:])
-    name = f"{budget:g}"
-    return {
-        f"precision_{name}": metrics.precision_at(np.concatenate(values[1:]), labels, budget),
-        f"alerts_{name}": spent.mean(),
-        f"false_{name}": spent[labels == 0].mean() if (labels == 0).any() else float("nan"),
-    }
-
-
 def _five(stream, steps, around):
     """Five nearest documents of the whole past, plain and in the contexts."""
     name = "nearest5-logtf"
     plain = neighbours(stream, LOGTF, steps=steps)[name]
     return {name: plain} | judged(stream, around, name, plain)
-
-
-def alert(stream, learners_of, settings):
-    """Drift, budgets and cost of the scores as they are and calibrated, of runs and nearest neighbours."""
-    grouped, around = _runs(learners_of, settings)
-    steps = range(1, len(stream.batches))
-    if len(steps) < 2:
-        defect = f"{stream.name} has {len(stream.batches)} batches"
-        raise DataError(defect, "at least 3 for the part alerts", "make smaller batches or leave the part out")
-    scores, _ = _learned(stream, grouped, settings["k"], every=True)
-    scores |= _five(stream, steps, around)
-    labels = [stream.labels[t] for t in steps]
-    rows = []
-    for run, by_timestep in scores.items():
-        raw = [by_timestep[t] for t in steps]
-        tails = [1.0 - tail for tail in calibration.calibrate(raw, settings["calibration"])]
-        for kind, values in (("raw", raw), ("calibrated", tails)):
-            # The first scored batch has nothing to be calibrated against.
-            pairs = list(zip(values, labels, strict=True))[kind != "raw" :]
-            known = [score[label == 0].mean() if (label == 0).any() else float("nan") for score, label in pairs]
-            row = {"run": run, "scores": kind, "first_mean": known[0], "last_mean": known[-1]}
-            row["cost"] = metrics.detection_cost(np.concatenate(values[1:]), np.concatenate(labels[1:]))
-            for budget in settings["budgets"]:
-                row |= _budget(values, kind != "raw", budget, labels)
-            rows.append(row)
-    return {"alerts": rows}
-
-
-def spend(stream, learners_of, settings):
-    """CPU milliseconds a document along the stream; the first timestep, which loads code, left out."""
-    rows = []
-    for run in settings["runs"]:
-        spent = []
-        learn(stream, {run: learners_of[run]}, settings["k"], cost=spent)
-        times = np.array([value for _, value in spent[1:] or spent])
-        third = max(1, len(times) // 3)
-        row = {"run": run, "timesteps": len(spent), "ms": float(np.median(times))}
-        row |= {"first_third": float(np.median(times[:third])), "last_third": float(np.median(times[-third:]))}
-        rows.append(row)
-    return {"cost": rows}
 
 
 def resize(stream, learners_of, settings):
@@ -260,8 +195,8 @@ def model(stream, learners_of, settings):
     return rival(stream, learners_of, settings, slow=True)
 
 
-PARTS = {"table": compare, "memory": remember, "ablation": ablate, "alerts": alert, "cost": spend, "rivals": rival}
-PARTS |= {"models": model, "sizes": resize}
+PARTS = {"table": compare, "memory": remember, "ablation": ablate, "rivals": rival, "models": model}
+PARTS["sizes"] = resize
 
 
 def _as_adaptive(P, scores, learner):

@@ -5,8 +5,8 @@ import os
 import numpy as np
 from scipy import sparse
 
-from odl import learners, novelty
 from odl.files import tables
+from odl.papers import qualitystudy
 from odl.papers.experiments import quality
 from odl.papers.rivals.windows import widened_rows
 from odl.stream import batchfile, pieces
@@ -27,24 +27,13 @@ def neighbours(stream, t, form):
     return 1.0 - np.sort(cosines, axis=1)[:, -NEAREST:].mean(axis=1)
 
 
-def learned(stream, form, learner):
-    """Return the scores of a learner of the timesteps that are evaluated."""
-    state, scores = learner.start(stream.P(0, form), 1, novelty.generator(stream.seed, "start")), {}
-    for t in range(1, max(stream.listed) + 1):
-        P = stream.P(t, form)
-        state = learner.fit_terms(state, P.shape[1])
-        if t in stream.listed:
-            scores[t] = novelty.score(learner, state, P).score
-        state = learner.learn(state, P, None)
-    return scores
-
-
 def rows_of(stream, runs, share):
     """Return the AUC of neighbours (by the weights of the first run) and of each run, with this weight of pieces."""
     forms = {run: {**entry["features"], "pieces": share} for run, entry in runs.items()}
     first = next(iter(forms.values()))
     scores = {"nearest5": {t: neighbours(stream, t, first) for t in stream.listed}}
-    scores |= {run: learned(stream, forms[run], learners.make(**entry["learner"])) for run, entry in runs.items()}
+    for run, entry in runs.items():
+        scores |= qualitystudy.learn(stream, {run: {**entry, "features": forms[run]}}, 1)[0]
     return [{"run": run, "pieces": share, "auc": stream.average(values)} for run, values in scores.items()]
 
 

@@ -17,7 +17,6 @@ TITLE = "Quality of a stream"
 TAKES, ALGORITHMS = ("streams", "learners"), ("levels", "adaptive")
 NAMES = {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1}
 COUNTS = {"type": "array", "items": {"type": "integer", "minimum": 1}, "minItems": 1}
-SHARES = {"type": "array", "items": {"type": "number", "exclusiveMinimum": 0, "maximum": 1}, "minItems": 1}
 SETTINGS = {
     "parts": {
         "type": "array",
@@ -31,8 +30,6 @@ SETTINGS = {
     "memory": {**COUNTS, "default": [9000, 18000, 37500, 75000, 150000, 300000]},
     "windows": {**COUNTS, "default": [125, 250, 500, 1000, 2000, 4000]},
     "sizes": {**COUNTS, "default": [50, 250, 2000]},
-    "budgets": {**SHARES, "default": [0.01, 0.02, 0.05]},
-    "calibration": {"type": "integer", "minimum": 1, "default": 2000},
     "batches": {"type": "integer", "minimum": 0, "default": 0},
     "seeds": {"type": "array", "items": {"type": "integer", "minimum": 0}, "default": []},
 }

@@ -17,7 +17,7 @@ from odl.report.plots import GREY, INK, LINES, despine, logarithmic, look_of, ne
 TITLE = "Learners of bounded memory and nearest neighbours"
 TAKES, ALGORITHMS = ("experiments",), ()
 SETTINGS = {"shown": {"type": "array", "items": {"type": "string", "minLength": 1}, "default": []}}
-TABLES = ("table", "pairs", "memory", "ablation", "alerts", "cost", "rivals", "sizes")
+TABLES = ("table", "pairs", "memory", "ablation", "rivals", "sizes")
 CONTEXT = re.compile("-(levels|adaptive)-context$")
 PLAIN, AROUND = "nearest documents, window", "nearest documents, window, whole batch"
 WHOLE, WHOLE_CONTEXT = "nearest documents, whole past", "nearest documents, whole past, whole batch"
@@ -59,8 +59,6 @@ def shown(tables):
     """
     tables = {name: tables.get(name, []) for name in TABLES}
     sizes = sorted({row["size"] for row in tables["sizes"]})
-    budgets = [key.removeprefix("alerts_") for key in (tables["alerts"] or [{}])[0] if key.startswith("alerts_")]
-    columns = ("precision at {}", "alerts at {}", "on known")
     streams = {name: list(dict.fromkeys(row["stream"] for row in tables[name])) for name in ("table", "ablation")}
     return {
         "averages": (streams["table"], averages(tables["table"])),
@@ -68,14 +66,6 @@ def shown(tables):
         "competing": by_stream(tables["rivals"], _competing),
         "sizes": ([f"batches of {size}" for size in sizes], by_stream(tables["sizes"], _sized, sizes)),
         "ablation": (streams["ablation"], averages(tables["ablation"])),
-        "alerts": (
-            [column.format(f"{100 * float(budget):g} %") for budget in budgets for column in columns],
-            by_stream(tables["alerts"], _alerting, budgets),
-        ),
-        "cost": [
-            [f"{run}, {name}", f"{part[0]['timesteps']}", *_means(part, "ms", "first_third", "last_third")]
-            for (name, run), part in grouped(tables["cost"], ("stream", "run"))
-        ],
     }
 
 
@@ -95,10 +85,6 @@ def averages(rows):
     return [[named(run), *(mean_sd(*over(cells.get((run, name), []), "average")) for name in streams)] for run in runs]
 
 
-def _means(rows, *columns, form=".3f"):
-    return [number(over(rows, column)[0], form) for column in columns]
-
-
 def _paired(rows):
     """Runs against the best method of the same kind, over all seeds."""
     for (run,), pairs in grouped(rows, ("run",)):
@@ -116,7 +102,8 @@ def _competing(rows):
         if not CONTEXT.search(run):
             parts = [plain, *(runs.get((f"{run}-{kind}-context",), []) for kind in ("levels", "adaptive"))]
             cells = [mean_sd(*over(part, "average")) for part in parts]
-            yield [described(run), *cells, f"{over(plain, 'entries')[0] / 1000:,.0f}", *_means(plain, "ms")]
+            stored, ms = (over(plain, column)[0] for column in ("entries", "ms"))
+            yield [described(run), *cells, f"{stored / 1000:,.0f}", number(ms, ".3f")]
 
 
 def _sized(rows, sizes):
@@ -126,15 +113,6 @@ def _sized(rows, sizes):
         yield [named(run), *(mean_sd(*over(cells.get((run, size), []), "pooled")) for size in sizes)]
     novel = [over([row for row in rows if row["size"] == size], "novel")[0] for size in sizes]
     yield ["novel documents", *(number(value, ".0f") for value in novel)]
-
-
-def _alerting(rows, budgets):
-    """Alerts within budgets, raw and calibrated."""
-    for (run, kind), runs in grouped(rows, ("run", "scores")):
-        cells = _means(runs, "cost")
-        for budget in budgets:
-            cells += _means(runs, *(f"{column}_{budget}" for column in ("precision", "alerts", "false")))
-        yield [f"{named(run)}, {kind}", *cells]
 
 
 def over(rows, column):

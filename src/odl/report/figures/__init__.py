@@ -5,7 +5,6 @@ A module is a figure, under the name of its file, if it has
     PLACE : (str, float)        section of the page, and where in it: its tables stand at 1, 2, ..., so 1.5 is between
                                 the first two; a section that the page does not have comes last
     draw(selection) -> Picture  from a `odl.report.selection.Selection`; `absent(reason)` where there is nothing to draw
-    NEEDS : str                 a table that only some studies have; without it the figure is of every study
 
 A picture is written as PNG and SVG under ``{corpus}-{name}``; ``{corpus}-figures.json`` holds its place, its caption,
 its text alternative and whether there was anything to draw. Pictures of seconds differ from run to run; the others are
@@ -18,28 +17,18 @@ import pkgutil
 from dataclasses import dataclass
 from importlib import import_module
 
-from odl.config import places
 from odl.evaluation import study
 from odl.evaluation.study import load_plan
-from odl.files.tables import read_table, write_json
+from odl.files.tables import write_json
 from odl.report import plots
 from odl.report.selection import Selection
 
 
 @functools.cache
 def modules():
-    """Return the figures by name, those of the papers among them where that room is there; all are imported."""
-    folders = {__name__: __path__}
-    if places.has_papers():
-        folders["odl.papers.figures"] = places.papers("figures").__path__
-    files = [f"{folder}.{file.name}" for folder, path in folders.items() for file in pkgutil.iter_modules(path)]
-    known = {name.rpartition(".")[2]: import_module(name) for name in files}
+    """Return the figures by name; all are imported."""
+    known = {file.name: import_module(f"{__name__}.{file.name}") for file in pkgutil.iter_modules(__path__)}
     return {name: known[name] for name in sorted(known) if hasattr(known[name], "PLACE")}
-
-
-def needed_by(name):
-    """Return the table that a figure needs and that only some studies have, or None."""
-    return getattr(modules()[name], "NEEDS", None)
 
 
 @dataclass
@@ -63,7 +52,7 @@ def draw(name, selection):
         return modules()[name].draw(selection)
 
 
-def write(plan, tables_folder, output_folder, settings=None, regret=None):
+def write(plan, tables_folder, output_folder, settings=None):
     """Draw the pictures of every corpus of a plan.
 
     Parameters
@@ -77,17 +66,11 @@ def write(plan, tables_folder, output_folder, settings=None, regret=None):
         to draw the picture says so, so that the files always exist.
     settings : dict, optional
         As for `odl.report.selection.Selection`.
-    regret : path-like, optional
-        What `odl.papers.hindsight.gather_regret` wrote; its picture is drawn as well.
     """
     plan, tables = load_plan(plan), study.read_tables(tables_folder)
-    if regret:
-        tables = {**tables, "regret": read_table(regret)}
     for corpus in dict.fromkeys(entry["corpus"] for entry in plan):
         selection, pictures = Selection(plan, tables, corpus, settings), {}
         for name, module in modules().items():
-            if needed_by(name) not in (None, *tables):
-                continue
             picture = draw(name, selection)
             plots.save(picture.figure, os.path.join(output_folder, f"{corpus}-{name}"))
             place = list(module.PLACE)

@@ -1,1 +1,0 @@
-"""Figures of the papers, as `odl.report.figures` describes them."""

@@ -1,22 +1,27 @@
-"""How often a period speaks in which nothing is new, and whether what enters is shown: the gates on shuffled streams.
+"""How often a period speaks in which nothing is new, and when what enters is shown: the gates on shuffled streams.
 
     ODL_MIRROR=... python benchmarks/quiet.py [--streams posts arxiv-cs reuters tickets ...] [--seeds 0 1]
-                                              [--documents 250] [--periods 60] [--calm] [--output FILE]
+                                              [--documents 250] [--periods 60] [--calm | --planted] [--output FILE]
 
 A stream is shuffled, so that nothing enters; it is cut into periods of so many documents. Posts are read as `odl init`
 cleans them, the streams of tests/helpers/recipes.py (six languages, tickets, logs) with all that it sets. In a second
-run all documents with some words that 40 to 120 documents of the stream have are kept out, and from period 12 on every
-fourth period has 3, 6, 12 or 30 of the documents of one of these words. The learner is `levels`, alerts have their
-defaults and gates. Counted are periods after the warm-up: those without such documents that speak, by the gates and by
-the level alone; planted ones in which a planted document is shown; planted documents among all that are shown in these.
-At the end stands of each stream and size the share of quiet periods that speak, with an upper 95 % bound.
-About 20 CPU seconds for a run of 60 periods of 250.
+run all documents with some words that 40 to 120 documents of the stream have are kept out. From period 12 on a topic,
+the documents of one of these words, enters every sixth period: 3, 6, 12 or 30 of them in each of three periods. The
+learner is `levels`, alerts have their defaults and gates. A period is scored once, in memory and without files, and
+decided by `odl.alerts.decision`, as `odl run` decides it. Counted are periods after the warm-up: those without such
+documents that speak, by the gates and by the level alone; topics one of whose documents is shown in the period in which
+they enter, one later and two later; their documents among all that are shown in their periods. Shown are the most novel
+of the items that open a gate, as many as the budget; what folding spares is not counted.
+At the end stands of each stream and size the share of quiet periods that speak, with an upper 95 % bound, and the share
+of topics of each size that are shown so soon. About 6 CPU seconds for a run of 60 periods of 250.
 """
 
 import argparse
+import itertools
 import os
 import sys
 import tempfile
+from collections import Counter
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -26,31 +31,47 @@ import levels
 import newsposts
 import numpy as np
 from members import FEATURES, RAW
-from scipy import stats
+from scipy import sparse, stats
 
-from odl import corpora
-from odl.alerts import periods, read
+from odl import corpora, novelty
+from odl.alerts import calibration, decision, memory
+from odl.alerts.candidates import near_duplicates
 from odl.cli.survey import survey
 from odl.config.sections import Alerts
 from odl.files import tables
-from odl.jobs import alerts, runs, update
-from odl.stream import features
+from odl.jobs import runs
+from odl.stream.weighting import Weighed
 
 sys.path.insert(0, str(levels.HERE / "tests/helpers"))
 import recipes
 
 SETTINGS = Alerts(gates=True)
 FIRST, EVERY, SIZES = 12, 4, (3, 6, 12, 30)  # planted periods and the documents that enter in them
+RARELY, LASTING = 6, 3  # where a topic has documents in some periods in a row: periods between topics, and these
 FEWEST, MOST, GROUPS = 40, 120, 40  # documents of a word that may be planted, and words kept out
 MADE = 15000  # documents of a made stream
 
 
-class Judged(NamedTuple):
-    """A period after the warm-up: documents planted, and of those shown by the gates all and planted ones."""
+class Batch(NamedTuple):
+    """A period of a stream in memory, with what `odl.stream.weighting.Weighed` asks of features."""
 
-    planted: int
-    shown: int
-    right: int
+    t: int
+    counts: sparse.csr_array
+    vocabulary: list
+    frequencies: np.ndarray
+    n_before: int
+    terms: np.ndarray | None = None
+
+    def frequencies_after(self):
+        """Return how many documents have each term, those of the period included."""
+        return self.frequencies + np.bincount(self.counts.indices, minlength=self.counts.shape[1])
+
+
+class Judged(NamedTuple):
+    """A period after the warm-up: its number, and the rows of the stream that are shown by the gates and by level."""
+
+    t: int
+    shown: list
     by_level: int
 
 
@@ -73,7 +94,7 @@ def quiet(rows, size, n_periods):
     return [rows[at * size : (at + 1) * size] for at in range(min(n_periods, len(rows) // size))]
 
 
-def planted(counts, rows, size, n_periods, rng):
+def planted(counts, rows, size, n_periods, rng, every=EVERY, lasting=1):
     """Return the rows of each period, and of each planted one the rows that enter."""
     frequencies = np.bincount(counts.indices, minlength=counts.shape[1])
     words = rng.choice(np.flatnonzero((frequencies >= FEWEST) & (frequencies <= MOST)), GROUPS, replace=False)
@@ -81,63 +102,107 @@ def planted(counts, rows, size, n_periods, rng):
     groups = [columns.indices[columns.indptr[word] : columns.indptr[word + 1]] for word in words]
     parts = quiet(rows[~np.isin(rows, np.concatenate(groups))], size, n_periods)
     entering, taken = {}, set()
-    for number, t in enumerate(range(FIRST, len(parts), EVERY)):
-        free = [row for row in groups[number % GROUPS].tolist() if row not in taken][: SIZES[number % len(SIZES)]]
+    for number, first in enumerate(range(FIRST, len(parts) - lasting + 1, every)):
+        k = SIZES[number % len(SIZES)]
+        free = [row for row in groups[number % GROUPS].tolist() if row not in taken][: k * lasting]
         taken |= set(free)
-        entering[t] = free
-        parts[t] = rng.permutation(np.concatenate([parts[t][: size - len(free)], free]))
+        for t, at in enumerate(range(0, len(free), k), start=first):
+            entering[t] = free[at : at + k]
+            parts[t] = rng.permutation(np.concatenate([parts[t][: size - len(entering[t])], entering[t]]))
     return parts, entering
 
 
-def judged(name, seed, batches, entering):
-    """Return `Judged` of every period after the warm-up."""
+def batches(documents, parts):
+    """Yield the periods of a stream; its terms are numbered as they come, as in a growing vocabulary."""
+    counts, ends = documents.counts[np.concatenate(parts)], np.cumsum([0, *map(len, parts)])
+    terms, first = np.unique(counts.indices, return_index=True)
+    terms = terms[np.argsort(first)]
+    place = np.zeros(counts.shape[1], dtype=np.int64)
+    place[terms] = np.arange(len(terms))
+    words, frequencies = [documents.vocabulary[term] for term in terms.tolist()], np.zeros(0, dtype=np.int64)
+    for t, (low, high) in enumerate(itertools.pairwise(ends)):
+        columns = place[counts.indices[slice(*counts.indptr[[low, high]])]]
+        n_terms = max(len(frequencies), int(columns.max(initial=-1)) + 1)
+        entries = counts.data[slice(*counts.indptr[[low, high]])], columns, counts.indptr[low : high + 1]
+        entries = *entries[:2], entries[2] - entries[2][0]
+        X = sparse.csr_array(entries, shape=(high - low, n_terms)).sorted_indices()
+        frequencies = np.pad(frequencies, (0, n_terms - len(frequencies)))
+        batch = Batch(t, X, words[:n_terms], frequencies, int(low))
+        yield batch
+        frequencies = batch.frequencies_after()
+
+
+def scored(name, seed, documents, parts):
+    """Yield of each period of a stream its documents, as alerts look at them, and their scores."""
     learner = {"algorithm": "levels"}
     run = runs.parse(
         {"corpus": name, "seed": seed, "run": "levels", "atoms": 1, "learner": learner, "features": stream(name)[1]}
     )
-    told, past, learned, carried = [], None, None, None
-    with tempfile.TemporaryDirectory() as place:
-        for t, batch in enumerate(batches):
-            data, state, scores, output = (f"{place}/{t}.{part}" for part in ("features", "h5", "scores", "alerts"))
-            known, previous = (f"{place}/{t - 1}.{part}" if t else None for part in ("h5", "alerts"))
-            past = features.follow(batch, past, data)
-            before = update.Before(known, checkpoint=learned and learned.after)
-            learned = update.update(past, state, scores, run=run, before=before)
-            chain = alerts.Before(known, previous, carried=carried)
-            carried = alerts.follow(learned, output, run=run, settings=SETTINGS, before=chain)
-            record = periods.read(output)
-            if not record.facts["warm_up"]:
-                shown, by_level = ids_of(record), ids_of(replace(record, settings=record.settings | {"gates": False}))
-                right = len(shown & entering.get(t, set()))
-                told.append(Judged(len(entering.get(t, ())), len(shown), right, len(by_level)))
+    learner, state = run.learner, None
+    for batch, part in zip(batches(documents, parts), parts, strict=True):
+        P = Weighed(batch, run.weighting, learner.norm)[:]
+        if state is None:
+            state = learner.fit_terms(learner.start(P, 1, novelty.generator(seed, "start")), P.shape[1])
+            scores = novelty.score(learner, state, P)
+        else:
+            scores, state = novelty.score_and_learn(learner, learner.fit_terms(state, P.shape[1]), P)
+        Q = Weighed(batch, replace(run.weighting, tf="log", pieces=0.0), "l2")[:]
+        repeats = np.zeros(len(part), dtype=bool)
+        yield decision.Arrivals(
+            batch.t, part.tolist(), near_duplicates(Q), repeats, Q, batch.counts, batch.vocabulary, batch.frequencies,
+            batch.n_before,
+        ), scores  # fmt: skip
+
+
+def judged(periods):
+    """Return `Judged` of every period after the warm-up."""
+    told, past = [], decision.Past(memory.nothing(SETTINGS), np.zeros(0))
+    for documents, scores in periods:
+        decided, past = decision.decide(documents, scores, past, SETTINGS)
+        if documents.t:
+            past = past._replace(recent=calibration.recent_after(past.recent, scores, SETTINGS.window))
+        if decided.warm_up:
+            continue
+        opened = decided.pool[np.isin(decided.pool, decided.opened.rows)][: SETTINGS.room(len(decided.items))]
+        shown = [documents.ids[row] for row in np.flatnonzero(np.isin(documents.first, opened)).tolist()]
+        told.append(Judged(documents.t, shown, int((decided.tail[decided.pool] <= SETTINGS.level).sum())))
     return told
-
-
-def ids_of(record):
-    """Return the ids of the documents that are shown of a period by itself."""
-    record = replace(record, topic=np.zeros_like(record.topic), **{name: [] for name in periods.CHANGES})
-    return {alert.id for alert in read.watch([record]).periods[0].alerts}
 
 
 def row_of(name, seed, size, options):
     """Return a row of the table: what a quiet and a planted stream were told."""
-    rows, rng = stream(name)[0], np.random.default_rng(seed)
-    order = rng.permutation(len(rows.ids))
-    calm = judged(name, seed, [rows.select(part) for part in quiet(order, size, options.periods)], {})
-    row = {"quiet": len(calm), "speak": sum(one.shown > 0 for one in calm)}
-    row["speak by level"] = sum(one.by_level > 0 for one in calm)
+    documents, rng, row = stream(name)[0], np.random.default_rng(seed), {}
+    order = rng.permutation(len(documents.ids))
+    if not options.planted:
+        calm = judged(scored(name, seed, documents, quiet(order, size, options.periods)))
+        row = {"quiet": len(calm), "speak": sum(bool(one.shown) for one in calm)}
+        row["speak by level"] = sum(one.by_level > 0 for one in calm)
     if options.calm:
         return row
-    parts, entering = planted(rows.counts, order, size, options.periods, rng)
-    entering = {t: {rows.ids[at] for at in group} for t, group in entering.items()}
-    entered = judged(name, seed, [rows.select(part) for part in parts], entering)
-    still = [one for one in entered if not one.planted]
-    plants = [one for one in entered if one.planted]
-    row |= {"quiet between plants": len(still), "speak between plants": sum(one.shown > 0 for one in still)}
-    row["planted"] = len(plants)
+    parts, entering = planted(documents.counts, order, size, options.periods, rng, RARELY, LASTING)
+    return row | found(judged(scored(name, seed, documents, parts)), entering)
+
+
+def found(told, entering):
+    """Return how often periods between topics speak, topics of each size, and those shown in each period of theirs."""
+    still = [one for one in told if one.t not in entering]
+    row = {"quiet between": len(still), "speak between": sum(bool(one.shown) for one in still)}
+    counts, right, shown = Counter(), 0, 0
+    of_period = {one.t: set(one.shown) for one in told}
+    for first in range(FIRST, max(of_period, default=0) + 1, RARELY):
+        topic = [set(entering[t]) for t in range(first, first + LASTING) if t in entering]
+        if not topic or first not in of_period:
+            continue
+        k = len(topic[0])
+        hits = [bool(part & of_period.get(first + after, set())) for after, part in enumerate(topic)]
+        counts[k, "topics"] += 1
+        for after in range(LASTING):
+            counts[k, after] += any(hits[: after + 1])
+        right += sum(len(part & of_period.get(first + after, set())) for after, part in enumerate(topic))
+        shown += sum(len(of_period.get(first + after, ())) for after in range(len(topic)))
     for k in SIZES:
-        row[f"found of {k}"] = share(one.right > 0 for one in plants if one.planted == k)
-    return row | {"precision": sum(one.right for one in plants) / max(sum(one.shown for one in plants), 1)}
+        row |= {f"topics of {k}": counts[k, "topics"]} | {f"{k}, after {n}": counts[k, n] for n in range(LASTING)}
+    return row | {"shown": shown, "shown of topics": right}
 
 
 def share(values):
@@ -191,13 +256,29 @@ def measure(words, row_of, output):
 def main():
     """Measure streams, write the table and print the shares."""
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    words.add_argument("--calm", action="store_true", help="only streams in which nothing enters")
+    only = words.add_mutually_exclusive_group()
+    only.add_argument("--calm", action="store_true", help="only streams in which nothing enters")
+    only.add_argument("--planted", action="store_true", help="only streams in which topics enter")
     rows = measure(words, row_of, "quiet.tsv")
     for cell in dict.fromkeys((row["stream"], row["documents"]) for row in rows):
-        counts = [(row["speak"], row["quiet"]) for row in rows if (row["stream"], row["documents"]) == cell]
-        speak, n_quiet = np.array(counts).T
+        for line in summary([row for row in rows if (row["stream"], row["documents"]) == cell]):
+            print(*cell, line)
+
+
+def summary(rows):
+    """Return what the shuffles of a stream and size say together, in lines."""
+    lines, sums = [], {name: sum(row[name] for row in rows) for name in rows[0] if name not in ("stream", "documents")}
+    if "quiet" in sums:
+        speak, n_quiet = (np.array([row[name] for row in rows]) for name in ("speak", "quiet"))
         told = "{:.3f} (at most {:.3f})".format(*bounded(speak, n_quiet))
-        print(*cell, f"{speak.sum()} of {n_quiet.sum()} quiet periods speak: {told}")
+        lines.append(f"{len(rows)} shuffles: {sums['speak']} of {sums['quiet']} quiet periods speak: {told}")
+    for k in SIZES if "shown" in sums else ():
+        soon = ", ".join(str(sums[f"{k}, after {n}"]) for n in range(LASTING))
+        lines.append(f"topics of {k}: of {sums[f'topics of {k}']} shown within 1 to {LASTING} periods: {soon}")
+    if "shown" in sums:
+        right = f"{sums['shown of topics']} of {sums['shown']} that are shown are of the topic"
+        lines.append(f"{right}; {sums['speak between']} of {sums['quiet between']} periods between speak")
+    return lines
 
 
 if __name__ == "__main__":

@@ -220,7 +220,7 @@ def test_items_that_words_bring_together_are_a_topic_however_unlike_they_are():
         return candidates.advance(carried, t, entering, WORDS, SETTINGS)
 
     held, changes = told(memory.nothing(SETTINGS), 1, [[0, 2, 3, 5], [1, 4]])
-    assert changes.topic.tolist() == [1, 0, 1, 1, 0, 1] and changes.worded == [1]
+    assert changes.topic.tolist() == [1, 0, 1, 1, 0, 1] and changes.of_words == [1]
     assert changes.changes == [(1, "new")] and held.items.tolist() == [4]
     _, again = told(memory.nothing(SETTINGS), 1, [[0, 1, 2, 3], [1, 2, 3, 4, 5]])
-    assert again.topic.tolist() == [1, 1, 1, 1, 0, 0] and again.worded == [1]
+    assert again.topic.tolist() == [1, 1, 1, 1, 0, 0] and again.of_words == [1]

@@ -254,3 +254,16 @@ def test_words_of_the_same_items_bring_one_group_together():
     broad = period._replace(frequencies=np.array([0, 5, 11, 11]))
     assert [len(group) for group in gates.together(broad, gates.Opened(terms=np.array([0, 1, 2])))] == [6]
     assert gates.together(period, gates.Opened()) == []
+
+
+def test_broad_words_bring_items_together_that_have_two_of_them():
+    """Where at most 1 % of the documents would have both, if words came independently."""
+    X = np.zeros((8, 3))
+    X[:5, 0], X[2:7, 1], X[[1, 7], 2] = 1, 1, 1
+    none = np.zeros(8, dtype=np.int64)
+    period = gates.Period(sparse.csr_array(X), np.array([49, 200, 210]), 1000, none, NONE, none)
+    both = gates.together(period, gates.Opened(terms=np.array([0, 1])))
+    assert [group.tolist() for group in both] == [[2, 3, 4]]
+    every = gates.together(period, gates.Opened(terms=np.array([0, 1, 2])))  # .049 times .21 are more than .01
+    assert [group.tolist() for group in every] == [[2, 3, 4]]
+    assert gates.together(period._replace(frequencies=np.array([51, 200, 0])), gates.Opened(terms=np.arange(2))) == []

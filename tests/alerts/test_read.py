@@ -441,8 +441,10 @@ class TestClusters:
     def test_a_name_is_of_words_that_items_share(self):
         sums = sparse.csr_array(np.array([[9.0, 0.0, 2.0, 1.0, 0.5]]))
         words, held = ["own", "none", "some", "most", "few"], np.array([1, 2, 4, 1])
-        assert candidates.name_words(sums, held, 5, words) == {"some": 4.0, "most": 4.0}
-        assert candidates.name_words(sums, held, 20, words) == {}  # a quarter of them, five, share none
+        none = np.zeros(0, dtype=int)
+        assert candidates.name_words(sums, held, 5, none, words) == {"some": 4.0, "most": 4.0}
+        assert candidates.name_words(sums, held, 5, np.array([0, 3]), words) == {"most": 4.0}  # "some" is broad
+        assert candidates.name_words(sums, held, 20, none, words) == {}  # a quarter of them, five, share none
         assert candidates.name_of({"some": 4.0, "most": 3.0}, [], 1) == ("some",)
 
     def test_a_name_is_of_phrases_as_most_items_spell_them(self):

@@ -35,7 +35,7 @@ def test_of_one_period_all_items_are_shown_and_of_several_the_first():
 )
 def test_a_passage_goes_on_where_the_title_ends_with_whole_words(title, text, passage):
     alert = newpages.watch().periods[-1].alerts[0]
-    assert show.passage_of(replace(alert, title=title, text=text)) == passage
+    assert show.titled(replace(alert, title=title, text=text))[1] == passage
 
 
 def test_slack_has_a_block_a_topic_and_one_a_lone_alert():
@@ -66,3 +66,24 @@ def test_hostile_text_stays_text_in_slack():
 
 def test_slack_of_nothing():
     assert show.as_slack(newpages.watch(), ()) == ""
+
+
+def test_a_text_goes_on_where_its_title_is_cut():
+    """Where the title is the beginning of the text; nothing of it is printed twice, or lost."""
+    words = " ".join(f"word{number}" for number in range(40))
+    (alert, *_) = newpages.watch().periods[-1].alerts
+    own = replace(alert, title=words[:200], text=words + "…")
+    title, rest = show.titled(own, 50)
+    assert len(title) <= 50 and title.endswith("…") and rest.startswith("…")
+    assert f"{title[:-1]} {rest[1:]}" == own.text
+    assert show.titled(own) == (own.title, "…" + own.text[own.title.rindex(" ") + 1 :])
+    short = replace(alert, title=words[:100], text=words[:100])
+    title, rest = show.titled(short, 50)
+    assert f"{title[:-1]} {rest[1:]}" == short.text and show.titled(short) == (short.text, "")
+    column = replace(alert, title="A title that is another one", text=words)
+    assert show.titled(column, 11) == ("A title…", words) and show.titled(replace(own, text=""), 50)[1] == ""
+
+
+def test_a_text_without_blanks_is_cut_anywhere():
+    assert show.shortened("x" * 30, 10) == "x" * 9 + "…" and show.shortened("a " + "x" * 30, 10) == "a xxxxxxx…"
+    assert show.shortened("word another", 12) == "word another" and show.shortened("another word", 11) == "another…"

@@ -42,7 +42,7 @@ class Changes(NamedTuple):
         Topic and the item that is most like it.
     joined : list of (int, str)
         Topic and the id of an item of an earlier period that became part of it.
-    worded : list of int
+    of_words : list of int
         Those of the new topics that words brought together.
     """
 
@@ -51,7 +51,7 @@ class Changes(NamedTuple):
     changes: list
     born: list
     joined: list
-    worded: list
+    of_words: list
 
 
 class Items(NamedTuple):
@@ -71,7 +71,7 @@ class Items(NamedTuple):
         Documents before the period that have the term.
     n_documents : int
         Documents before the period.
-    told : list of ndarray of int64
+    word_groups : list of ndarray of int64
         Rows that words which open the gate of words bring together, however unlike the rest of them is.
     texts : callable, optional
         Of rows, their texts; of none where they are not kept.
@@ -83,7 +83,7 @@ class Items(NamedTuple):
     novel: np.ndarray
     frequencies: np.ndarray
     n_documents: int
-    told: list
+    word_groups: list
     texts: Callable = lambda rows: []
 
 
@@ -111,8 +111,8 @@ def advance(memory, t, items, vocabulary, settings):
     fresh = slice(len(memory.number) - len(births), None)
     newest = profiles(memory, items.frequencies, items.n_documents, fresh)
     topic[free] = nearest_topics(items.Q[free], newest, settings)
-    memory, worded = _births_of_words(memory, t, items, topic, settings)
-    births += worded
+    memory, births_of_words = _births_of_words(memory, t, items, topic, settings)
+    births += births_of_words
     memory = memories.learned(memory, items.Q, topic, {birth.number: birth.rows for birth in births})
     memory, sizes, changes = _counted(memory, t, topic, settings)
     memory = _named(memory, topic, items, vocabulary, settings)
@@ -120,7 +120,7 @@ def advance(memory, t, items, vocabulary, settings):
     born = [(birth.number, birth.centre) for birth in births]
     joined_earlier = [(birth.number, ident) for birth in births for ident in birth.earlier]
     return limited(memory, settings), Changes(
-        topic, sizes, changes, born, joined_earlier, [birth.number for birth in worded]
+        topic, sizes, changes, born, joined_earlier, [birth.number for birth in births_of_words]
     )  # fmt: skip
 
 
@@ -168,7 +168,7 @@ def _births(memory, t, items, free, settings):
 def _births_of_words(memory, t, items, topic, settings):
     """Put items that telling words bring together, and that no topic takes, into new topics; `topic` is filled in."""
     births = []
-    for group in items.told:
+    for group in items.word_groups:
         rows = group[topic[group] == NONE]
         if len(rows) < settings.support or 2 * len(rows) <= len(group):
             continue
@@ -222,11 +222,12 @@ def _counted(memory, t, topic, settings):
 
 def _named(memory, topic, items, vocabulary, settings):
     """Name the topics that are new, and again those of few items, where several came."""
-    names = list(memory.names)
+    names, own = list(memory.names), own_words(memory, slice(None), items.frequencies, items.n_documents)
     for row, (number, n_items) in enumerate(zip(memory.number.tolist(), memory.items.tolist(), strict=True)):
         members = np.flatnonzero(topic == number)
         if not names[row] or (n_items <= NAMED and len(members) >= 2):
-            words = name_words(memory.sums[[row]], memory.occurrences[[row]].data, n_items, vocabulary)
+            sums, occurrences = memory.sums[[row]], memory.occurrences[[row]].data
+            words = name_words(sums, occurrences, n_items, own[[row]].indices, vocabulary)
             names[row] = BETWEEN.join(name_of(words, items.texts(members[:TEXTS]), settings.terms)) or names[row]
     return replace(memory, names=names)
 
@@ -407,7 +408,7 @@ def own_likeness(Q):
     return float(np.mean(inner / sizes)) if Q.shape[0] > 1 else 0.0
 
 
-def name_words(sums, occurrences, items, vocabulary):
+def name_words(sums, occurrences, items, own, vocabulary):
     """Return the words that a topic's name may have, with their weights, the most telling first.
 
     Parameters
@@ -417,6 +418,8 @@ def name_words(sums, occurrences, items, vocabulary):
     occurrences : ndarray
         For each stored term of `sums` the number of items that have it.
     items : int
+    own : ndarray of int
+        Terms that make it (`own_words`); where it has none, its name may have any.
     vocabulary : list of str
 
     Returns
@@ -425,6 +428,8 @@ def name_words(sums, occurrences, items, vocabulary):
         Products of weight and items. A word of one item only never stands in it.
     """
     weight = np.where(occurrences >= max(2.0, SHARED * items), sums.data * occurrences, 0.0)
+    telling = np.where(np.isin(sums.indices, own), weight, 0.0)
+    weight = telling if telling.any() else weight
     order = np.lexsort((sums.indices, -weight))
     return {vocabulary[sums.indices[at]]: float(weight[at]) for at in order if weight[at] > 0}
 

@@ -116,22 +116,22 @@ def decide(documents, scored, past, settings):
     pool = calibration.most_novel(rows[novel], scored.score)[: max(settings.pool, 2 * settings.room(len(rows)))]
     gated = settings.gates and documents.t
     opened, compared = gates.Opened(), (past.gates or gates.Past()) if settings.gates else None
-    looked, told = rows[~known[rows]], []
-    period = gates.Period(
-        documents.counts[looked], documents.frequencies, documents.n_before, scored.score[looked],
-        np.searchsorted(looked, pool), np.zeros(len(looked), dtype=np.int64),
-    )  # fmt: skip
+    looked, word_groups = rows[~known[rows]], []
     if gated:
+        period = gates.Period(
+            documents.counts[looked], documents.frequencies, documents.n_before, scored.score[looked],
+            np.searchsorted(looked, pool), np.zeros(len(looked), dtype=np.int64),
+        )  # fmt: skip
         opened, compared = gates.judge_words(compared, period, warm_up)
-        told = [np.searchsorted(rows, looked[group]) for group in gates.together(period, opened)]
+        word_groups = [np.searchsorted(rows, looked[group]) for group in gates.together(period, opened)]
     items = candidates.Items(
         documents.Q[rows], [documents.ids[row] for row in rows], np.searchsorted(rows, pool), novel,
-        documents.frequencies, documents.n_before, told, lambda places: documents.texts(rows[places]),
+        documents.frequencies, documents.n_before, word_groups, lambda places: documents.texts(rows[places]),
     )  # fmt: skip
     topics, changes = candidates.advance(past.topics, documents.t, items, documents.vocabulary, settings)
     topic = changes.topic[np.searchsorted(rows, documents.first)]
     if gated:
-        alike = [number for number, _ in changes.born if number not in changes.worded]
+        alike = [number for number, _ in changes.born if number not in changes.of_words]
         born = np.where(np.isin(topic, alike), topic, 0)
         more, compared = gates.judge(compared, period._replace(born=born[looked]), past.recent, warm_up)
         opened = more._replace(words=opened.words, terms=opened.terms).among(looked)

@@ -231,7 +231,7 @@ def document_text(alert, before, warm_up):
         lines.append(f"  one of {len(alert.members)} near-duplicates: {', '.join(alert.members[:10])}")
     if alert.topic:
         lines.append(f"  topic {alert.topic} [{alert.state}] {show.name_of(alert.topic_name)}")
-    lines += show.passage(alert, 2)
+    lines += show.passage(alert, show.titled(alert)[1], 2)
     lines += ["", "  share of the score   word"]
     lines += _table(alert)
     for near in alert.nearest:

@@ -28,11 +28,10 @@ shape that errs. The 1 / k is that of a prediction: of exponential excesses, (1 
 the next one, their scale being not known but estimated. What (3) says below 1 / (1 + N) is extrapolated: no rank can.
 """
 
-import itertools
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse, special
+from scipy import special
 
 PERIODS, FEWEST = 40, 5  # that a period is compared with
 WORDS, LONE = 0.01, 0.015  # levels of a period
@@ -95,6 +94,8 @@ def past_of(kind, arrays):
 
 class Period(NamedTuple):
     """Items of a period that the gates look at.
+
+    Items are compared with documents: a document and its near-duplicates count once now, each by itself in the past.
 
     Attributes
     ----------
@@ -273,8 +274,9 @@ def judge(past, period, recent, warm_up=False):
 def together(period, opened):
     """Return items that words which open the gate bring together: of each group of words the rows that have one.
 
-    A word joins the first group, by the largest t_w, that has at least half of the items with it. Words that more than
-    a share `RARE` of the documents before have bring nothing together: what has them is of many subjects.
+    A word joins the first group, by the largest t_w, that has at least half of the items with it. What has a word that
+    more than a share `RARE` of the documents before have is of many subjects. Of its items only those count that have a
+    second word which opens the gate, where at most `RARE` would have both if words came independently.
 
     Parameters
     ----------
@@ -286,14 +288,19 @@ def together(period, opened):
     list of ndarray of int64
         Rows in rising order; a row may be in several.
     """
-    groups: list[np.ndarray] = []
-    terms = opened.terms[period.frequencies[opened.terms] <= RARE * period.n_documents]
-    by_word = sparse.csc_array(period.X[:, terms])
-    for first, last in itertools.pairwise(by_word.indptr.tolist()):
-        rows = np.sort(by_word.indices[first:last])
-        at = next((at for at, group in enumerate(groups) if 2 * np.isin(rows, group).sum() >= len(rows)), len(groups))
-        groups[at:] = [np.union1d(groups[at], rows), *groups[at + 1 :]] if at < len(groups) else [rows]
-    return groups
+    groups: list[np.ndarray] = []  # whether each item is in it
+    share = period.frequencies[opened.terms] / max(period.n_documents, 1)
+    has = (period.X[:, opened.terms] > 0).toarray()
+    for at, alone in enumerate((share <= RARE).tolist()):
+        second = (share[at] * share <= RARE) & (np.arange(len(share)) != at)
+        rows = np.flatnonzero(has[:, at] & (alone | has[:, second].any(axis=1)))
+        if not len(rows):
+            continue
+        group = next((group for group in groups if 2 * group[rows].sum() >= len(rows)), None)
+        if group is None:
+            groups.append(group := np.zeros(period.X.shape[0], dtype=bool))
+        group[rows] = True
+    return [np.flatnonzero(group) for group in groups]
 
 
 def _lone(past, period, recent):

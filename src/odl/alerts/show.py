@@ -284,12 +284,12 @@ def by_topic(periods):
 
 
 def _item(alert):
-    more = f" (+ {len(alert.members) - 1} alike)" if len(alert.members) > 1 else ""
-    mark = " [followed]" if alert.feedback == "follow" else ""
-    where = place(alert)
+    marks = f" (+ {len(alert.members) - 1} alike)" if len(alert.members) > 1 else ""
+    marks += " [followed]" if alert.feedback == "follow" else ""
+    where, (title, text) = place(alert), titled(alert, WIDTH - 6 - len(marks))
     return [
-        f"{alert.rank:4d}  {isolated(shortened(alert.title or alert.id, WIDTH - 6 - len(more + mark)))}{more}{mark}",
-        *passage(alert, 6),
+        f"{alert.rank:4d}  {isolated(_marked(title, alert))}{marks}",
+        *passage(alert, text, 6),
         *_because(alert),
         f"      id: {alert.id}" + (f"  ({where})" if where else ""),
     ]
@@ -300,24 +300,29 @@ def reason_words(alert):
     return [reason.word for reason in alert.reasons if reason.share > 0]
 
 
-def passage_of(alert):
-    """Return the excerpt of an item without the title that it begins with; empty where that says it all."""
-    title, text = alert.title, alert.text
-    if title.startswith(text.strip("…")):
-        return ""
-    if not title or not text.startswith(title):
-        return text
-    begin, rest = title[title.rfind(" ") + 1 :], text[len(title) :]
-    cut = rest[0] != " " and len(begin) <= WORD  # a title that is the beginning of a text may end within a word
-    return f"…{begin}{rest}" if cut else rest.strip()
+def titled(alert, most=sys.maxsize):
+    """Return the title of an item in at most so many characters, and its excerpt, from there on if it begins so."""
+    title, text = shortened(alert.title or alert.id, most), alert.text
+    if not (alert.title and text and (alert.title.startswith(text.strip("…")) or text.startswith(alert.title))):
+        return title, text
+    whole, cut = max(alert.title, text, key=len), len(alert.title) > most
+    at = len(title) - cut
+    begin = whole.rfind(" ", 0, at) + 1
+    if whole[at : at + 1].strip() and at - begin <= WORD:  # a title that is the beginning of a text may end in a word
+        at, cut = begin, True
+    rest = whole[at:].strip()
+    return title, "…" * (cut and bool(rest)) + rest
 
 
-def passage(alert, indent):
-    """Return the excerpt of an item as lines of a terminal, its reason words bold where it is one."""
-    lines = textwrap.wrap(passage_of(alert), WIDTH - indent)
+def passage(alert, text, indent):
+    """Return a text of an item as lines of a terminal."""
+    return [" " * indent + isolated(_marked(line, alert)) for line in textwrap.wrap(text, WIDTH - indent)]
+
+
+def _marked(line, alert):
+    """Return a line of an item's text, its reason words bold on a terminal."""
     bold = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    words = reason_words(alert)
-    return [" " * indent + isolated(excerpts.marked(line, words, _bold) if bold else line) for line in lines]
+    return excerpts.marked(line, reason_words(alert), _bold) if bold else line
 
 
 def _bold(text, is_word):
@@ -337,8 +342,11 @@ def _because(alert):
 
 
 def shortened(text, width):
-    """Return a text in at most so many characters."""
-    return text if len(text) <= width else text[: width - 1].rstrip() + "…"
+    """Return a text in at most so many characters, cut between words where that leaves more than half of it."""
+    if len(text) <= width:
+        return text
+    last = text.rfind(" ", 0, width)
+    return text[: last if 2 * last > width else width - 1].rstrip() + "…"
 
 
 def as_markdown(watch, periods):
@@ -353,7 +361,7 @@ def as_markdown(watch, periods):
                 more = f" (+ {len(alert.members) - 1} alike)" if len(alert.members) > 1 else ""
                 where = place(alert)
                 lines.append(f"{alert.rank}. {_linked(alert)}{more}  ")
-                if text := passage_of(alert):
+                if text := titled(alert)[1]:
                     told = excerpts.marked(text, reason_words(alert), _strong)
                     lines.append(f"   {told}  ")
                 lines.append(f"   because: {escaped(breakdown.line(alert))}  ")

@@ -63,12 +63,11 @@ def address(url):
     return url if known else ""
 
 
-def title_of(alert):
-    """Return the title of an item, linked to its source where that has an address."""
-    text = alert.title or alert.id
-    text = text if len(text) <= LONG else text[: LONG - 1].rstrip() + "…"
-    url = address(alert.url)
+def title_of(alert, marked=False):
+    """Return the title of an item, linked to its source where that has an address; its reason words may be marked."""
+    (text, _), url = show.titled(alert, LONG), address(alert.url)
     link = {"href": url, "rel": "noopener noreferrer"} if url else {}
+    text = Markup(excerpts.marked(text, show.reason_words(alert), _mark)) if marked else text
     return element("a" if url else "span", text, **link, dir="auto")
 
 
@@ -78,7 +77,7 @@ def chance(tail, of):
         return "not compared with any"
     higher = max(round(tail * (1 + of)) - 1, 0)
     if higher > of / 2:
-        return f"as high as {percent(1 - higher / of)} of the last {of:,}"
+        return f"higher than {percent(1 - higher / of)} of the last {of:,}"
     return f"higher than all{f' but {higher:,}' * (higher > 0)} of the last {of:,}"
 
 
@@ -120,7 +119,8 @@ def share_of(part):
 
 def passage(alert):
     """Return the excerpt of an item with its reason words marked; empty where there is none."""
-    if not (text := show.passage_of(alert)):
+    _, text = show.titled(alert, LONG)
+    if not text:
         return ""
     marked = excerpts.marked(text, show.reason_words(alert), _mark)
     return element("p", Markup(marked), class_="text", dir="auto")

@@ -9,7 +9,6 @@ from called import odl
 
 from odl.engine import folder as folders
 from odl.live import judge
-from odl.live.arrivals import Arrivals
 
 
 @pytest.mark.parametrize("share", [0, 0.5])
@@ -26,7 +25,7 @@ def test_alone_or_with_others_a_document_gets_the_same_answer(tmp_path, monkeypa
     lines = [json.dumps(post).encode() for post in posts]
     with contextlib.chdir(news):
         folder = folders.opened()
-        arrivals = Arrivals(folder.stream["options"])
+        arrivals = judge.Arrivals(folder.stream["options"])
 
         def answers(size, room):
             monkeypatch.setattr(judge, "ROOM", room)

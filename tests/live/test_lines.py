@@ -10,12 +10,9 @@ import streams
 from called import odl
 
 
-@pytest.fixture
-def news(tmp_path):
-    folder = streams.begin(tmp_path, weeks=3)
-    assert odl("run", folder).returncode == 0
+@pytest.fixture(autouse=True)
+def incoming(tmp_path):
     (tmp_path / "incoming").mkdir()
-    return folder
 
 
 def text(week, numbers):

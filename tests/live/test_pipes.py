@@ -12,7 +12,6 @@ from email.message import EmailMessage
 
 import pytest
 import streams
-from called import odl
 from places import ROOT
 
 GUIDE = (ROOT / "docs" / "guides" / "live.md").read_text(encoding="utf-8")
@@ -27,13 +26,6 @@ SOURCES = {
 def pipe(name):
     """Return the lines of the guide under a comment."""
     return re.search(rf"(?m)^# {name}[^\n]*\n(.*?)(?=\n\n#|\n```)", GUIDE, re.S)[1]
-
-
-@pytest.fixture(scope="module")
-def first(tmp_path_factory):
-    folder = streams.begin(tmp_path_factory.mktemp("first"), weeks=3)
-    assert odl("run", folder).returncode == 0
-    return folder
 
 
 def answers(folder, name, called, **others):
@@ -70,10 +62,10 @@ def test_ten_minutes_in_an_empty_directory(tmp_path):
     assert done.stdout.count("Topic 1 [new]") == 2
 
 
-def test_sqlite(first, tmp_path):
+def test_sqlite(learned, tmp_path):
     if not (shutil.which("sqlite3") and shutil.which("jq")):
         pytest.skip("sqlite3 and jq are not installed")
-    news = streams.copy(first, tmp_path)
+    news = streams.copy(learned, tmp_path)
     rows = [(1195 + number, *list(streams.post(3, number, "sea").values())[1:]) for number in range(20)]
     with sqlite3.connect(tmp_path / "shop.db") as base:
         base.execute("CREATE TABLE review (id INTEGER, made TEXT, body TEXT)")
@@ -83,8 +75,8 @@ def test_sqlite(first, tmp_path):
     assert all(one["score"] > 0 for one in told)
 
 
-def test_a_mailbox(first, tmp_path):
-    news = streams.copy(first, tmp_path)
+def test_a_mailbox(learned, tmp_path):
+    news = streams.copy(learned, tmp_path)
     box = mailbox.mbox(tmp_path / "list.mbox")
     for number in range(5):
         message = EmailMessage()
@@ -98,22 +90,22 @@ def test_a_mailbox(first, tmp_path):
     assert {one["period"] for one in told} == {"2026-01-26"}
 
 
-def test_a_feed(first, tmp_path):
+def test_a_feed(learned, tmp_path):
     """What came before gets its old answer."""
     if not (shutil.which("curl") and shutil.which("jq")):
         pytest.skip("curl and jq are not installed")
-    news, posts = streams.copy(first, tmp_path), [streams.post(3, number, "sea") for number in range(5)]
+    news, posts = streams.copy(learned, tmp_path), [streams.post(3, number, "sea") for number in range(5)]
     items = [{"id": row["id"], "date_published": row["time"], "content_html": row["text"]} for row in posts]
     (tmp_path / "feed.json").write_text(json.dumps({"items": items}))
     told = answers(news, "a feed", "blog", often="for time in 1 2", address=f"file://{tmp_path}/feed.json")
     assert [one["id"] for one in told] == 2 * [row["id"] for row in posts] and told[:5] == told[5:]
 
 
-def test_the_journal(first, tmp_path):
+def test_the_journal(learned, tmp_path):
     """Entries as journalctl writes them, times in microseconds."""
     if not shutil.which("jq"):
         pytest.skip("jq is not installed")
-    news, lines = streams.copy(first, tmp_path), []
+    news, lines = streams.copy(learned, tmp_path), []
     for number in range(5):
         entry = {"__CURSOR": f"s=a;i={number}", "__REALTIME_TIMESTAMP": str(1_769_472_000_000_000 + number)}
         lines.append(json.dumps(entry | {"MESSAGE": streams.post(3, number, "sea")["text"]}))

@@ -23,18 +23,6 @@ from odl.live import server
 TOKEN = "correct-horse-battery"
 
 
-@pytest.fixture(scope="module")
-def first(tmp_path_factory):
-    folder = streams.begin(tmp_path_factory.mktemp("first"), weeks=3)
-    assert odl("run", folder).returncode == 0
-    return folder
-
-
-@pytest.fixture
-def news(first, tmp_path):
-    return streams.copy(first, tmp_path)
-
-
 class Client:
     """A process that serves a folder, and questions to it."""
 

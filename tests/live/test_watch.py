@@ -27,19 +27,6 @@ from odl.stream import features
 WEEKS = (3, 4, 5)
 
 
-@pytest.fixture(scope="module")
-def first(tmp_path_factory):
-    """A folder with three weeks that are learned."""
-    folder = streams.begin(tmp_path_factory.mktemp("first"), weeks=3)
-    assert odl("run", folder).returncode == 0
-    return folder
-
-
-@pytest.fixture
-def news(first, tmp_path):
-    return streams.copy(first, tmp_path)
-
-
 def posts(week, n=streams.N, topics=("grain", "oil", "sea")):
     return [streams.post(week, number, topics[number % len(topics)]) for number in range(n)]
 

@@ -25,7 +25,7 @@ from odl.files.documents import Documents
 from odl.jobs import mpi, runs, shards, update
 from odl.learners.sparse_atoms import moved
 from odl.papers import hindsight
-from odl.stream import features, losses, terms, weighting
+from odl.stream import boilerplate, features, terms, weighting
 
 WEIGHTING = {"tf": "raw", "idf": "past", "min_df": 0, "vocabulary": "growing"}
 MOST, STEPS, SIZE = 45, 5, 90
@@ -298,9 +298,9 @@ def test_the_counts_are_said(stream, watch, tmp_path):
     gone = data.n_numbered - data.counts.shape[1]
     assert data.n_left > 0
     documents.write(tmp_path / "documents.h5", documents_of(0), "documents")
-    said = losses.sentence(tmp_path / "documents.h5", stream / "bounded" / "4.h5")
+    said = boilerplate.sentence(tmp_path / "documents.h5", stream / "bounded" / "4.h5")
     assert said == f"{gone} words, unseen for longest, were forgotten (max_terms {MOST})"
-    assert losses.sentence(tmp_path / "documents.h5", stream / "plain" / "4.h5") == ""
+    assert boilerplate.sentence(tmp_path / "documents.h5", stream / "plain" / "4.h5") == ""
 
 
 def test_another_bound_along_a_chain_is_refused(stream, tmp_path):

@@ -18,9 +18,8 @@ from odl.files import documents as docs
 from odl.stream import batchfile
 from odl.text import encoded
 from odl.text import mailparts as mail
-from odl.text.cleaning import CLEANERS, cleaner_names
+from odl.text.cleaning import CLEANERS, cleaner_names, drop_html
 from odl.text.encoded import drop_encoded
-from odl.text.html import drop_html
 from odl.text.mailparts import drop_headers, drop_quotes, drop_signatures
 
 MAIL = "From: ann@x.org (Ann)\nSubject: Re: AW: Floods in Lima\nOrganization: Office\n\twith two lines\nLines: 2\n\n"

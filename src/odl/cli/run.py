@@ -109,7 +109,7 @@ def _ending(place, ledger, n, done):
     if ending and ending[:2] == key:
         return ending[2]
     from odl.alerts import read, show
-    from odl.stream import losses
+    from odl.stream import boilerplate
 
     folder = place.folder_of("alerts")
     now = [(ledger.digest(os.path.join(folder, f"{t}.h5")) or "")[:16] for t in range(n)]
@@ -119,7 +119,7 @@ def _ending(place, ledger, n, done):
     ledger.tell("ended", now)
     watch = read.alerts_of(".", last=n - min(done, default=n - 1))
     stream = Path(place.names["root"], place.names["corpus"])
-    cleaned = losses.sentence(stream / "documents.h5", os.path.join(place.folder_of("features"), f"{n - 1}.h5"))
+    cleaned = boilerplate.sentence(stream / "documents.h5", os.path.join(place.folder_of("features"), f"{n - 1}.h5"))
     new = filter(None, [show.as_text(watch, watch.periods), show.next_in_line(watch, watch.periods)])
     text = "\n".join([*new, "", *filter(None, [cleaned])])
     ledger.tell("ending", [*key, text])

@@ -207,17 +207,19 @@ class Collection:
             raise ConfigError("vectors and columns.vector at once", "one of them", "leave one out")
         self.shingler = Shingler() if options.get("duplicates") else None
         self.splitter = Splitter() if self.cleaner.boilerplate else None
-        self.ids, self.forgotten = Register(options.get("changed", "keep")), set(options.get("forgotten", ()))
-        self.topics, self.titles, self.files, self.urls, self.texts = [], [], [], [], []
-        self.times, self.vectors, self.n_dimensions, self.dropped = array("q"), [], None, {}
+        self.changed, self.forgotten = options.get("changed", "keep"), set(options.get("forgotten", ()))
+        self._begin()
 
-    def knowing(self, other):
-        """Return this collection with the words that another one met, whose documents it then has no more."""
-        other.counted.restart()
-        self.counted = other.counted
-        if self.shingler is not None:
-            self.shingler.numbers = other.shingler.numbers
-        return self
+    def _begin(self):
+        self.ids, self.n_dimensions, self.dropped = Register(self.changed), None, {}
+        self.topics, self.titles, self.files, self.urls, self.texts = [], [], [], [], []
+        self.times, self.vectors = array("q"), []
+
+    def restart(self):
+        """Forget the documents, not the words that were met."""
+        for part in filter(None, (self.counted, self.cleaner, self.meaning, self.shingler, self.splitter)):
+            part.restart()
+        self._begin()
 
     def add_file(self, name, path, form):
         """Append the documents of one file."""

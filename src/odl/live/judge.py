@@ -1,7 +1,10 @@
-"""Answers at arrival: documents judged by the dictionary of the closed periods, before any of them is learned."""
+"""Answers at arrival: documents read as `odl run` will, judged by the dictionary of the closed periods."""
 
+import json
+import time
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 import numpy as np
@@ -10,10 +13,13 @@ from scipy import sparse
 from odl import learners, novelty
 from odl.alerts import calibration, candidates, periods, reasons
 from odl.alerts.memory import widened
+from odl.config import project
 from odl.config.sections import Alerts
 from odl.config.steps import STEPS
+from odl.corpora import collection, fields, formats
 from odl.errors import ConfigError
 from odl.files import agentfiles
+from odl.files.documents import NO_TIME
 from odl.jobs import runs
 from odl.learners.sparse_atoms import with_data
 from odl.stream import duplicates, features
@@ -25,6 +31,114 @@ REASONS = 5  # words of an answer at most
 SKETCH = 8  # smallest shingles of a document, one of which a near-duplicate has but for a chance of .2^8
 ROOM = 1 << 12  # columns for new words, so that what is learned is not widened for each group
 LIKELY = 3  # documents of the most common ones of these that are compared
+AHEAD = 86_400_000  # ms that the time of a document may be after the clock
+
+
+@dataclass
+class Row:
+    """A document that arrived.
+
+    Attributes
+    ----------
+    number : hashable
+        What the source of the line knows it by.
+    columns : dict
+    identity : str
+        Its id; empty as long as it has none.
+    time : int
+        ms; of a late one the beginning of the open period.
+    label : str
+        Of the period that it is accepted into.
+    sent : str or None
+        Time with which a late one came.
+    answer : dict or None
+    """
+
+    number: object
+    columns: dict
+    identity: str
+    time: int
+    label: str = ""
+    sent: str | None = None
+    answer: dict | None = None
+
+    @property
+    def late(self):
+        """Whether its period had ended when it came."""
+        return self.sent is not None
+
+
+class Arrivals:
+    """Documents of a folder as they come, the words of those before remembered.
+
+    Parameters
+    ----------
+    options : dict
+        Of the reader.
+    """
+
+    def __init__(self, options):
+        self.columns, self.dates = collection.columns_of(options), options.get("dates")
+        self.collection = collection.Collection({**options, "keep_text": 0})  # an answer needs none
+        self.forgotten = {*options.get("forgotten", ())}
+
+    def row(self, number, line):
+        """Return a line of input as a row.
+
+        Raises
+        ------
+        ValueError, OverflowError, RecursionError
+            Saying what is wrong with it.
+        """
+        columns = json.loads(line.decode(), parse_constant=_refuse)
+        if not isinstance(columns, dict) or len(columns) > formats.COLUMNS // 2:
+            raise ValueError("it is no JSON object, or has very many keys")
+        identity, time_of = (columns.get(self.columns[role]) for role in ("id", "time"))
+        identity = "" if fields.missing(identity) else fields.parse_id(identity)
+        if self.forgotten and collection.forgotten_as(identity) in self.forgotten:
+            raise ValueError(f"{project.FORGOTTEN} says that it is not to be read")
+        row = Row(number, columns, identity, fields.parse_time(time_of, self.dates))
+        now = clock()
+        if row.time == NO_TIME:
+            row.time, columns[self.columns["time"]] = now, iso(now)
+        if row.time > now + AHEAD:
+            raise ValueError(f"its time {iso(row.time)} is still to come")
+        for name in (name for role in self.columns.values() for name in collection.names_of(role)):
+            columns.setdefault(name, None)
+        return row
+
+    def read(self, rows):
+        """Read rows, each with an id of its own.
+
+        Returns
+        -------
+        Documents, list of str
+            Those that can be read and have words enough; of each row what is wrong with it, "" for nothing.
+        """
+        read, faults = self.collection, []
+        read.restart()
+        for number, row in enumerate(rows):
+            roles = {role: collection.value_of(row.columns, name) for role, name in self.columns.items()}
+            try:
+                read.add_row("inbox", f"line {number + 1}", roles, True)
+                faults.append("")
+            except (ValueError, OverflowError, RecursionError) as error:
+                faults.append(str(error))
+        return read.documents(), faults
+
+
+def clock():
+    """Return the time of now, ms."""
+    return time.time_ns() // 1_000_000
+
+
+def iso(moment):
+    """Return a time in ms as text."""
+    return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=moment)).isoformat()
+
+
+def _refuse(constant):
+    raise ValueError(f"{constant} is no number")
 
 
 class Own(NamedTuple):
@@ -66,6 +180,7 @@ class Judge:
         self.run, self.t = runs.parse(folder.chain), t
         if self.run.weighting.idf == "corpus":
             raise ConfigError("idf: corpus", "idf: past or none", "leave it out to watch the folder")
+        self.of_topics = replace(self.run.weighting, tf="log")  # as in `odl.jobs.alerts`
         data, share = features.read(folder.path(STEPS["features"].writes["output"], t)), self.run.weighting.pieces
         self.numbers, self.n_initial = data.numbers, data.n_initial
         self.frequencies, self.n_documents = data.frequencies_after(), data.n_before + data.counts.shape[0]
@@ -87,13 +202,15 @@ class Judge:
         """Return what is known of each document on its own, a list of maps: score, tail, reasons, topic."""
         own = self._own(documents)
         pieces = self.pieces.of(own.names) if self.pieces else None
-        P = self._weighed(own, self.run.weighting.tf, self.learner.norm, pieces)
+        P = self._weighed(own, self.run.weighting, self.learner.norm, pieces)
         wide = self._among_all(P, own.terms, self.n_pieces)
         scored = novelty.score(self.learner, self.state, wide)
         tail, _ = calibration.tails(scored, self.recent, self.settings.warm_up)
         parts, _ = novelty.shares(self.learner, self.state, wide, scored)
-        shares = reasons.word_shares(with_data(P, parts.data), own.counts, pieces)
-        Q = self._among_all(self._weighed(own, "log", "l2"), own.terms)  # as in `odl.jobs.alerts`
+        shares = with_data(P, parts.data)
+        shares = (pieces.folded(shares, own.counts) if pieces else shares).astype(np.float32)
+        alike = (self.run.weighting, self.learner.norm, pieces) == (self.of_topics, "l2", None)
+        Q = wide if alike else self._among_all(self._weighed(own, self.of_topics, "l2"), own.terms)
         topics = candidates.nearest_topics(Q, self.topics, self.settings)
         answers, shared, names = [], own.frequencies >= 1, own.names
         for row, (score, part, topic) in enumerate(
@@ -126,13 +243,13 @@ class Judge:
         counts = sparse.csr_array(parts, shape=documents.counts.shape).sorted_indices()
         return Own(names[order].tolist(), terms[order], frequencies[order], counts)
 
-    def _weighed(self, own, tf, norm, pieces=None):
+    def _weighed(self, own, weighting, norm, pieces=None):
         """Return the weights of documents, and of pieces before them."""
-        weighting, counts = self.run.weighting, own.counts
+        counts = own.counts
         if weighting.vocabulary == "fixed":
             counts = drop_columns(counts, own.terms < self.n_initial)
         stop_words, past = StopWords(own.names) if weighting.languages else None, (own.frequencies, self.n_documents)
-        return weigh(counts, *past, replace(weighting, tf=tf), norm, stop_words=stop_words, pieces=pieces)
+        return weigh(counts, *past, weighting, norm, stop_words=stop_words, pieces=pieces)
 
     def _among_all(self, P, terms, n_pieces=0):
         """Return a matrix of a few words under the columns of the stream."""

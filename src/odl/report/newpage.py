@@ -14,7 +14,7 @@ from odl.files import provenance, storage
 from odl.report import newfeeds, newparts, newtext, page
 from odl.report.newtext import dates, percent, plural
 from odl.report.page import Markup
-from odl.stream import losses
+from odl.stream import boilerplate
 
 SHOWN = 100  # periods; what the page costs does not grow with the stream
 TIMES = (0.5, 2)  # other budgets that the page tells of, times the one that is set
@@ -62,7 +62,7 @@ def write(path, folder, stream=None, *, home=None, study=None, atom=None, feed=N
     watch = read.watch(records, entries, None, place, read.Earlier(place, first))
     before = read.Earlier(place, records[-1].t)
     others = [(each, read.watch(records[-1:], entries, each, place, before)) for each in other_budgets(watch)]
-    taken = losses.sentence(place.documents, os.path.join(place.features, f"{records[-1].t}.h5"))
+    taken = boilerplate.sentence(place.documents, os.path.join(place.features, f"{records[-1].t}.h5"))
     link = os.path.relpath(study, os.path.dirname(os.path.abspath(path))) if study else None
     told = {alert.topic for alert in watch.periods[-1].alerts} - {NONE}
     members = explain.members(place, [watch.topics[number] for number in sorted(told)], watch.settings["silence"])

@@ -43,6 +43,10 @@ class Encoder:
             fault = f"vectors is 'wordllama', which cannot be loaded ({error})"
             todo = "pip install 'online-dictionary-learning[meaning]', or leave vectors out"
             raise ConfigError(fault, "the extra meaning", todo) from error
+        self.restart()
+
+    def restart(self):
+        """Forget the texts."""
         self.rows, self.waiting = [], []
 
     def add(self, text):

@@ -41,6 +41,10 @@ class Shingler:
 
     def __init__(self):
         self.numbers = Remembered(_number_of)
+        self.restart()
+
+    def restart(self):
+        """Forget the texts, not their words."""
         self.indices, self.indptr = array("i"), array("q", [0])
 
     def add(self, text):
@@ -95,6 +99,10 @@ class Splitter:
     """Passages of one text after another, and the words of each."""
 
     def __init__(self):
+        self.restart()
+
+    def restart(self):
+        """Forget the passages."""
         self.keys, self.sizes, self.starts = array("Q"), array("i"), array("q", [0])
         self.indices, self.data, self.indptr = array("i"), array("i"), array("q", [0])
 

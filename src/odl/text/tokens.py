@@ -226,7 +226,7 @@ class Tally:
         self.find = re.compile(tokens["pattern"]).findall
         self.cut = pieces_of if tokens["pattern"] == PATTERN else self.find
         self.known, self.numbers = Remembered(self._number_of), Numbers()
-        self.indices, self.data, self.indptr = array("i"), array("i"), array("q", [0])
+        self.restart()
 
     def words(self, text):
         """Return the tokens of a text, in order."""

@@ -43,7 +43,7 @@ from odl.files import tables
 from odl.papers.experiments import languages, quality
 from odl.stream import pieces
 from odl.text.stopwords import StopWords
-from odl.text.tokens import analyser, count_words, tally
+from odl.text.tokens import Tally, analyser, count_words
 
 HERE = Path(__file__).resolve().parent.parent
 STREAMS = ("newsgroups", "scipydocs", "abstracts", "subjects", "titles")
@@ -228,7 +228,7 @@ def sentences():
 
 def seconds(texts, tokeniser):
     """Return the CPU seconds of counting texts."""
-    counted, began = tally({"tokeniser": tokeniser}), time.process_time()
+    counted, began = Tally({"tokeniser": tokeniser}), time.process_time()
     for text in texts:
         counted.add(counted.of(text))
     return time.process_time() - began

@@ -13,6 +13,7 @@ from email.message import EmailMessage
 import pytest
 import streams
 from places import ROOT
+from test_watch import watched
 
 GUIDE = (ROOT / "docs" / "guides" / "live.md").read_text(encoding="utf-8")
 
@@ -29,13 +30,17 @@ def pipe(name):
 
 
 def answers(folder, name, called, **others):
-    """Run a pipe of the guide beside a folder, its source another one; return what was answered on arrival."""
-    line = pipe(name).replace(f"odl watch {called}", f"{sys.executable} -m odl watch news")
+    """Run a pipe of the guide beside a folder, its source another one; return what a watch answers to its lines."""
+    assert pipe(name).endswith(f"odl watch {called}")
+    line = pipe(name).replace(f"odl watch {called}", "cat")
     for source, other in others.items():
         line = line.replace(SOURCES[source], other)
-    done = subprocess.run(["bash", "-c", line], cwd=folder.parent, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
-    return [one for one in map(json.loads, done.stdout.splitlines()) if one["provisional"]]
+    done = subprocess.run(["bash", "-c", line], cwd=folder.parent, capture_output=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    with watched(folder) as (watch, told):
+        watch.take(list(enumerate(done.stdout.splitlines())))
+        assert watch.refused == []
+        return told()
 
 
 def test_ten_minutes_in_an_empty_directory(tmp_path):
@@ -62,10 +67,9 @@ def test_ten_minutes_in_an_empty_directory(tmp_path):
     assert done.stdout.count("Topic 1 [new]") == 2
 
 
-def test_sqlite(learned, tmp_path):
+def test_sqlite(news, tmp_path):
     if not (shutil.which("sqlite3") and shutil.which("jq")):
         pytest.skip("sqlite3 and jq are not installed")
-    news = streams.copy(learned, tmp_path)
     rows = [(1195 + number, *list(streams.post(3, number, "sea").values())[1:]) for number in range(20)]
     with sqlite3.connect(tmp_path / "shop.db") as base:
         base.execute("CREATE TABLE review (id INTEGER, made TEXT, body TEXT)")
@@ -75,8 +79,7 @@ def test_sqlite(learned, tmp_path):
     assert all(one["score"] > 0 for one in told)
 
 
-def test_a_mailbox(learned, tmp_path):
-    news = streams.copy(learned, tmp_path)
+def test_a_mailbox(news, tmp_path):
     box = mailbox.mbox(tmp_path / "list.mbox")
     for number in range(5):
         message = EmailMessage()
@@ -90,22 +93,22 @@ def test_a_mailbox(learned, tmp_path):
     assert {one["period"] for one in told} == {"2026-01-26"}
 
 
-def test_a_feed(learned, tmp_path):
+def test_a_feed(news, tmp_path):
     """What came before gets its old answer."""
     if not (shutil.which("curl") and shutil.which("jq")):
         pytest.skip("curl and jq are not installed")
-    news, posts = streams.copy(learned, tmp_path), [streams.post(3, number, "sea") for number in range(5)]
+    posts = [streams.post(3, number, "sea") for number in range(5)]
     items = [{"id": row["id"], "date_published": row["time"], "content_html": row["text"]} for row in posts]
     (tmp_path / "feed.json").write_text(json.dumps({"items": items}))
     told = answers(news, "a feed", "blog", often="for time in 1 2", address=f"file://{tmp_path}/feed.json")
     assert [one["id"] for one in told] == 2 * [row["id"] for row in posts] and told[:5] == told[5:]
 
 
-def test_the_journal(learned, tmp_path):
+def test_the_journal(news, tmp_path):
     """Entries as journalctl writes them, times in microseconds."""
     if not shutil.which("jq"):
         pytest.skip("jq is not installed")
-    news, lines = streams.copy(learned, tmp_path), []
+    lines = []
     for number in range(5):
         entry = {"__CURSOR": f"s=a;i={number}", "__REALTIME_TIMESTAMP": str(1_769_472_000_000_000 + number)}
         lines.append(json.dumps(entry | {"MESSAGE": streams.post(3, number, "sea")["text"]}))

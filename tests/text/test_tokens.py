@@ -20,7 +20,7 @@ def test_tokens_are_those_of_the_pattern(tokens, texts):
     expected = CountVectorizer(
         lowercase=checked["lowercase"], token_pattern=checked["pattern"], stop_words=checked["stop_words"]
     ).build_analyzer()
-    tally = words.tally(tokens)
+    tally = words.Tally(tokens)
     numbers = [tally.of(one) for one in texts + texts]
     names = list(tally.numbers)
     assert [[names[number] for number in found] for found in numbers] == [expected(one) for one in texts + texts]
@@ -37,7 +37,7 @@ def test_counts_are_those_of_scikit_learn(monkeypatch):
 
 
 def test_what_only_a_document_left_out_holds_is_no_word():
-    tally = words.tally()
+    tally = words.Tally()
     tally.of("unseen words")
     tally.add(tally.of("wind"))
     counts, vocabulary = tally.matrix()
@@ -45,7 +45,7 @@ def test_what_only_a_document_left_out_holds_is_no_word():
 
 
 def test_english_stop_words_are_those_of_scikit_learn():
-    assert frozenset(stopwords.ENGLISH.split()) == ENGLISH_STOP_WORDS
+    assert stopwords.LANGUAGES["english"] == ENGLISH_STOP_WORDS
 
 
 def test_tokens_are_counted():

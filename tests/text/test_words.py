@@ -15,7 +15,7 @@ from places import ROOT
 from odl import corpora
 from odl.alerts import excerpts
 from odl.errors import ConfigError
-from odl.text.tokens import analyser, count_words, tally, token_options
+from odl.text.tokens import Tally, analyser, count_words, token_options
 from odl.text.words import segmenter
 
 SENTENCES = [
@@ -48,7 +48,7 @@ SENTENCES = [
 
 
 def words(text, **options):
-    return tally({"tokeniser": "words", "stop_words": None, **options}).words(text)
+    return Tally({"tokeniser": "words", "stop_words": None, **options}).words(text)
 
 
 @pytest.mark.parametrize(("text", "expected"), SENTENCES)
@@ -70,7 +70,7 @@ def all_of_unicode(seed):
 
 
 def check(text):
-    found, counted = words(text), tally({"tokeniser": "words", "stop_words": None})
+    found, counted = words(text), Tally({"tokeniser": "words", "stop_words": None})
     assert found == words(unicodedata.normalize("NFC", text))
     assert all(word.split() == [word] for word in found)
     assert not any(unicodedata.category(sign) in ("Cc", "Cf", "Cs") for word in found for sign in word)
@@ -133,7 +133,7 @@ def test_what_a_text_becomes(name):
     text, expected, other, pairs = SEGMENTED[name]
     assert segmented(text, name) == expected.split()
     assert segmented(other, name) == pairs.split()
-    counted = tally({"tokeniser": "words", "stop_words": None, "segment": name})
+    counted = Tally({"tokeniser": "words", "stop_words": None, "segment": name})
     numbers = counted.of(text)
     assert [list(counted.numbers)[number] for number in numbers] == expected.split()
 

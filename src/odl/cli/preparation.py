@@ -36,10 +36,8 @@ FIRST = 1000  # documents that a dictionary starts from, where there are enough
 
 def stop_words_of(texts, name=None):
     """Return the option ``stop_words`` and ``features`` for the language of most texts, or the one named, and why."""
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
     words = Counter(word.lower() for text in texts for word in WORD.findall(text[:LONG]))
-    lists = {"english": ENGLISH_STOP_WORDS, **stopwords.LANGUAGES}
+    lists = stopwords.LANGUAGES
     if name is not None:
         if name not in ("none", *lists):
             raise ConfigError(f"--stop-words is {name!r}", f"one of none, {', '.join(lists)}", "correct it")

@@ -18,7 +18,7 @@ from odl.files.escaping import clean
 from odl.files.listing import find_files
 from odl.text import cleaning, encoder
 from odl.text.shingles import Shingler, Splitter, count_words
-from odl.text.tokens import TOKENS_SCHEMA, check_words, tally, token_options
+from odl.text.tokens import TOKENS_SCHEMA, Tally, check_words
 
 READER = "documents"
 FILES = None
@@ -201,8 +201,8 @@ class Collection:
         self.columns, self.separator = columns_of(options), options.get("separator", ";")
         self.min_words, self.kept = options.get("min_words", 0), options.get("keep_text", 0)
         self.dates = options.get("dates")
-        self.tokens, self.cleaner = token_options(options.get("tokens")), cleaning.Cleaning(options.get("clean"))
-        self.counted, self.meaning = tally(self.tokens), encoder.encoder_of(options.get("vectors"))
+        self.counted, self.cleaner = Tally(options.get("tokens")), cleaning.Cleaning(options.get("clean"))
+        self.meaning = encoder.encoder_of(options.get("vectors"))
         if self.meaning and "vector" in self.columns:
             raise ConfigError("vectors and columns.vector at once", "one of them", "leave one out")
         self.shingler = Shingler() if options.get("duplicates") else None
@@ -256,7 +256,7 @@ class Collection:
         text, taken, passages = "", [0] * len(self.cleaner.names), ({}, {})
         if not fields.missing(row.get("counts")):
             counted = fields.parse_counts(row["counts"])
-            counts = {self.counted.number(word): count for word, count in counted.items()}
+            counts = {self.counted.numbers[word]: count for word, count in counted.items()}
         elif row.get("text") is not None:
             text, taken = self.cleaner.apply(fields.parse_text(row["text"]))
             if self.splitter is None:
@@ -315,7 +315,7 @@ class Collection:
         columns = self.counted.columns(vocabulary)
         return Documents(
             counts=counts,
-            vocabulary=check_words(vocabulary, self.tokens),
+            vocabulary=check_words(vocabulary, self.counted.tokens),
             ids=ids,
             times=np.array(self.times),
             topics=self.topics,

@@ -7,6 +7,7 @@ import contextlib
 import glob
 import gzip
 import json
+import mmap
 import os
 import re
 
@@ -31,8 +32,11 @@ class Inbox:
         for path in glob.glob(f"{FOLDER}/.*.jsonl"):
             if match := NAME.fullmatch(os.path.basename(path)):
                 file = open(path, "r+b")  # noqa: SIM115 - it stays open
-                file.seek(_whole(file))
-                file.truncate()  # a line that a kill has cut was never answered
+                if os.path.getsize(path):
+                    with mmap.mmap(file.fileno(), 0) as text:
+                        whole = text.rfind(b"\n") + 1
+                    file.truncate(whole)  # a line that a kill has cut was never answered
+                file.seek(0, os.SEEK_END)
                 self.open.setdefault(match[1], []).append(file)
 
     def labels(self):
@@ -46,7 +50,7 @@ class Inbox:
 
     def lines(self, label):
         """Yield the documents of a period that were accepted, maps of column to value."""
-        for path in sorted(glob.glob(f"{FOLDER}/{label}-*.jsonl") + glob.glob(f"{FOLDER}/.{label}-*.jsonl")):
+        for path in sorted(_paths(f"{label}-*.jsonl")):
             with open(path, encoding="utf-8") as file:
                 yield from map(json.loads, file)
 
@@ -77,7 +81,7 @@ class Inbox:
     def _file(self, label):
         files = self.open.setdefault(label, [])
         if not files or files[-1].tell() >= LARGEST:
-            numbers = [int(NAME.fullmatch(os.path.basename(path))[2]) for path in _paths(label)]
+            numbers = [int(NAME.fullmatch(os.path.basename(path))[2]) for path in _paths(f"{label}-*")]
             files.append(open(f"{FOLDER}/.{label}-{max(numbers, default=0) + 1:04d}.jsonl", "ab", buffering=1 << 20))  # noqa: SIM115
             _sync()
         return files[-1]
@@ -104,7 +108,7 @@ def remove(name):
     if not os.path.isdir(FOLDER):
         return
     with alone():
-        for path in glob.glob(f"{FOLDER}/{SOURCE.partition('/')[2]}") + glob.glob(f"{FOLDER}/.*.jsonl"):
+        for path in _paths("*.jsonl*"):
             opened = gzip.open if path.endswith(".gz") else open
             with opened(path, "rb") as file:
                 lines = file.readlines()
@@ -148,21 +152,10 @@ def enlist():
         file.write(written)
 
 
-def _paths(label):
-    return glob.glob(f"{FOLDER}/{label}-*") + glob.glob(f"{FOLDER}/.{label}-*.jsonl")
-
-
-def _whole(file):
-    """Return up to where the lines of a file are whole."""
-    size = file.seek(0, os.SEEK_END)
-    end = size
-    while end:
-        start = max(0, end - (1 << 16))
-        file.seek(start)
-        if (place := file.read(end - start).rfind(b"\n")) >= 0:
-            return start + place + 1
-        end = start
-    return 0
+def _paths(pattern):
+    """Return files of the inbox, hidden ones too."""
+    paths = (path for hidden in ("", ".") for path in glob.glob(f"{FOLDER}/{hidden}{pattern}"))
+    return [path for path in paths if NAME.fullmatch(os.path.basename(path))]
 
 
 def _sync():

@@ -11,6 +11,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -143,7 +144,7 @@ def split(documents: Any, stream: Order, seed: int = 0) -> list[np.ndarray]:
         names = np.array(documents.files, dtype=object)[rows]
         rows = rows[np.argsort(names.astype(str), kind="stable")]
     size = how.documents if how.by == "documents" else None
-    held_back = _Held(documents.topics, entry, seed) if entry else None
+    held_back = _held_back(documents.topics, entry, seed) if entry else None
     batches = cut(rows, _keys(rows, documents, how), how.initial, size, held_back)
     complete = size is not None and len(batches[-1]) >= (size if len(batches) > 1 else how.initial)
     if not (len(batches[-1]) and (how.flush or complete)):
@@ -192,17 +193,10 @@ def cut(rows, keys, initial, documents=None, held_back=None):
     return [*batches, np.array(current, dtype=np.int64)]
 
 
-class _Held:
-    """Which documents the topic-entry protocol drops."""
-
-    def __init__(self, topics, entry, seed):
-        self.topics, self.entry, self.seed, self.entries = topics, entry, seed, {}
-
-    def __call__(self, row, batch):
-        for topic in self.topics[row]:
-            if topic not in self.entries:
-                self.entries[topic] = entry_of(topic, self.entry, self.seed)
-        return any(self.entries[topic] > batch for topic in self.topics[row])
+def _held_back(topics, entry, seed):
+    """Return which documents the topic-entry protocol drops, as `cut` asks for them."""
+    entries = cache(lambda topic: entry_of(topic, entry, seed))
+    return lambda row, batch: any(entries(topic) > batch for topic in topics[row])
 
 
 def periods_of(times, period):

@@ -282,7 +282,7 @@ def advance(output, source, previous=None, max_terms=0, alone=False):
             past = before.file.attrs["digest"] if before else digests.FIRST
             sizes |= {"batch": batch.attrs["digest"], "previous": past}
         with storage.writing(output, "features", **sizes, **known.attributes) as file:
-            known.write_counts(file, counts, columns, words, cut)
+            known.write_counts(file, counts, columns, cut)
             known.write(file)
             for name in ("ids", "titles"):
                 rows.copy_array(batch, file, name)

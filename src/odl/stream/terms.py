@@ -151,12 +151,6 @@ class Counts(rows.Matrix):
         return part
 
 
-def parts(counts, cut=None):
-    """Yield consecutive runs of rows of the counts of a batch, without what boilerplate takes out."""
-    for _, part in counts.parts() if cut is None else cut.without(counts):
-        yield part
-
-
 def under(part, columns, n_terms):
     """Return counts under other columns, ascending, those of one column added up."""
     entries = (part.data.astype(np.int32), columns[part.indices], part.indptr)
@@ -237,10 +231,11 @@ class Known:
             return {"n_initial": self.n_initial}
         return {name: getattr(self, name) for name in ("n_initial", "max_terms", "n_numbered", "n_left")}
 
-    def write_counts(self, file, counts, columns, words, cut=None):
+    def write_counts(self, file, counts, columns, cut=None):
         """Store the counts of a batch under the columns of its terms; `odl.stream.boilerplate.Cut` is left out."""
         shape = (counts.shape[0], len(self.vocabulary))
-        moved = (under(part, columns, shape[1]) for part in parts(counts, cut))
+        runs = counts.parts() if cut is None else cut.without(counts)
+        moved = (under(part, columns, shape[1]) for _, part in runs)
         rows.write_csr(file, "counts", moved, shape, np.int32)
 
     def write(self, file):

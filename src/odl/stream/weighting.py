@@ -9,7 +9,7 @@ from scipy import sparse
 from odl.config.sections import Weighting
 from odl.errors import ParameterError
 from odl.stream import pieces
-from odl.text.stopwords import StopWords
+from odl.text.stopwords import StopWords, entries, left
 
 COMMON = 30  # documents of a stop word at least
 PLAIN = Weighting()
@@ -99,14 +99,7 @@ def _frequencies(batch, idf, corpus):
 
 def drop_columns(matrix, keep):
     """Return the CSR matrix with the entries of columns outside the mask `keep` removed; same shape."""
-    return _entries(matrix, keep[matrix.indices])
-
-
-def _entries(matrix, kept):
-    """Return the CSR matrix with some of its entries."""
-    totals = np.concatenate([[0], np.cumsum(kept)])
-    shape, indptr = matrix.shape, totals[matrix.indptr].astype(matrix.indptr.dtype)
-    return sparse.csr_array((matrix.data[kept], matrix.indices[kept], indptr), shape=shape)
+    return entries(matrix, keep[matrix.indices])
 
 
 def weigh(
@@ -161,7 +154,8 @@ def weigh(
     if weighting.min_df > 0:
         counts = drop_columns(counts, frequencies >= weighting.min_df)
     if weighting.max_share < 1:
-        counts = _without_common(counts, (frequencies <= weighting.max_share * n_documents) | (frequencies < COMMON))
+        rare = (frequencies <= weighting.max_share * n_documents) | (frequencies < COMMON)
+        counts = left(counts, rare[counts.indices])
     if stop_words is not None:
         counts = stop_words.without(counts)
     data = counts.data.astype(np.float64)
@@ -273,11 +267,3 @@ def _entries_at(matrix, rows, columns):
     if not len(keys):
         return np.zeros(len(wanted))
     return np.where(keys[at] == wanted, matrix.data[at], 0)
-
-
-def _without_common(counts, rare):
-    """Drop the terms that are not rare from the documents that have one that is."""
-    rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-    kept = rare[counts.indices]
-    kept |= (np.bincount(rows, kept, minlength=counts.shape[0]) == 0)[rows]
-    return _entries(counts, kept)

@@ -27,7 +27,6 @@ FACTOR, MIXER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 FEWEST = 3  # words; less is no passage: "Thanks" says nothing, and a name on a line of its own may be the topic
 SPLIT = re.compile(r"\n|(?<=[.!?])\s+")
 LETTERS = re.compile(r"[^\W\d_]+")  # digits aside: page 3 of 12, (c) 2026
-NOT_ONE = 2**64 - 1  # in place of the number of a piece that is no word
 
 
 class Shingler:
@@ -36,11 +35,11 @@ class Shingler:
     Attributes
     ----------
     numbers : dict
-        Piece of a text (`odl.text.tokens.pieces_of`) -> number of 64 bits of its word, of the pieces met last.
+        Piece of a text (`odl.text.tokens.pieces_of`) -> numbers of 64 bits of its words, of the pieces met last.
     """
 
     def __init__(self):
-        self.numbers = Remembered(_number_of)
+        self.numbers = Remembered(_numbers_of)
         self.restart()
 
     def restart(self):
@@ -54,12 +53,8 @@ class Shingler:
 
     def of(self, text):
         """Return the shingles of a text as numbers from 0 to `SHINGLES` - 1, each once, ascending."""
-        pieces = pieces_of(text.lower())
-        words = np.fromiter(map(self.numbers.__getitem__, pieces), dtype=np.uint64, count=len(pieces))
-        if (words == NOT_ONE).any():
-            pairs = zip(pieces, words.tolist(), strict=True)
-            each = [[one] if one != NOT_ONE else map(_number, _words(piece)) for piece, one in pairs]
-            words = np.array(list(chain.from_iterable(each)), dtype=np.uint64)
+        each = map(self.numbers.__getitem__, pieces_of(text.lower()))
+        words = np.fromiter(chain.from_iterable(each), dtype=np.uint64)
         if not len(words):
             return np.empty(0, dtype=np.int32)
         n_shingles, size = max(1, len(words) - WORDS + 1), min(WORDS, len(words))
@@ -77,22 +72,16 @@ class Shingler:
         return sparse.csr_array((data, np.array(self.indices), np.array(self.indptr)), shape=shape)
 
 
-def _words(piece):
-    """Return the words of a piece that is not ASCII, as UTF-8."""
-    return [word.encode() for word in WORD.findall(piece.decode("utf-8", "surrogatepass"))]
-
-
 def _number(word):
     """Return the number of a word, which is UTF-8."""
     return int.from_bytes(hashlib.blake2b(word, digest_size=8).digest(), "little")
 
 
-def _number_of(piece):
-    """Return the number of the word in a piece, `NOT_ONE` where there is none or more than one."""
+def _numbers_of(piece):
+    """Return the numbers of the words in a piece."""
     if piece.isascii():  # where texts are cut at all else
-        return _number(piece)
-    words = _words(piece)
-    return _number(words[0]) if len(words) == 1 else NOT_ONE
+        return (_number(piece),)
+    return tuple(_number(word.encode()) for word in WORD.findall(piece.decode("utf-8", "surrogatepass")))
 
 
 class Splitter:

@@ -19,12 +19,10 @@ from scipy import sparse
 from odl.config.schema import check_map
 from odl.errors import ConfigError
 from odl.text import words
-from odl.text.stopwords import ENGLISH, LANGUAGES
+from odl.text.stopwords import LANGUAGES
 from odl.text.words import SEGMENTERS, Words, fold_case
 
 PATTERN = r"(?u)\b[^\W\d_][^\W\d_]+\b"
-NONE, SEVERAL = -1, -2  # numbers of pieces without a token, or with more than one
-EDGES = b"-./:?=&%+~"
 KEPT, LONGEST = 1 << 19, 48  # pieces that are remembered, and the bytes of one: longer ones hardly come again
 # Letters, digits and "_" stay, and all that is not ASCII; the rest is a space.
 SPACED = bytes(sign if sign > 127 or chr(sign).isalnum() or sign == 95 else 32 for sign in range(256))
@@ -91,8 +89,8 @@ def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:
     if groups > 1:
         raise ConfigError(f"tokens.pattern has {groups} groups", "at most one", "write (?:...) for the others")
     stop = merged["stop_words"]
-    if isinstance(stop, str) and stop not in ("english", *LANGUAGES):
-        expected = f"'english', {', '.join(map(repr, LANGUAGES))}, null or a list of words"
+    if isinstance(stop, str) and stop not in LANGUAGES:
+        expected = f"{', '.join(map(repr, LANGUAGES))}, null or a list of words"
         raise ConfigError(f"tokens.stop_words is {stop!r}", expected, "correct it")
     return merged
 
@@ -101,15 +99,6 @@ def with_words(tokens: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return tokenising options with the tokeniser ``words``, unless they name a tokeniser or a pattern."""
     tokens = {} if tokens is None else dict(tokens)
     return tokens if tokens.keys() & {"tokeniser", "pattern"} else {"tokeniser": "words"} | tokens
-
-
-def tally(tokens=None):
-    """Return the `odl.text.tokens.Tally` of tokenising options."""
-    tokens = token_options(tokens)
-    stop = tokens["stop_words"]
-    listed = ENGLISH.split() if stop == "english" else LANGUAGES[stop] if isinstance(stop, str) else stop or ()
-    counted = WordTally if tokens["tokeniser"] == "words" else Tally
-    return counted({**tokens, "stop_words": frozenset(listed)})
 
 
 def analyser(tokens: Mapping[str, Any] | None = None) -> Callable[[str], list[str]]:
@@ -121,7 +110,7 @@ def analyser(tokens: Mapping[str, Any] | None = None) -> Callable[[str], list[st
     >>> analyser({"stop_words": "english"})("The tanker left the harbour")
     ['tanker', 'left', 'harbour']
     """
-    return tally(tokens).words
+    return Tally(tokens).words
 
 
 def check_words(vocabulary, tokens):
@@ -158,13 +147,12 @@ def count_words(texts: Iterable[str], tokens: Mapping[str, Any] | None = None) -
     (['crude', 'oil'], array([[1, 1],
            [0, 2]], dtype=int32))
     """
-    tokens = token_options(tokens)
-    counted = tally(tokens)
+    counted = Tally(tokens)
     for text in texts:
         counted.add(counted.of(text))
     counts, vocabulary = counted.matrix()
     counts.sort_indices()
-    return counts, check_words(vocabulary, tokens)
+    return counts, check_words(vocabulary, counted.tokens)
 
 
 def pieces_of(text):
@@ -217,30 +205,55 @@ class Tally:
 
     Parameters
     ----------
-    tokens : dict
-        Checked options (`odl.text.tokens.token_options`), with the stop words as a set.
+    tokens : dict, optional
+        See `token_options`.
     """
 
-    def __init__(self, tokens):
-        self.lowercase, self.stop_words = tokens["lowercase"], tokens["stop_words"]
-        self.find = re.compile(tokens["pattern"]).findall
-        self.cut = pieces_of if tokens["pattern"] == PATTERN else self.find
-        self.known, self.numbers = Remembered(self._number_of), Numbers()
+    def __init__(self, tokens=None):
+        self.tokens = token_options(tokens)
+        stop, fold, pattern = (self.tokens[name] for name in ("stop_words", "lowercase", "pattern"))
+        listed = LANGUAGES[stop] if isinstance(stop, str) else stop or ()
+        self.lowercase, self.find = fold, re.compile(pattern).findall
+        if self.tokens["tokeniser"] == "words":
+            self.lowercase, self.cut = False, words.pieces_of  # each piece is folded by itself
+            listed = map(fold_case, listed) if fold else listed
+            self.split = Words(fold, self.tokens["hangul"], self.tokens["segment"]).of
+        elif pattern == PATTERN:
+            self.cut, self.split = pieces_of, self._by_pattern
+        else:
+            self.cut, self.split = self.find, lambda piece: [piece]
+        self.stop_words, self.numbers = frozenset(listed), Numbers()
+        self.known = Remembered(self._numbers)
         self.restart()
+
+    def _by_pattern(self, piece):
+        """Return the tokens of a piece of UTF-8 by the default pattern, most of which is one."""
+        if piece.isascii():  # what the pattern says of these
+            return [piece.decode()] if len(piece) > 1 and piece.isalpha() else []
+        return self.find(piece.decode("utf-8", "surrogatepass"))
+
+    def _words(self, piece):
+        """Return the tokens of a piece, in order."""
+        several = self.split(piece)
+        return (
+            several
+            if self.stop_words.isdisjoint(several)
+            else [word for word in several if word not in self.stop_words]
+        )
+
+    def _numbers(self, piece):
+        return tuple(map(self.numbers.__getitem__, self._words(piece)))
+
+    def _pieces(self, text):
+        return self.cut(text.lower() if self.lowercase else text)
 
     def words(self, text):
         """Return the tokens of a text, in order."""
-        matches = self.find(text.lower() if self.lowercase else text)
-        return [word for word in matches if word not in self.stop_words]
+        return list(chain.from_iterable(map(self._words, self._pieces(text))))
 
     def of(self, text):
         """Return the numbers of the tokens of a text, in order; a word met first gets the next number."""
-        pieces = self.cut(text.lower() if self.lowercase else text)
-        numbers = list(map(self.known.__getitem__, pieces))
-        if SEVERAL in numbers:
-            pairs = zip(pieces, numbers, strict=True)
-            numbers = [token for piece, one in pairs for token in (self._all(piece) if one == SEVERAL else (one,))]
-        return [token for token in numbers if token >= 0] if NONE in numbers else numbers
+        return list(chain.from_iterable(map(self.known.__getitem__, self._pieces(text))))
 
     def add(self, numbers):
         """Append a document of the tokens of these numbers."""
@@ -257,23 +270,6 @@ class Tally:
         """Forget the documents, not the words."""
         self.indices, self.data, self.indptr = array("i"), array("i"), array("q", [0])
 
-    def number(self, word):
-        """Return the number of a word."""
-        return self.numbers[word]
-
-    def _number_of(self, piece):
-        """Return the number of the token in a piece, or `NONE` or `SEVERAL`."""
-        if isinstance(piece, bytes) and piece.isascii():  # what the pattern says of these
-            word = piece.decode() if len(piece) > 1 and piece.isalpha() else None
-            return NONE if word is None or word in self.stop_words else self.number(word)
-        numbers = self._all(piece)
-        return SEVERAL if len(numbers) > 1 else numbers[0] if numbers else NONE
-
-    def _all(self, piece):
-        """Return the numbers of the tokens in a piece, in order."""
-        matches = self.find(piece.decode("utf-8", "surrogatepass")) if isinstance(piece, bytes) else [piece]
-        return [self.number(word) for word in matches if word not in self.stop_words]
-
     def matrix(self):
         """Return the counts and the words that occur, by spelling."""
         indices = np.array(self.indices, dtype=np.int32)
@@ -287,39 +283,3 @@ class Tally:
         columns = np.zeros(len(self.numbers), dtype=np.int32)
         columns[[self.numbers[word] for word in words]] = np.arange(len(words))
         return columns
-
-
-class WordTally(Tally):
-    """Counts of the words of texts of every script.
-
-    Parameters
-    ----------
-    tokens : dict
-        As of `Tally`.
-    """
-
-    def __init__(self, tokens):
-        super().__init__(tokens)
-        self.split = Words(tokens["lowercase"], tokens["hangul"], tokens["segment"]).of
-        self.stop_words = frozenset(map(fold_case, self.stop_words)) if self.lowercase else self.stop_words
-        self.known = Remembered(self._all)
-
-    def words(self, text):
-        """Return the words of a text, in order."""
-        matches = chain.from_iterable(map(self.split, words.pieces_of(text)))
-        return [word for word in matches if word not in self.stop_words]
-
-    def of(self, text):
-        """Return the numbers of the words of a text, in order; a word met first gets the next number."""
-        return list(chain.from_iterable(map(self.known.__getitem__, words.pieces_of(text))))
-
-    def _all(self, piece):
-        """Return the numbers of the words of a piece, in order."""
-        word = piece.strip(EDGES)
-        if not word.isalpha():  # of bytes: no word of ASCII letters
-            several = self.split(piece)
-            if not self.stop_words.isdisjoint(several):
-                several = [word for word in several if word not in self.stop_words]
-            return tuple(map(self.numbers.__getitem__, several))
-        word = word.decode().lower() if self.lowercase else word.decode()
-        return () if len(word) < 2 or word in self.stop_words else (self.numbers[word],)

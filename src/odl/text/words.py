@@ -24,6 +24,7 @@ SCRIPT = re.compile(  # most words of these scripts; any other goes the long way
     "|[\u05d0-\u05ea]+|[\u0620-\u063f\u0641-\u064a]+"
 )
 EDGES = "-./:?=&%+~\u00ab\u00bb\u2013\u2014\u2018\u2019\u201c\u201d\u201e\u2026\u060c\u061b\u061f"
+ASCII_EDGES = EDGES[:10].encode()
 GREEK = re.compile("[\u0370-\u03ff]")
 CONTROLS, FORMS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]"), re.compile(f"[{scripts.FORMS}]+")
 EMOJI_PARTS = re.compile(f"[{scripts.SKIN}\u200d]")
@@ -123,7 +124,10 @@ class Words:
     def of(self, piece):
         """Return the words of a piece of UTF-8, in order."""
         if piece.isascii():
-            return self._of_ascii(piece)
+            word = piece.strip(ASCII_EDGES)
+            if not word.isalpha():
+                return self._of_ascii(piece)
+            return [self.fold(word.decode())] if len(word) > 1 else []
         piece = piece.decode("utf-8", "surrogatepass")
         if SCRIPT.fullmatch(word := piece.strip(EDGES)):
             return [self.fold(word)] if len(word) > 1 else []

@@ -4,9 +4,11 @@ import base64
 import http.client
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 import streams
+import werkzeug.test
 import yaml
 from called import odl
 from places import ROOT
@@ -189,3 +191,24 @@ def test_damaged_results_are_said_in_the_log_alone(news, tmp_path):
         status, _, text = client.ask("GET", "/new")
         assert status == 503 and json.loads(text)["error"].endswith("the log of odl watch says why")
         assert client.ask("GET", "/health")[0] == 200
+
+
+def test_documents_that_come_too_fast_come_again_later(monkeypatch):
+    """An address has ten seconds' worth at once, then so many a second; another one has its own."""
+    now = [100.0]
+    monkeypatch.setattr(service.time, "monotonic", lambda: now[0])
+    desk = SimpleNamespace(most=100, ask=lambda lines, learn: ["{}"] * len(lines))
+    client = werkzeug.test.Client(service.Service(desk, rate=2.0))
+
+    def post(count, address="127.0.0.1"):
+        surroundings = {"REMOTE_ADDR": address}
+        return client.post(
+            "/documents", data="{}\n" * count, content_type="application/jsonl", environ_base=surroundings
+        )
+
+    assert [post(count).status_code for count in (20, 5, 1)] == [200, 200, 429]
+    said = post(1)
+    assert said.headers["Retry-After"] == "3" and "more than 2 documents a second" in said.json["error"]
+    assert post(1, "::1").status_code == 200
+    now[0] += 3
+    assert [post(1).status_code for _ in range(3)] == [200, 200, 429]

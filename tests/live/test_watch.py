@@ -9,8 +9,10 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import datetime, timedelta
 
 import numpy as np
+import psutil
 import pytest
 import streams
 from called import odl
@@ -95,13 +97,13 @@ def test_live_and_at_once_give_the_same_bytes(news, tmp_path):
     assert_same_at_once(news, tmp_path / "often", runs=3)
 
 
-@pytest.mark.parametrize("share", [0, 0.5])
-def test_an_answer_is_what_the_period_will_say(news, share):
+@pytest.mark.parametrize("more", ["", "pieces: 0.5, ", "languages: true, "])
+def test_an_answer_is_what_the_period_will_say(news, more):
     """With the same dictionary, score and tail at arrival are those of the record of the period."""
-    if share:
+    if more:
         text = (news / "odl.yaml").read_text()
         assert "features: {" in text
-        (news / "odl.yaml").write_text(text.replace("features: {", f"features: {{pieces: {share}, "))
+        (news / "odl.yaml").write_text(text.replace("features: {", f"features: {{{more}"))
         assert odl("run", news).returncode == 0
     with watched(news) as (watch, told):
         watch.take(lines(posts(3)[:25]))
@@ -241,6 +243,32 @@ def ids_of(folder):
     """Return the ids in the inbox, of files that still grow too."""
     paths = (folder / "inbox").glob("*.jsonl")
     return [json.loads(line)["id"] for path in paths for line in path.read_text().splitlines()]
+
+
+def memory(folder, weeks, n):
+    """Return the bytes of this process after each of some weeks of n documents, each with a word of its own."""
+    text = (folder / "odl.yaml").read_text()
+    (folder / "odl.yaml").write_text(text.replace("features: {", "features: {max_terms: 5000, "))
+    assert odl("run", folder).returncode == 0
+    sizes = []
+    with watched(folder) as (watch, _):
+        watch.tell = lambda pairs: None
+        for week in range(3, 3 + weeks):
+            for first in range(0, n, 500):
+                rows = [streams.post(week, number, "sea") for number in range(first, min(first + 500, n))]
+                for number, row in enumerate(rows, start=first):
+                    row["time"] = (datetime(2026, 1, 5) + timedelta(days=7 * week + 6 * number / n)).isoformat()
+                    row["text"] += f" ref{week}x{number}"
+                watch.take(lines(rows))
+            sizes.append(psutil.Process().memory_info().rss)
+        watch.close(drained=True)
+    return sizes
+
+
+@pytest.mark.long
+def test_a_million_documents_leave_memory_as_it_was(news):
+    sizes = memory(news, 20, 50_000)
+    assert max(sizes[10:]) < 1.05 * max(sizes[3:10]), sizes
 
 
 def test_sigterm_drains_and_a_second_watch_says_who_has_the_folder(news):

@@ -277,6 +277,7 @@ def _say(args, verdict):
     argument("--tolerance", type=float, default=0.0, metavar="SECONDS", help="how long a period waits for late ones"),
     argument("--clock", action="store_true", help="a period ends by the clock too, not by documents of the next alone"),
     argument("--http", metavar="ADDRESS", help="take documents by HTTP instead, show the page, the feeds and metrics"),
+    argument("--rate", type=float, default=float("inf"), help="documents a second of one address by HTTP at most"),
     argument("--follow", metavar="DIRECTORY", help="take them from its .jsonl files instead, which appear and grow"),
     argument("--strict", action="store_true", help="end at a line that cannot be read"),
     more="Documents come as lines of JSON on standard input, answers go to standard output.\n"
@@ -293,7 +294,7 @@ def watch(args):
     directory = args.follow and os.path.abspath(args.follow)
     with contextlib.chdir(args.folder):
         if args.http:
-            server.run(args.http, args.tolerance, args.clock)
+            server.run(args.http, args.tolerance, args.clock, args.rate)
         else:
             lines.run(directory, args.tolerance, args.clock, args.strict)
 

@@ -4,6 +4,7 @@ So documents of several clients share one write to the disk, and a slow client h
 """
 
 import json
+import math
 import os
 import queue
 import socket
@@ -24,7 +25,7 @@ SWITCH = 0.0005  # seconds that a thread computes while another waits: documents
 WAITING = 8 * GROUP  # documents at most that wait to be answered, or that a request has
 
 
-def run(address, tolerance=0.0, by_clock=False):
+def run(address, tolerance=0.0, by_clock=False, rate=math.inf):
     """Watch what comes by HTTP for the working folder until a signal ends it.
 
     Parameters
@@ -33,11 +34,13 @@ def run(address, tolerance=0.0, by_clock=False):
         As ``127.0.0.1:8080``.
     tolerance, by_clock
         As of `odl.live.watch.Watch`.
+    rate : float
+        As of `odl.live.service.Service`.
 
     Raises
     ------
     ParameterError
-        If the address is none, the extra is not installed, or there is no token where one is needed.
+        If the address or the rate is none, the extra is not installed, or there is no token where one is needed.
     BusyError
         If another watch has the folder.
     """
@@ -56,6 +59,8 @@ def run(address, tolerance=0.0, by_clock=False):
         given = f"--http {address}, and {TOKEN} has {len(token)} characters"
         todo = f"set the variable {TOKEN}, or listen on 127.0.0.1"
         raise ParameterError(given, f"a token of {SHORTEST} or more where others can connect", todo)
+    if not rate > 0:
+        raise ParameterError(f"--rate {rate:g}", "documents a second, more than 0", "correct it or leave it out")
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listening = socket.create_server((host, int(port)), family=family, backlog=CONNECTIONS)
@@ -64,7 +69,7 @@ def run(address, tolerance=0.0, by_clock=False):
         raise ParameterError(given, "an address of this machine that nobody listens on", "take another") from error
     desk, limits = Desk(), {"threads": THREADS, "connection_limit": CONNECTIONS, "channel_timeout": PATIENCE}
     limits |= {"max_request_body_size": LONGEST, "cleanup_interval": PATIENCE // 3, "asyncore_use_poll": True}
-    server = waitress.create_server(Service(desk, token), sockets=[listening], ident=None, **limits)
+    server = waitress.create_server(Service(desk, token, rate), sockets=[listening], ident=None, **limits)
     print(f"odl watch: listens on port {listening.getsockname()[1]} of {host}", file=sys.stderr, flush=True)
     sys.setswitchinterval(SWITCH)
     threading.Thread(target=server.run, daemon=True).start()

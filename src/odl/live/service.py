@@ -2,6 +2,7 @@
 
 import hmac
 import json
+import math
 import os
 import sys
 import threading
@@ -26,6 +27,7 @@ from odl.alerts import explain, feedback, read, show
 from odl.errors import DataError, OdlError, ParameterError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+BURST, ADDRESSES = 10.0, 10_000  # seconds whose documents may come at once; addresses that are remembered
 READERS, TURN = 2, 5.0  # requests that read results at a time, and seconds that others wait for their turn
 LINES, ONE = ("application/x-ndjson", "application/jsonl"), "application/json"
 TAILS = (0.0001, 0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
@@ -48,10 +50,13 @@ class Service:
     desk : odl.live.server.Desk
     token : str
         That each request has to have; empty: none, and only names of this machine are answered.
+    rate : float
+        Documents a second of an address at most.
     """
 
-    def __init__(self, desk, token=""):
-        self.desk, self.token = desk, token
+    def __init__(self, desk, token="", rate=math.inf):
+        self.desk, self.token, self.rate = desk, token, rate
+        self.due, self.alone = {}, threading.Lock()
         self.readers, self.meters = threading.BoundedSemaphore(READERS), Meters(desk)
         self.rules = Map(
             [Rule(path, endpoint=name, methods=[method]) for path, method, name in ROUTES], merge_slashes=False
@@ -107,6 +112,8 @@ class Service:
         lines = [body] if kind == ONE else [line for line in body.split(b"\n") if line.strip()]
         if len(lines) > self.desk.most:
             return reply({"error": f"{len(lines)} documents; expected {self.desk.most} at most in a request"}, 413)
+        if wait := self.too_soon(request.remote_addr, len(lines)):
+            return reply({"error": f"more than {self.rate:g} documents a second; send these again"}, 429, after=wait)
         began, answers = time.monotonic(), self.desk.ask(lines, learn)
         if answers is None:
             return reply({"error": "too many documents wait, or odl watch ends; send these again"}, 503, after=1)
@@ -115,6 +122,18 @@ class Service:
         if kind != ONE:
             return reply("".join(f"{answer}\n" for answer in answers), kind=LINES[0])
         return reply(answers[0], 422 if "error" in maps[0] else 200)
+
+    def too_soon(self, address, count):
+        """Return how many seconds too soon documents of an address come; 0: they are counted."""
+        now = time.monotonic()
+        with self.alone:
+            due = max(self.due.get(address, now), now)
+            if due > now + BURST:
+                return math.ceil(due - now - BURST)
+            if len(self.due) >= ADDRESSES:
+                self.due = {other: moment for other, moment in self.due.items() if moment > now}
+            self.due[address] = due + count / self.rate
+        return 0
 
     @contextmanager
     def turn(self):

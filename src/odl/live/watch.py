@@ -1,7 +1,6 @@
 """``odl watch``: documents answered and stored when they arrive, periods learned by `odl run` when they have ended."""
 
 import bisect
-import gc
 import json
 import os
 import signal
@@ -273,7 +272,7 @@ class Watch:
             said.seek(0)
             last = said.read().strip().rpartition("\n")[2]
         if status:
-            if status != -signal.SIGTERM:  # of `close`
+            if status not in (-signal.SIGTERM, 128 + signal.SIGTERM):  # of `close`
                 print(f"odl watch: the period is not learned yet: {last}", file=sys.stderr, flush=True)
             return self.judge, self.shown, []
         self.folder = folders.opened()
@@ -346,8 +345,6 @@ def follow(groups, *settings):
         signal.signal(number, lambda number, frame: came.add(number))
     with inboxes.alone():
         watch, drained = Watch(*settings), True
-        gc.collect()
-        gc.freeze()  # a collection looks through all that was loaded: some 25 ms, in which nobody is answered
         try:
             for group in groups(watch, lambda: bool(came - {signal.SIGHUP})):
                 if signal.SIGHUP in came:

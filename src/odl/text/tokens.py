@@ -222,8 +222,7 @@ class Tally:
             self.cut, self.split = pieces_of, self._by_pattern
         else:
             self.cut, self.split = self.find, lambda piece: [piece]
-        self.stop_words, self.numbers = frozenset(listed), Numbers()
-        self.known = Remembered(self._numbers)
+        self.stop_words, self.known, self.numbers = frozenset(listed), Remembered(self._numbers), Numbers()
         self.restart()
 
     def _by_pattern(self, piece):
@@ -267,7 +266,9 @@ class Tally:
         self.indptr.append(len(self.indices))
 
     def restart(self):
-        """Forget the documents, not the words."""
+        """Forget the documents, and the words where they are very many."""
+        if len(self.numbers) > KEPT:
+            self.known, self.numbers = Remembered(self._numbers), Numbers()
         self.indices, self.data, self.indptr = array("i"), array("i"), array("q", [0])
 
     def matrix(self):

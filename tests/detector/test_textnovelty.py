@@ -322,6 +322,7 @@ class Unconverted:
         ([["oil", "tanker"]], "document 0 of the frame: the text is a list"),
         ([], "a frame without documents"),
         (Unconverted(), "pyarrow is required"),
+        (pd.DataFrame([["oil", "crude"]], columns=["text", "text"]), "two columns 'text'"),
     ],
 )
 def test_what_is_no_frame_is_refused_in_one_sentence(given, message):
@@ -330,6 +331,13 @@ def test_what_is_no_frame_is_refused_in_one_sentence(given, message):
     for call in (TextNovelty().update, stream.judge):
         with pytest.raises(OdlError, match=message):
             call(given)
+
+
+def test_a_file_that_is_none_of_ours_is_not_to_be_deleted(tmp_path):
+    path = tmp_path / "posts.csv"
+    path.write_text("id,text\n1,oil\n", encoding="utf-8")
+    with pytest.raises(OdlError, match=r"posts\.csv is damaged .*; name another"):
+        TextNovelty.load(path)
 
 
 def test_before_and_after(rng):

@@ -83,7 +83,8 @@ def named(watch, what):
         return what
     place, number = resolved(watch, what)
     if not number and place is None:
-        raise ParameterError(f"{what} is no document or topic of the stream", "one of them", "look at odl new")
+        todo = f"say source:{what}" if what in sources(watch.place) else "look at odl new"
+        raise ParameterError(f"{what} is no document or topic of the stream", "one of them", todo)
     return f"topic:{number}" if number else what
 
 

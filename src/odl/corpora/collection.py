@@ -264,7 +264,8 @@ class Collection:
             else:
                 counts, *passages = count_words(text, self.counted.of)
         else:
-            raise ValueError("it has neither text nor counts")
+            names = names_of(self.columns.get("text", "text"))
+            raise ValueError(f"it has neither {' nor '.join(names)} nor counts")
         vector, n_words = self._vector(row), sum(counts.values())
         if n_words < self.min_words:
             self.dropped[identity] = (time, n_words)

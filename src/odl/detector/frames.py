@@ -42,6 +42,8 @@ def read_frame(frame, text, time=None, id=None):
         elif wanted is not None:
             columns = ", ".join(map(str, frame.columns[:20]))
             raise ParameterError(f"no column {wanted!r} for {name}", f"one of {columns}", f"pass {name}=...")
+        if name in names and list(frame.columns).count(names[name]) > 1:
+            raise ParameterError(f"two columns {names[name]!r}", "different names", "rename one")
     values = {name: frame[column].tolist() for name, column in names.items()}
     ids, times, texts = values.get("id"), [], []
     for row, value in enumerate(values["text"]):

@@ -178,7 +178,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             the gate of words, the rarest first) and reasons (words with the largest shares of the score; those that
             no other item has come last). Both are words as they are counted, one by one, where `odl new` joins to
             phrases those that stand together in the text. The first batch is scored by the dictionary that it started.
-            There, and while the stream warms up, tail is 1 and nothing is an alert.
+            There, and while the stream warms up, tail is 1 and nothing is an alert. Documents that are older than
+            those learned come as a batch after them; `odl run` learns again from their time on.
 
         Examples
         --------

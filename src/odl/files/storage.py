@@ -204,7 +204,8 @@ def digest_of(path, kind):
 def damaged(path, error, expected="a whole file"):
     """Return the error for a file that could not be read, with the reason."""
     fault = f"{path} is damaged ({' '.join(str(error).split())})"
-    return StorageError(fault, expected, f"delete {path} and run the same command again")
+    ours = str(path).endswith(".h5")  # and not a file of a person's, named by mistake
+    return StorageError(fault, expected, f"delete {path} and run the same command again" if ours else "name another")
 
 
 def write_array(group, name, values, packed=True):

@@ -26,6 +26,7 @@ from odl.config import chains
 from odl.corpora import download
 from odl.files import tables
 from odl.learners.likeness import by_peers
+from odl.learners.vectors import Memory
 from odl.papers import rivals
 from odl.papers.experiments import quality
 from odl.stream import dense
@@ -33,6 +34,7 @@ from odl.text import encoder as encoders
 
 HERE = Path(__file__).resolve().parent.parent
 FIXED, NEAREST, PEERS, SHARE = (0.0, 0.25, 0.5, 0.75, 1.0), 5, 10, 0.5
+ROOM = 320_000
 RECENT = 1000  # documents of a window of vectors
 
 
@@ -114,16 +116,28 @@ def methods(across, words, weight):
     return scores
 
 
+def lengths_of(batch):
+    """Return the number of distinct words of each document."""
+    return np.diff(batch.counts[:].indptr)
+
+
 def measure(held):
     """Return (method, plain, using the batch) and the weights by length."""
+    memory = Memory.empty(held.batches[0].vectors.shape[1])
     made = {"levels": learners.make("levels"), "adaptive": learners.make("adaptive")}
     states = {
         name: learner.start(held.P(0), 500, novelty.generator(held.seed, "start")) for name, learner in made.items()
     }
     both, plain, context, weights = Both(held.seed), {}, {}, []
     both.learn(held.batches[0])
+    first = novelty.score(made["levels"], states["levels"], held.P(0))
+    memory = memory.after(first.score, first.score, held.batches[0].vectors, lengths_of(held.batches[0]), ROOM)
     for t, batch in enumerate(held.batches[1:], start=1):
         P = held.P(t)
+        found = novelty.score(made["levels"], made["levels"].fit_terms(states["levels"], P.shape[1]), P)
+        apart = memory.apart(batch.vectors)
+        run = novelty.beside(found, memory, apart)
+        memory = memory.after(found.score, apart, batch.vectors, lengths_of(batch), ROOM)
         if t in held.listed:
             words = {
                 name: novelty.score(learner, learner.fit_terms(states[name], P.shape[1]), P).score
@@ -131,7 +145,9 @@ def measure(held):
             }
             across, inside = both.cosines(batch)
             weights.append(both.weight)
-            for name, (scores, weight) in methods(across, words, both.weight).items():
+            rows = methods(across, words, both.weight)
+            rows["levels, features.meaning"] = (run.score, both.weight)
+            for name, (scores, weight) in rows.items():
                 plain.setdefault(name, {})[t] = scores
                 context.setdefault(name, {})[t] = in_context(scores, *inside, weight)
         states = {name: learner.learn(states[name], P, None) for name, learner in made.items()}

@@ -11,6 +11,7 @@ from matplotlib import pyplot as plt
 from scipy import sparse
 
 from odl.evaluation import metrics
+from odl.learners import vectors
 from odl.papers.rivals import meaning
 from odl.stream.dense import unit
 
@@ -41,7 +42,7 @@ for ax, length in zip(axes, (6, 100), strict=True):
         cosines = (meaning.joined(Q, F, a) @ meaning.joined(P, E, a).T).toarray()
         novelty = 1.0 - np.sort(cosines, axis=1)[:, -5:].mean(axis=1)
         areas.append(metrics.auc(novelty, (today >= 9).astype(int)))
-    rule = meaning.weight_of(np.diff(P.indptr))
+    rule = vectors.weight_of(np.diff(P.indptr))
     print(f"{length} words: weight {rule:.2f}, AUC {np.interp(rule, weights, areas):.2f}, words alone {areas[0]:.2f}")
     ax.plot(weights, areas, marker=".", color="tab:orange")
     ax.axvline(rule, color="black", linestyle="--", linewidth=0.8, label="weight by length")

@@ -10,7 +10,8 @@ from scipy import sparse
 
 from odl.learners import likeness
 from odl.learners.base import Learner, Scores, State
-from odl.learners.sparse_atoms import leading
+from odl.learners.sparse_atoms import leading, with_data
+from odl.learners.vectors import Memory
 
 EMPTY_SCORE = 1.0  # a document without a known term is unexplained: the largest score
 ROUNDING = 1e-12  # parts of a score below this are none
@@ -33,6 +34,8 @@ class Novelty(NamedTuple):
         Largest relative excess of a score over the exact objective.
     nearest : tuple
         As of `odl.learners.Scores`.
+    meaning : ndarray or None
+        The part of vectors in `score`, where a run has them beside words; residual and penalty are then of words alone.
 
     Examples
     --------
@@ -56,6 +59,7 @@ class Novelty(NamedTuple):
     uncoded: float
     gap: float
     nearest: tuple = ()
+    meaning: np.ndarray | None = None
 
 
 def generator(seed: int, name: str) -> np.random.Generator:
@@ -164,6 +168,39 @@ def of(scores: Scores, P: sparse.csr_array) -> Novelty:
     return Novelty(total, residual, scores.penalty, scores.codes, empty, uncoded, scores.gap, scores.nearest)
 
 
+def beside(scored: Novelty, memory: Memory, apart: np.ndarray, fixed: float | None = None) -> Novelty:
+    """Return the scores of documents by words and vectors; those of the first batch stay, as nothing is remembered.
+
+    Parameters
+    ----------
+    scored : Novelty
+        By words.
+    memory : odl.learners.vectors.Memory
+    apart : ndarray, shape (n_documents,)
+        Scores by vectors (`Memory.apart`).
+    fixed : float, optional
+        Weight of the vectors; by default that of the lengths of documents.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl import learners, novelty
+    >>> from odl.learners.vectors import Memory
+    >>> P, vectors = csr_array([[0.5, 0.5, 0.0], [0.4, 0.6, 0.0]]), np.array([[0.6, 0.8], [-0.8, 0.6]])
+    >>> learner = learners.make("dual_averaging")
+    >>> scored = novelty.score(learner, learner.start(P, 1, np.random.default_rng(0)), P)
+    >>> memory = Memory.empty(2).after(np.array([0.1, 0.3]), np.array([0.2, 0.4]), vectors[:1], np.array([2]), 1000)
+    >>> found = novelty.beside(scored, memory, memory.apart(vectors), 0.5)
+    >>> found.score.round(3), found.meaning.round(3)
+    (array([0.25, 0.75]), array([0.125, 0.375]))
+    """
+    if not len(memory.signs):
+        return scored
+    words, meaning = memory.joined(scored.score, apart, memory.weight(fixed))
+    return scored._replace(score=words + meaning, meaning=meaning)
+
+
 def unexplained(
     P: sparse.csr_array, dictionary: sparse.csc_array, codes: sparse.csr_array, rows: Iterable[int], most: int = 8
 ) -> list[list[tuple[int, float]]]:
@@ -231,7 +268,7 @@ def shares(learner: Learner, state: State, P: sparse.csr_array, scored: Novelty)
         Entries where P has them; the formula is the learner's (docs/method.md, "Shares of the words").
     context : ndarray, shape (n_documents,)
         The rest: what comes from the other documents of the batch, the whole score of an empty document, and what
-        lifts a score to 0. A document's words and this add up to its score.
+        lifts a score to 0. A document's words, this and the part of vectors (`Novelty.meaning`) add up to its score.
 
     Examples
     --------
@@ -249,5 +286,11 @@ def shares(learner: Learner, state: State, P: sparse.csr_array, scored: Novelty)
            [0.  , 0.  , 0.5 , 0.5 ]]), array([0., 0.]))
     """
     words = learner.shares(state, P, Scores(scored.codes, scored.residual, scored.penalty, scored.gap, scored.nearest))
-    context = scored.score - np.asarray(words.sum(axis=1)).ravel()
+    by_words = scored.score
+    if scored.meaning is not None:
+        own = np.where(scored.empty, EMPTY_SCORE, scored.residual + scored.penalty)
+        by_words = scored.score - scored.meaning
+        factor = np.divide(by_words, own, out=np.zeros_like(own), where=own > 0)
+        words = with_data(words, words.data * np.repeat(factor, np.diff(words.indptr)))
+    context = by_words - np.asarray(words.sum(axis=1)).ravel()
     return words, np.where(np.abs(context) < ROUNDING, 0.0, context)

@@ -513,15 +513,15 @@ def test_reasons_add_up_to_the_score(algorithm, tmp_path):
         assert np.allclose(sums + record.context, score, rtol=0, atol=1e-12)
         assert (np.abs(record.context).max() > 0.01) == (algorithm == "adaptive")
     for row in (0, 5, 79):
-        alert, earlier = explain.document(watch.place, 2, row, watch)
+        alert, earlier, meant = explain.document(watch.place, 2, row, watch)
         total = sum(reason.share for reason in alert.reasons) + alert.context
         assert np.isclose(total, score[row], atol=1e-12) and 0 < earlier.likeness <= 1 + 1e-9
-        assert f"{score[row]:.4f}" in explain.document_text(alert, earlier, False)
+        assert meant is None and f"{score[row]:.4f}" in explain.document_text(alert, earlier, None, False)
     day = 86_400_000
     for days, said in ((40, "40 days before, "), (1, "1 day before, "), (0, "")):
-        text = explain.document_text(alert, earlier._replace(time=alert.time - days * day), False)
+        text = explain.document_text(alert, earlier._replace(time=alert.time - days * day), None, False)
         assert f"last seen {show.date_of(alert.time - days * day)}, {said}period {earlier.t}" in text
-    assert "seen" not in explain.document_text(alert, earlier._replace(time=NO_TIME), False)
+    assert "seen" not in explain.document_text(alert, earlier._replace(time=NO_TIME), None, False)
 
 
 def test_explaining_needs_no_checkpoint(made, watch, tmp_path):
@@ -573,7 +573,8 @@ def test_the_most_similar_earlier_document_is_earlier(made, watch):
     earlier = explain.document(place, 4, 11, watch)[1]
     assert earlier.id == "wire.jsonl:328" and earlier.t == 4 and earlier.likeness > 0.95  # its twin of the same period
     data = features.read(f"{place.features}/4.h5")
-    assert explain.earlier(place, features.read(f"{place.features}/0.h5"), 0) is None
+    first = features.read(f"{place.features}/0.h5")
+    assert explain.earlier(place, first, 0, explain.by_words(first, 0)) is None
     assert explain.find(place, data.ids[11]) == (4, 11) and explain.find(place, "nobody") is None
 
 

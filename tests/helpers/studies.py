@@ -79,6 +79,7 @@ def write_scores(path, batch, *, run, corpus, seed, k, skill, rng):
         empty=empty,
         uncoded=float(np.mean(score == 1)),
         gap=0.0,
+        meaning=None,
     )
     use = np.sort(rng.gamma(0.5, size=k))[::-1]
     scorefiles.write_scores(

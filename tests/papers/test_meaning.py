@@ -6,7 +6,7 @@ from cosines import dense_cosines, make_documents
 from scipy import sparse
 
 from odl.papers import rivals
-from odl.papers.rivals.meaning import FusedRanks, NearestMeaning, joined, weight_of
+from odl.papers.rivals.meaning import FusedRanks, NearestMeaning, joined
 from odl.stream import features
 
 
@@ -23,11 +23,6 @@ def made(rng, clear_words, clear_vectors, n=300, topics=12):
     )
     vectors = rng.normal(size=(n, 16)) + clear_vectors * centres[1][topic]
     return sparse.csr_array(unit(words)), unit(vectors), topic
-
-
-@pytest.mark.parametrize(("lengths", "weight"), [([16], 0.5), ([4, 8, 300], 2 / 3), ([48, 48], 0.25), ([0], 1.0)])
-def test_the_weight_of_vectors_falls_with_the_median_length(lengths, weight):
-    assert np.isclose(weight_of(lengths), weight)
 
 
 def test_joint_rows_have_the_weighted_cosine(rng):

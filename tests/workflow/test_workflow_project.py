@@ -86,7 +86,8 @@ def write(folder, week, topics, n=40):
         words = WORDS[topics[number % len(topics)]].split()
         body = " ".join(words[(number * 3 + place) % 10] for place in range(8))
         moment = (start + timedelta(hours=4 * number)).isoformat()
-        rows.append({"key": f"w{week}-{number}", "created": moment, "body": f"the report is about {body}"})
+        vector = [ord(topics[number % len(topics)][0]) % 7, number % 5, week]
+        rows.append({"key": f"w{week}-{number}", "created": moment, "body": f"the report is about {body}", "v": vector})
     (folder / "posts").mkdir(exist_ok=True)
     (folder / "posts" / f"{week:02d}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
@@ -128,12 +129,15 @@ def test_from_a_wheel_in_an_empty_directory(installed, tmp_path):
 
 
 def test_snakemake_makes_the_same_files(installed, tmp_path):
-    """Every file that odl run makes is made by Snakemake too, to the same bytes; each driver knows its folders."""
+    """Every file that odl run makes, with vectors too, Snakemake makes to the same bytes; each knows its folders."""
     for week in range(4):
         write(tmp_path, week, ["grain", "oil"] if week < 3 else ["grain", "space"])
     for place, more in (("loop", []), ("rules", ["--snakemake"])):
         (tmp_path / place).mkdir()
         run(installed, tmp_path / place, "odl", "init", "news", "../posts/*.jsonl", *more)
+        path = tmp_path / place / "news" / "odl.yaml"
+        text = path.read_text().replace("columns: {", "columns: {vector: v, ")
+        path.write_text(text + "features: {meaning: null}\n")
     run(installed, tmp_path / "loop", "odl", "run", "news")
     run(installed, tmp_path / "rules" / "news", "snakemake", "--cores", "2")
     ours, theirs = contents(tmp_path / "loop" / "news"), contents(tmp_path / "rules" / "news")

@@ -18,7 +18,7 @@ class Part(NamedTuple):
     Attributes
     ----------
     kind : str
-        "word", "more", "own", "down" or "context".
+        "word", "more", "own", "meaning", "down" or "context".
     label : str
     percent : int
         Of the score. Those of all parts add up to 100, where the score is above 0.
@@ -97,13 +97,13 @@ def parts(alert, most=WORDS):
     heads, total = named(alert, most), abs(alert.score) or 1.0
     shares = [("word", phrase, share, "") for phrase, share in phrases(alert, most)]
     down = alert.rest.down if alert.rest else 0.0
-    more = alert.score - alert.context - alert.own - down - sum(reason.share for reason in heads)
+    more = alert.score - alert.context - alert.meaning - alert.own - down - sum(reason.share for reason in heads)
     shares.append(_further(alert, heads, more, total))
     own = " ".join(reason.word for reason in alert.reasons[alert.led :][:OWN] if reason.share > 0)
     shares.append(("own", "words of its own", alert.own, own))
     if alert.rest:
         shares.append(("down", f"{_words(alert.rest.low)} that pull{'s' * (alert.rest.low == 1)} down", down, ""))
-    shares.append(("context", "context", alert.context, ""))
+    shares += [("meaning", "meaning", alert.meaning, ""), ("context", "context", alert.context, "")]
     if not heads and alert.own > alert.score > 0:
         shares = _net(shares)
     shares.sort(key=lambda part: part[0] in ("down", "context"))  # what explains comes first

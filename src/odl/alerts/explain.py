@@ -14,7 +14,7 @@ from odl.evaluation.scorefiles import read_scores
 from odl.files import storage
 from odl.files.documents import NO_TIME
 from odl.files.escaping import heading, isolated, visible
-from odl.stream import features
+from odl.stream import dense, features
 from odl.stream import terms as known_terms
 from odl.stream.weighting import Weighting, weigh
 
@@ -150,7 +150,8 @@ def document(place, t, row, watch):
     -------
     alert : odl.alerts.model.Alert
         As if it were one (`rank` is its place among all documents of the period); `reasons` are all its words.
-    earlier : Earlier or None
+    earlier, meant : Earlier or None
+        The document before it that is most like it by words, and by vectors where these are beside words.
 
     Raises
     ------
@@ -172,7 +173,9 @@ def document(place, t, row, watch):
     item.words += [(named[term], share) for share, term in reversed(low)]
     topic = watch.topics.get(int(record.topic[row]))
     rank = int((record.score > record.score[row]).sum()) + 1
-    return read.alert_of(record, item, topic, of_atom, rank), earlier(place, data, row)
+    alert, before = read.alert_of(record, item, topic, of_atom, rank), earlier(place, data, row, by_words(data, row))
+    meant = earlier(place, data, row, by_vectors(data, row)) if record.meaning is not None else None
+    return alert, before, meant
 
 
 def _origins(place, data):
@@ -190,8 +193,8 @@ def _known_atoms(place, t):
     return dict(enumerate(zip(words, documents, strict=False))), {atom: number for number, atom in reversed(linked)}
 
 
-def earlier(place, data, row):
-    """Look through everything before a document for the one most like it (log tf, idf as it was then, cosine).
+def earlier(place, data, row, likeness):
+    """Look through everything before a document for the one most like it.
 
     Parameters
     ----------
@@ -199,21 +202,17 @@ def earlier(place, data, row):
     data : odl.stream.features.Features
         Of its period.
     row : int
+    likeness : callable
+        `by_words` or `by_vectors` of the document: the cosines of a batch with it.
 
     Returns
     -------
     Earlier or None
     """
-    n_documents = data.n_before or data.counts.shape[0]
-    frequencies = data.frequencies if data.t else data.frequencies_after()
-    form = Weighting(tf="log"), "l2"
-    document, best = weigh(data.counts.take([row]), frequencies, n_documents, *form), None
+    best = None
     for t in range(data.t + 1):
         batch = data if t == data.t else features.read(os.path.join(place.features, f"{t}.h5"))
-        counts = batch.counts[:row] if t == data.t else known_terms.aligned(batch, data)
-        known = np.pad(frequencies, (0, counts.shape[1] - len(frequencies)))
-        others = sparse.csr_array(weigh(counts, known, n_documents, *form)[:, : len(frequencies)])
-        cosines = np.asarray((others @ document.T).todense()).ravel()
+        cosines = likeness(batch)[: row if t == data.t else None]
         if len(cosines) and cosines.max() > (best.likeness if best else 0.0):
             at = int(np.argmax(cosines))
             names = visible(batch.ids[at]), heading(batch.titles[at])
@@ -221,7 +220,28 @@ def earlier(place, data, row):
     return best
 
 
-def document_text(alert, before, warm_up):
+def by_words(data, row):
+    """Return the function that compares a document with a batch: log tf, idf as it was for the document, cosine."""
+    n_documents = data.n_before or data.counts.shape[0]
+    frequencies = data.frequencies if data.t else data.frequencies_after()
+    form = Weighting(tf="log"), "l2"
+    document = weigh(data.counts.take([row]), frequencies, n_documents, *form)
+
+    def cosines(batch):
+        counts = data.counts[:] if batch is data else known_terms.aligned(batch, data)
+        known = np.pad(frequencies, (0, counts.shape[1] - len(frequencies)))
+        others = sparse.csr_array(weigh(counts, known, n_documents, *form)[:, : len(frequencies)])
+        return np.asarray((others @ document.T).todense()).ravel()
+
+    return cosines
+
+
+def by_vectors(data, row):
+    """Return the function that compares a document with a batch by vectors, centred as they were for the document."""
+    return lambda batch: dense.centred(batch.raw_vectors, data.vector_mean) @ data.vectors[row]
+
+
+def document_text(alert, before, meant, warm_up):
     """Return an explanation as a person reads it."""
     lines = [isolated(alert.title or alert.id), f"  id: {alert.id}  ({show.place(alert) or 'no date'})"]
     calibrated = (
@@ -240,11 +260,12 @@ def document_text(alert, before, warm_up):
         sample = f", e.g. {near.id}" if near.id else ""
         where = f"atom {near.atom} (cosine {near.likeness:.2f}{topic}{sample})"
         lines.append(f"  nearest of the dictionary: {where}: {' '.join(near.words)}")
-    if before:
-        date = show.date_of(before.time)
-        times = [f"last seen {date}", *_days(before.time, alert.time)] if date else []
-        where = ", ".join([*times, f"period {before.t}"])
-        lines.append(f"  most similar before: {before.id} (cosine {before.likeness:.2f}, {where}) {before.title[:80]}")
+    for kind, other in (("most similar before", before), ("nearest by meaning", meant)):
+        if other:
+            date = show.date_of(other.time)
+            times = [f"last seen {date}", *_days(other.time, alert.time)] if date else []
+            where = ", ".join([*times, f"period {other.t}"])
+            lines.append(f"  {kind}: {other.id} (cosine {other.likeness:.2f}, {where}) {other.title[:80]}")
     return "\n".join(lines)
 
 
@@ -268,6 +289,8 @@ def _table(alert):
         rows.append((sum(reason.share for reason in low), f"({few}{more}: what speaks for what is known)"))
     if abs(alert.context) > ROUNDING:
         rows.append((alert.context, "(context: what no word of it has)"))
+    if alert.meaning:
+        rows.append((alert.meaning, "(meaning: how far its vector is from those before)"))
     return [f"  {share:8.4f}  {100 * share / (alert.score or 1):5.1f} %   {isolated(text)}" for share, text in rows]
 
 

@@ -107,8 +107,8 @@ class Alert:
         Words that explain the score, the most important first: `led` of them that other documents have as well, then
         words that no other document had up to then.
     context : float
-        Rest of the score: what the other documents of the batch gave it. Shares of *all* words of the document and
-        this add up to the score; `reasons` holds the largest.
+        Rest of the score: what the other documents of the batch gave it. Shares of *all* words of the document, this
+        and `meaning` add up to the score; `reasons` holds the largest.
     nearest : tuple of Near
         Most alike first, at most two.
     feedback : str
@@ -125,6 +125,8 @@ class Alert:
         The gate that let it speak, one of `odl.alerts.gates.GATES`; empty without gates, or of what is next in line.
     opening : tuple of str
         Its words that opened the gate of words, the rarest first; none of another gate.
+    meaning : float
+        Share of the score that vectors have beside words, which is none of `context`.
     """
 
     t: int
@@ -152,6 +154,7 @@ class Alert:
     text: str = ""
     gate: str = ""
     opening: tuple = ()
+    meaning: float = 0.0
 
 
 @dataclass

@@ -105,6 +105,8 @@ class Record:
         Words that no document before has.
     sources : list of str
         Files that its documents are of, by name; empty where that is not known.
+    meaning : ndarray of float64, or None
+        The part of vectors in each score; None of a run of words alone.
     """
 
     t: int
@@ -129,6 +131,7 @@ class Record:
     unseen: list = field(default_factory=list)
     languages: dict = field(default_factory=dict)
     sources: list = field(default_factory=list)
+    meaning: np.ndarray | None = None
 
 
 class Names(NamedTuple):
@@ -201,6 +204,8 @@ def write(path, record, names, carried):
     with storage.writing(path, KIND, **attributes, **record.facts, previous=carried.digest) as file:
         for name in (*ARRAYS, "shares"):
             storage.write_array(file, name, getattr(record, name))
+        if record.meaning is not None:
+            storage.write_array(file, "meaning", record.meaning)
         storage.write_strings(file, "pool", [_line(item) for item in record.pool])
         if carried.unseen is not None:
             storage.write_strings(file, "unseen", [json.dumps(vars(one), ensure_ascii=False) for one in record.unseen])
@@ -277,10 +282,12 @@ def read(path, shares=False):
             unseen=[Unseen(**json.loads(line)) for line in _lines(file, "unseen")],
             languages=json.loads(file.attrs.get(MIX, "{}")),
             sources=[source for source in _lines(file, "sources") if source],
+            meaning=storage.read_array(file, "meaning") if "meaning" in file else None,
             **{name: [tuple(entry) for entry in entries] for name, entries in json.loads(changes).items()},
         )
         n = len(record.score)
-        if any(len(getattr(record, name)) != n for name in ARRAYS) or record.near.ndim != 2:
+        parts = [getattr(record, name) for name in ARRAYS] + [record.meaning] * (record.meaning is not None)
+        if any(len(part) != n for part in parts) or record.near.ndim != 2:
             raise ValueError("its parts are of different documents")
         if not all(0 <= item.row < n and item.members and 0 <= item.led <= len(item.words) for item in pool):
             raise ValueError("an item is none of its documents")

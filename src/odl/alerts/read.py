@@ -392,6 +392,7 @@ def alert_of(record, item, topic, of_atom, rank):
         reasons=tuple(Reason(visible(word), share) for word, share in item.words),
         led=item.led, own=item.own, rest=Rest(*item.rest) if item.rest else None, text=visible(item.text),
         gate=item.gate, opening=tuple(map(visible, item.opening)),
+        meaning=0.0 if record.meaning is None else float(record.meaning[row]),
     )  # fmt: skip
 
 

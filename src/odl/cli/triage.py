@@ -200,10 +200,10 @@ def explain(args):
         return
     if place is None:
         raise DataError(f"{args.what} is no document or topic of {args.folder}", "the id of one", "look at odl new")
-    alert, earlier = explain.document(watch.place, *place, watch)
+    alert, earlier, meant = explain.document(watch.place, *place, watch)
     period = watch.periods[alert.t]
     if args.format == "text":
-        print(explain.document_text(alert, earlier, period.warm_up))
+        print(explain.document_text(alert, earlier, meant, period.warm_up))
     else:
         print(json.dumps(show.as_map(alert, period, earlier.id if earlier else None), ensure_ascii=False))
 

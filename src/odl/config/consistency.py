@@ -1,5 +1,6 @@
 """A configuration held to itself: every name it uses is defined, and what it asks for goes together."""
 
+import json
 import re
 
 from odl.config.chains import atoms_of, run_of
@@ -88,6 +89,7 @@ def _check_names(config, schema):
         _check_start(config, name, algorithms)
         _check_corpus(config, name)
     _check_bound(config)
+    _check_meaning(config)
     _check_trees(config)
     _check_shown(config)
     _check_shards(config)
@@ -170,6 +172,21 @@ def _check_bound(config):
     if most and config["regret"]["enabled"]:
         defect = f"features.max_terms is {most} and regret is enabled"
         raise ConfigError(defect, "terms that never leave, for dictionaries to be compared", "set one otherwise")
+
+
+def _check_meaning(config):
+    """Refuse vectors beside words where a stream has none, and of agents on ranks, which see a part of a document."""
+    for run in config["runs"]:
+        weight = run_of(config, run)["features"].get("meaning", 0)
+        for name in config["streams"] if weight != 0 else ():
+            options = config["corpora"][name]["options"]
+            if not options.get("vectors") and not (options.get("columns") or {}).get("vector"):
+                defect = f"run '{run}' has features.meaning {json.dumps(weight)}, and corpora.{name} has no vectors"
+                todo = "set options.vectors or options.columns.vector of the corpus, or features.meaning to 0"
+                raise ConfigError(defect, "a stream whose documents have vectors", todo)
+        if weight != 0 and run in config["ranks"]:
+            defect = f"run '{run}' has features.meaning {json.dumps(weight)}, and agents on ranks"
+            raise ConfigError(defect, "one of them", "set features.meaning of the run to 0")
 
 
 def _check_experiments(config):

@@ -12,7 +12,9 @@ NAMES: dict[str, Any] = {"items": {"type": "string", "minLength": 1}}
 SIZES: dict[str, Any] = {"items": {"type": "integer", "minimum": 1}}
 # Settings of alerts that an earlier version did not have, with the values that do what it did.
 EARLIER: dict[str, Any] = {"gates": False, "rest": False, "unseen": 0, "unseen_sources": 1}
-EARLIER_WEIGHTS: dict[str, Any] = {"max_share": 1.0, "languages": False, "pieces": 0.0}  # the same, of features
+EARLIER_WEIGHTS: dict[str, Any] = {  # the same, of features
+    "max_share": 1.0, "languages": False, "pieces": 0.0, "meaning": 0.0, "meaning_bytes": 320_000,
+}  # fmt: skip
 EARLIER_LEARNERS: dict[str, Any] = {"recency": 0.0}  # the same, of learners
 
 
@@ -117,8 +119,9 @@ class Weighting(Section):
     Examples
     --------
     >>> from odl.config.sections import Weighting
-    >>> Weighting(tf="log")
-    Weighting(tf='log', idf='past', min_df=0, max_share=1.0, languages=False, pieces=0.0, vocabulary='growing')
+    >>> Weighting(tf="log")  # doctest: +NORMALIZE_WHITESPACE
+    Weighting(tf='log', idf='past', min_df=0, max_share=1.0, languages=False, pieces=0.0, meaning=0.0,
+              meaning_bytes=320000, vocabulary='growing')
     """
 
     place: ClassVar[str] = "features"
@@ -155,6 +158,20 @@ class Weighting(Section):
         "are forms of others",
         minimum=0,
         exclusiveMaximum=1,
+    )
+    meaning: float | None = setting(
+        0.0,
+        "weight of vectors beside the words, of streams that have them (docs/method.md#meaning-beside-words); `null`: "
+        "16/(16 + n), n the median number of distinct words of a document so far; 0: words alone",
+        values="0 to 1, or `null`",
+        minimum=0,
+        maximum=1,
+    )
+    meaning_bytes: int = setting(
+        320_000,
+        "what is remembered of vectors: a bit for each of their numbers, of as many of the last documents as fit",
+        "bytes",
+        minimum=1,
     )
     vocabulary: str = setting("growing", "all terms so far, or those of batch 0 only", enum=["growing", "fixed"])
 

@@ -157,6 +157,8 @@ def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, voc
             storage.write_array(file, name, getattr(batch, name))
         for name in ("score", "residual", "penalty"):
             storage.write_array(file, name, getattr(novelty, name))
+        if novelty.meaning is not None:
+            storage.write_array(file, "meaning", novelty.meaning)
         storage.write_array(file, "empty", novelty.empty.astype(np.uint8))
         group = file.create_group("top")
         storage.write_array(group, "rows", top)
@@ -221,7 +223,7 @@ def _atoms(file):
 
 
 def read_parts(path):
-    """Return the arrays score, residual, penalty and empty of a learner's score file.
+    """Return the arrays score, residual, penalty, empty and meaning (None without vectors) of a learner's score file.
 
     Raises
     ------
@@ -230,7 +232,8 @@ def read_parts(path):
     """
     with storage.reading(path, "scores") as file:
         parts = [storage.read_array(file, name) for name in ("score", "residual", "penalty")]
-        return *parts, storage.read_array(file, "empty", "iu").astype(bool)
+        meaning = storage.read_array(file, "meaning") if "meaning" in file else None
+        return *parts, storage.read_array(file, "empty", "iu").astype(bool), meaning
 
 
 def read_scores(path: str | os.PathLike, names: bool = True) -> Scores:

@@ -9,7 +9,7 @@ another chain is refused by name.
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,8 @@ class Checkpoint:
         Digest of the features it was learned from.
     terms : ndarray of int64, shape (n_terms,), optional
         Ids of the terms, ascending, where the vocabulary is bounded; otherwise they are numbered from 0.
+    meaning : dict of str to ndarray
+        What is remembered of vectors (`odl.learners.vectors.Memory`); empty where there are none beside words.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class Checkpoint:
     digest: str = ""
     features: str = FIRST
     terms: np.ndarray | None = None
+    meaning: dict = field(default_factory=dict)
 
 
 def store(group, name, value, folder=None, packed=True):
@@ -120,6 +123,9 @@ def write(path: str | os.PathLike, checkpoint: Checkpoint) -> str:
         arrays = file.create_group("arrays")
         for name in sorted(checkpoint.arrays):
             store(arrays, name, checkpoint.arrays[name], folder)
+        group = file.create_group("meaning") if checkpoint.meaning else None
+        for name in sorted(checkpoint.meaning):
+            store(group, name, checkpoint.meaning[name])
         return digests.seal(file)
 
 
@@ -180,6 +186,9 @@ def read_checkpoint(
             },
             codes=load(file, "codes") if codes else None,
             uncoded=float(file.attrs["uncoded"]),
+            meaning={name: load(file["meaning"], name) for name in storage.names_in(file, "meaning")}
+            if "meaning" in file
+            else {},
         )
         if checkpoint.terms is not None and len(checkpoint.terms) != checkpoint.dictionary.shape[0]:
             raise ValueError("its dictionary is of other terms than it names")

@@ -147,13 +147,13 @@ def _groups(data, Q):
 
 def _novelty(path, data, codes):
     """Return the scores of the timestep as the learner gave them."""
-    score, residual, penalty, empty = read_parts(path)
+    score, residual, penalty, empty, meaning = read_parts(path)
     with storage.reading(path, "scores") as file:
         if storage.read_strings(file, "ids") != data.ids or int(file.attrs["t"]) != data.t:
             fault = f"{path} is of other documents than {blocks.path_of(data.file)}"
             raise DataError(fault, "scores and features of one timestep and seed", "name files that belong together")
     uncoded = float(np.mean(np.diff(codes.indptr) == 0)) if len(score) else 0.0
-    return novelty.Novelty(score, residual, penalty, codes, empty, uncoded, 0.0)
+    return novelty.Novelty(score, residual, penalty, codes, empty, uncoded, 0.0, meaning=meaning)
 
 
 def _before(previous, run, settings, t):
@@ -192,10 +192,12 @@ def _record(data, scored, carried, decided, first, words):
         "warm_up": decided.warm_up,
         "empty": int(scored.empty.sum()),
     }
-    context = scored.score - np.asarray(words.astype(np.float64).sum(axis=1)).ravel()
+    by_words = scored.score if scored.meaning is None else scored.score - scored.meaning
+    context = by_words - np.asarray(words.astype(np.float64).sum(axis=1)).ravel()
     return periods.Record(
         data.t, carried.run, carried.settings, facts, scored.score, decided.tail, context, first,
         decided.topic, np.full((n, NEAR), -1), np.zeros((n, NEAR), dtype=np.float32), words.data,
+        meaning=scored.meaning,
     )  # fmt: skip
 
 

@@ -3,10 +3,13 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from odl import learners
+import numpy as np
+
+from odl import learners, novelty
 from odl.config.sections import Chain
 from odl.errors import CheckpointError, DataError, ParameterError
 from odl.files import agentfiles, checkpoints
+from odl.learners.vectors import Memory
 from odl.stream import features, pieces, terms
 from odl.stream.weighting import Weighed, Weighting
 
@@ -59,6 +62,8 @@ class Timestep(NamedTuple):
         Digest of the checkpoint before.
     state : odl.learners.State, or None for timestep 0
         Of the checkpoint before, with the terms of the batch.
+    meaning : odl.learners.vectors.Memory, or None
+        What is remembered of vectors before it, of a run that has them beside words.
     """
 
     data: features.Features
@@ -66,6 +71,7 @@ class Timestep(NamedTuple):
     whole: features.Features | None
     previous: str = checkpoints.FIRST
     state: learners.State | None = None
+    meaning: Memory | None = None
 
 
 def parse(chain):
@@ -111,7 +117,17 @@ def open_documents(source, run, corpus_features=None):
     """
     data = source if isinstance(source, features.Features) else features.read(source)
     whole = features.read(corpus_features) if corpus_features else None
-    return Timestep(data, Weighed(data, run.weighting, run.learner.norm, whole), whole)
+    step = Timestep(data, Weighed(data, run.weighting, run.learner.norm, whole), whole)
+    return step._replace(meaning=Memory.empty(_dimensions(data, run))) if run.weighting.meaning != 0 else step
+
+
+def _dimensions(data, run):
+    """Return how many numbers the vectors of a stream have; refuse one that has none."""
+    if data.vectors is None:
+        fault = f"run {run.run!r} has features.meaning {run.weighting.meaning}, and the stream has no vectors"
+        todo = "set vectors or columns.vector in the options of the corpus, or features.meaning to 0"
+        raise DataError(fault, "a vector of each document", todo)
+    return data.vectors.shape[1]
 
 
 def open_timestep(source, run, previous=None, corpus_features=None, before=None):
@@ -139,7 +155,19 @@ def open_timestep(source, run, previous=None, corpus_features=None, before=None)
     places, n_terms = places_of(before.terms, step.P.terms, previous), step.P.shape[1]
     state = learners.resume(learner, before, n_terms if places is None else len(places), run.atoms, previous)
     state = learner.fit_terms(state, n_terms) if places is None else learner.move_terms(state, places, n_terms)
+    if step.meaning is not None:
+        step = step._replace(meaning=Memory.of(before.meaning, step.data.vectors.shape[1], previous))
     return step._replace(previous=before.digest, state=state)
+
+
+def beside(step, run, scored):
+    """Return the scores of a timestep by words and vectors, and what is remembered of these; of words alone as is."""
+    if step.meaning is None:
+        return scored, {}
+    vectors, lengths = step.data.vectors, np.diff(step.data.counts.arrays["indptr"][:])
+    apart, words = step.meaning.apart(vectors), np.where(scored.empty, np.nan, scored.score)
+    after = step.meaning.after(words, apart, vectors, lengths, run.weighting.meaning_bytes)
+    return novelty.beside(scored, step.meaning, apart, run.weighting.meaning), after._asdict()
 
 
 def places_of(known, wanted, path):

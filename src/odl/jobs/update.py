@@ -112,12 +112,13 @@ def update(source, state, score_file, timings=None, *, run, before=FIRST, shards
         P = P[:]
         scores = novelty.score(learner, current, P)
         batch = InMemory(P, scores.codes)
+    scores, meaning = runs.beside(step, run, scores)
     scored = time.process_time()
     after = learner.learn_parts(current, batch, past) if previous else current
     learned = time.process_time()
     checkpoint = checkpoints.Checkpoint(
         data.t, run.chain, after.dictionary, after.arrays, after.updates, scores.codes, scores.uncoded, step.previous,
-        features=str(data.file.attrs["digest"]), terms=step.P.terms,
+        features=str(data.file.attrs["digest"]), terms=step.P.terms, meaning=meaning,
     )  # fmt: skip
     checkpoint = replace(checkpoint, digest=checkpoints.write(state, checkpoint))
     write_scores(score_file, data, batch, scores, current.dictionary, after.dictionary, run)

@@ -22,7 +22,8 @@ from odl.files import agentfiles
 from odl.files.documents import NO_TIME
 from odl.jobs import runs
 from odl.learners.sparse_atoms import with_data
-from odl.stream import duplicates, features
+from odl.learners.vectors import Memory
+from odl.stream import dense, duplicates, features
 from odl.stream.pieces import BUCKETS
 from odl.stream.weighting import Pieces, drop_columns, weigh
 from odl.text.stopwords import StopWords
@@ -191,6 +192,10 @@ class Judge:
         checkpoint = agentfiles.read_whole(path, self.run.chain, t)
         self.n_pieces, n_words = BUCKETS if share else 0, len(self.numbers)
         self.state = learners.resume(self.learner, checkpoint, self.n_pieces + n_words, self.run.atoms, path)
+        self.vector_mean, self.meaning = None, None
+        if self.run.weighting.meaning != 0:
+            self.vector_mean = data.vector_mean_after()
+            self.meaning = Memory.of(checkpoint.meaning, len(self.vector_mean), path)
         carried = periods.read_carried(folder.path(STEPS["alerts"].writes["output"], t))
         self.recent, self.memory, self.settings = carried.recent, carried.memory, Alerts(**carried.settings)
         self.names = dict(zip(self.memory.number.tolist(), self.memory.names, strict=True))
@@ -205,6 +210,9 @@ class Judge:
         P = self._weighed(own, self.run.weighting, self.learner.norm, pieces)
         wide = self._among_all(P, own.terms, self.n_pieces)
         scored = novelty.score(self.learner, self.state, wide)
+        if self.meaning is not None:
+            vectors = dense.centred(documents.vectors, self.vector_mean)
+            scored = novelty.beside(scored, self.meaning, self.meaning.apart(vectors), self.run.weighting.meaning)
         tail, _ = calibration.tails(scored, self.recent, self.settings.warm_up)
         parts, _ = novelty.shares(self.learner, self.state, wide, scored)
         shares = with_data(P, parts.data)

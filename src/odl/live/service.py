@@ -169,7 +169,7 @@ class Service:
             place = explain.find(watch.place, ident)
             if place is None:
                 return reply({"error": "there is no such document"}, 404)
-            alert, earlier = explain.document(watch.place, *place, watch)
+            alert, earlier, _ = explain.document(watch.place, *place, watch)
             return reply(show.as_map(alert, watch.periods[alert.t], earlier.id if earlier else None))
 
     def feedback(self, request):

@@ -12,6 +12,7 @@ LEADING = 4  # words of a reason that stand in a line
 KINDS = {
     "Words that others share": ("word", "more"),
     "Words of its own": ("own",),
+    "Meaning beside words": ("meaning",),
     "Pulls down": ("down",),
     "The other documents of its batch": ("context",),
 }  # of the parts of a score

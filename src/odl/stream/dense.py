@@ -52,6 +52,12 @@ def centred(vectors: np.ndarray, mean: np.ndarray) -> np.ndarray:
     return unit(np.where(scaled.any(axis=1, keepdims=True), scaled - mean, 0.0))
 
 
+def total_after(file):
+    """Return the sum of the unit vectors of all documents up to the batch of an open feature file."""
+    before = storage.read_array(file, "vector_total", "f") if int(file.attrs["t"]) else 0.0
+    return total(storage.read_array(file, "vectors", "f", 2)) + before
+
+
 def advance(file, batch, before):
     """Continue the vectors of a feature chain by one batch: they and the sum of those before it.
 
@@ -79,8 +85,6 @@ def advance(file, batch, before):
         if before.raw_vectors.shape[1] != vectors.shape[1]:
             problem = f"vectors of {vectors.shape[1]} numbers after some of {before.raw_vectors.shape[1]}"
             raise DataError(problem, "vectors of one encoder", "encode all documents alike")
-        past = total(before.raw_vectors)
-        if before.t:
-            past = past + storage.read_array(before.file, "vector_total", "f")
+        past = total_after(before.file)
     storage.write_array(file, "vectors", vectors)
     storage.write_array(file, "vector_total", past)

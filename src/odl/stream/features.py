@@ -175,6 +175,10 @@ class Features:
         total = self._read(storage.read_array, "vector_total", "f") if self.t else dense.total(self.raw_vectors)
         return total / max(1, self.n_before if self.t else len(self.raw_vectors))
 
+    def vector_mean_after(self) -> np.ndarray:
+        """Return the mean of the unit vectors up to and including this batch, by which those that come are centred."""
+        return self._read(dense.total_after) / max(1, self.n_before + len(self.raw_vectors))
+
     @cached_property
     def groups(self) -> duplicates.Groups | None:
         return self._read(duplicates.read) if "duplicates" in self.file else None

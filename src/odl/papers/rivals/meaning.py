@@ -11,12 +11,12 @@ from scipy import sparse
 from scipy.stats import rankdata
 
 from odl.evaluation.baselines import BLOCK
+from odl.learners.vectors import weight_of
 from odl.papers.rivals.windows import widened_rows
 from odl.stream import dense, weighting
 from odl.stream.features import Features
 
 NEAREST = 5
-HALFWAY = 16  # distinct words of a document whose vector counts as much as its words
 
 
 class NearestMeaning:
@@ -159,17 +159,3 @@ def joined(P: sparse.csr_array, E: np.ndarray, weight: float) -> sparse.csr_arra
     array([[0.866, 0.   , 0.3  , 0.4  ]])
     """
     return sparse.csr_array(sparse.hstack([np.sqrt(1.0 - weight) * P, np.sqrt(weight) * sparse.csr_array(E)]))
-
-
-def weight_of(lengths: np.ndarray) -> float:
-    """Return the weight of vectors, 16/(16 + n) with the median number n of distinct words of a document.
-
-    Equation `length-weight` of docs/method.md.
-
-    Examples
-    --------
-    >>> from odl.papers.rivals.meaning import weight_of
-    >>> weight_of([8, 16, 90]), weight_of([48]), weight_of([])
-    (0.5, 0.25, 1.0)
-    """
-    return HALFWAY / (HALFWAY + (float(np.median(lengths)) if len(lengths) else 0.0))

@@ -1,0 +1,172 @@
+"""Meaning beside words: vectors of the last documents as signs, and the scores of both views on one scale."""
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from odl.errors import CheckpointError
+from odl.learners.base import Kept
+
+NEAREST = 5  # documents that a vector is compared with
+HALFWAY = 16  # distinct words of a document whose vector counts as much as its words
+LENGTHS = 256  # numbers of distinct words that are told apart
+RECENT, FEWEST = 2000, 50  # scores that a scale is made of; with fewer the batch's own are added
+BEYOND = 1.0  # beyond the recent scores a scale rises over so much
+GRID = 1 << 16  # steps of a number of a vector: sums of whole numbers are exact, in whatever order they are taken
+BLOCK = 512  # documents compared at a time
+KEPT = {
+    "signs": Kept("dense", ("positions", "bytes"), np.uint8),
+    "words": Kept("dense", ("positions",), between=(-np.inf, 1e300)),
+    "vectors": Kept("dense", ("positions",), between=(0, 2)),
+    "lengths": Kept("dense", (LENGTHS,), np.int64, between=(0, np.inf)),
+}
+
+
+class Memory(NamedTuple):
+    """What is remembered of the vectors of a stream, and of scores by words and by vectors.
+
+    Attributes
+    ----------
+    signs : ndarray of uint8, shape (n_documents, n_bytes)
+        A bit for each number of a centred vector: whether it is above 0.
+    words, vectors : ndarray of float64
+        Scores of the last documents by words and by vectors.
+    lengths : ndarray of int64, shape (256,)
+        How many documents had so many distinct words; the last: so many or more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.learners.vectors import Memory
+    >>> vectors = np.array([[0.6, 0.8], [-0.8, 0.6], [0.8, 0.6]])
+    >>> memory = Memory.empty(2).after(np.zeros(3), np.zeros(3), vectors, np.array([8, 16, 90]), room=1000)
+    >>> memory.signs.ravel(), memory.weight()
+    (array([192,  64, 192], dtype=uint8), 0.5)
+    >>> memory.apart(np.array([[0.6, 0.8]])).round(2)
+    array([0.29])
+    """
+
+    signs: np.ndarray
+    words: np.ndarray
+    vectors: np.ndarray
+    lengths: np.ndarray
+
+    @classmethod
+    def empty(cls, n_dimensions: int) -> Self:
+        """Return the memory before the first batch."""
+        signs = np.zeros((0, -(-n_dimensions // 8)), dtype=np.uint8)
+        return cls(signs, np.zeros(0), np.zeros(0), np.zeros(LENGTHS, dtype=np.int64))
+
+    @classmethod
+    def of(cls, arrays: dict[str, Any], n_dimensions: int, path: Any) -> Self:
+        """Return what a checkpoint holds, refused where it is none.
+
+        Raises
+        ------
+        CheckpointError
+        """
+        sizes = {"bytes": -(-n_dimensions // 8)}
+        sound = arrays.keys() == KEPT.keys() and all(KEPT[name].fits(arrays[name], sizes) for name in KEPT)
+        if not sound or len(arrays["words"]) != len(arrays["vectors"]):
+            expected = f"signs of {n_dimensions} numbers, and scores by words and by vectors"
+            todo = f"delete {path} and run the same command again"
+            raise CheckpointError(f"{path} holds something else of the vectors", expected, todo)
+        return cls(**arrays)
+
+    def weight(self, fixed: float | None = None) -> float:
+        """Return the weight of vectors: that of `weight_of` for the documents so far, unless it is fixed."""
+        if fixed is not None:
+            return fixed
+        total = int(self.lengths.sum())
+        middle = np.searchsorted(np.cumsum(self.lengths), [(total - 1) // 2, total // 2], side="right")
+        return weight_of(middle if total else [])
+
+    def apart(self, vectors: np.ndarray) -> np.ndarray:
+        """Return how far centred vectors are from the five nearest of the last documents, 0 to 2.
+
+        Equation `score-by-vectors` of docs/method.md.
+        """
+        n_dimensions, apart = vectors.shape[1], np.ones(len(vectors))
+        if not len(self.signs):
+            return apart
+        signs = np.unpackbits(self.signs, axis=1, count=n_dimensions).astype(np.float32).T * 2 - 1
+        most = min(NEAREST, signs.shape[1])
+        for first in range(0, len(vectors), BLOCK):
+            rows = np.rint(vectors[first : first + BLOCK] * GRID).astype(np.float32)
+            sums = np.partition(rows @ signs, -most, axis=1)[:, -most:].astype(np.float64).sum(axis=1)
+            apart[first : first + BLOCK] -= sums / (most * GRID * np.sqrt(n_dimensions))
+        return apart
+
+    def joined(self, words: np.ndarray, vectors: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the parts of words and of vectors in the scores of documents, both between 0 and 1 in sum.
+
+        Equation `joined-scores` of docs/method.md.
+
+        Parameters
+        ----------
+        words, vectors : ndarray, shape (n_documents,)
+            Scores by words and by vectors.
+        weight : float
+        """
+        scales = ((words, self.words, 1.0 - weight), (vectors, self.vectors, weight))
+        early = len(self.words) < FEWEST
+        return tuple(  # type: ignore[return-value]
+            part * on_scale(scores, np.append(recent, scores) if early else recent) for scores, recent, part in scales
+        )
+
+    def after(
+        self, words: np.ndarray, apart: np.ndarray, vectors: np.ndarray, lengths: np.ndarray, room: int
+    ) -> "Memory":
+        """Return the memory after a batch.
+
+        Parameters
+        ----------
+        words, apart : ndarray
+            Scores by words and by vectors, of which scales are made; nan by words of a document without a word. Those
+            of the first batch are not used.
+        vectors : ndarray, shape (n_documents, n_dimensions)
+            Centred; those of zeros are not remembered.
+        lengths : ndarray of int, shape (n_documents,)
+            Distinct words of each document.
+        room : int
+            Bytes of the signs that are remembered.
+        """
+        signs = np.packbits(vectors[vectors.any(axis=1)] > 0, axis=1)
+        signs = np.concatenate([self.signs, signs])[-max(1, room // signs.shape[1]) :]
+        known = ~np.isnan(words) if len(self.signs) else np.zeros(len(words), dtype=bool)
+        seen = np.bincount(np.minimum(lengths, LENGTHS - 1), minlength=LENGTHS)
+        recent = (np.append(self.words, words[known])[-RECENT:], np.append(self.vectors, apart[known])[-RECENT:])
+        return Memory(signs, *recent, self.lengths + seen)
+
+
+def on_scale(scores: np.ndarray, recent: np.ndarray) -> np.ndarray:
+    """Return the shares of recent scores that are below, between two of them in proportion; 0 to 1.
+
+    Beyond all of them it rises further, so that no two scores become equal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.learners.vectors import on_scale
+    >>> on_scale(np.array([0.0, 0.3, 0.5, 0.9, 2.0]), np.array([0.2, 0.4, 0.6])).round(2)
+    array([0.13, 0.33, 0.67, 0.88, 1.  ])
+    """
+    if not len(recent):
+        return np.zeros(len(scores))
+    values, counts = np.unique(recent, return_counts=True)
+    shares = (np.cumsum(counts) - counts / 2) / len(recent)
+    return np.interp(scores, np.r_[values[0] - BEYOND, values, values[-1] + BEYOND], np.r_[0.0, shares, 1.0])
+
+
+def weight_of(lengths: Any) -> float:
+    """Return the weight of vectors, 16/(16 + n) with the median number n of distinct words of a document.
+
+    Equation `length-weight` of docs/method.md.
+
+    Examples
+    --------
+    >>> from odl.learners.vectors import weight_of
+    >>> weight_of([8, 16, 90]), weight_of([48]), weight_of([])
+    (0.5, 0.25, 1.0)
+    """
+    return HALFWAY / (HALFWAY + (float(np.median(lengths)) if len(lengths) else 0.0))

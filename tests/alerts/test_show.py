@@ -38,6 +38,17 @@ def test_a_passage_goes_on_where_the_title_ends_with_whole_words(title, text, pa
     assert show.titled(replace(alert, title=title, text=text))[1] == passage
 
 
+@pytest.mark.parametrize(("t", "need", "todo"), [(0, 300, "shorter periods"), (2, 900, "warm_up: 100")])
+def test_what_helps_in_a_warm_up_is_told(t, need, todo):
+    watch = newpages.watch()
+    before = watch.scored_before(t)
+    watch = replace(watch, settings={**watch.settings, "warm_up": need})
+    (line,) = show.closing(watch, [replace(watch.periods[t], warm_up=True)])
+    assert (
+        line.startswith(f"Warm-up: {before} documents scored before this period; alerts need {need}.") and todo in line
+    )
+
+
 def test_slack_has_a_block_a_topic_and_one_a_lone_alert():
     watch = newpages.watch()
     message = json.loads(show.as_slack(watch, watch.periods[-1:]))

@@ -40,6 +40,11 @@ class TestPeriods:
         assert preparation.batches_of([NO_TIME] * 3000)[1].endswith("alerts begin with number 2")
         assert preparation.batches_of([NO_TIME] * 300)[1].endswith("write warm_up: 100 into alerts of odl.yaml")
         assert preparation.alerts_begin([100, 199, 1, 1, 1]).endswith("number 4")
+        assert preparation.alerts_begin([100, 150]).endswith("write warm_up: 100 into alerts of odl.yaml")
+        for few in ([450], [60, 300]):
+            assert preparation.alerts_begin(few).endswith(
+                "more documents bring them, or shorter periods (batches in odl.yaml)"
+            )
         assert preparation.batches_of([5, 5])[0] == {"by": "documents", "documents": 1, "initial": 1}
 
     def test_too_little(self):

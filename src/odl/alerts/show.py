@@ -214,10 +214,9 @@ def closing(watch, periods):
     scored, last = [each for each in periods if not each.warm_up], periods[-1]
     if not scored:
         seen, need = watch.scored_before(last.t), watch.settings["warm_up"]
-        return [
-            f"Warm-up: {seen} documents were scored before this period; alerts need {need}. "
-            "For a short stream write warm_up: 100 into alerts of odl.yaml."
-        ]
+        short = "For a short stream write warm_up: 100 into alerts of odl.yaml." if 100 <= seen < need else ""
+        todo = short or "More documents bring them, or shorter periods (batches in odl.yaml)."
+        return [f"Warm-up: {plural(seen, 'document')} scored before this period; alerts need {need}. {todo}"]
     alerts, n = [alert for each in scored for alert in each.alerts], len(scored)
     if len(periods) > 1:
         speaking = sum(bool(each.alerts) for each in scored)

@@ -31,6 +31,7 @@ LEAST = {  # share of the documents that a cleaner takes something out of, from 
 FEWEST = 5  # words
 MAX_SHARE = 0.5  # of the documents, from which on a word is a stop word where no list fits
 DOCUMENTS = 200  # of a batch, at least, in the middle one
+SHORT = 100  # scored documents before the alerts of a short stream
 FIRST = 1000  # documents that a dictionary starts from, where there are enough
 
 
@@ -163,4 +164,6 @@ def alerts_begin(sizes, warm_up=Alerts.warm_up):
             return f"alerts begin with number {number}"
         before += size
     few = f"too few for alerts, which need {warm_up} documents scored before"
-    return f"{few}; for a short stream write warm_up: 100 into alerts of odl.yaml"
+    if before - sizes[-1] >= SHORT:
+        return f"{few}; for a short stream write warm_up: {SHORT} into alerts of odl.yaml"
+    return f"{few}; more documents bring them, or shorter periods (batches in odl.yaml)"

@@ -535,7 +535,8 @@ def test_explaining_needs_no_checkpoint(made, watch, tmp_path):
         for path, moved in kept.items():
             moved.rename(path)
     assert after.stdout == before and "most similar before" in before, after.stderr
-    assert "nearest of the dictionary: atom" in before
+    near = re.findall(r"nearest of the dictionary: atom \d+ \(.*\): (.*)", before)
+    assert near == [" ".join(each.words) for each in alert.nearest] and all(near)
     shares = [float(share) for share in re.findall(r"^ +(-?0\.\d{4}) +-?[\d.]+ %", before, re.M)]
     assert np.isclose(sum(shares), alert.score, atol=2e-3)
 

@@ -7,6 +7,7 @@ import newpages
 import pytest
 
 from odl.alerts import show
+from odl.alerts.model import Reason
 
 
 def test_of_one_period_all_items_are_shown_and_of_several_the_first():
@@ -98,3 +99,16 @@ def test_a_text_goes_on_where_its_title_is_cut():
 def test_a_text_without_blanks_is_cut_anywhere():
     assert show.shortened("x" * 30, 10) == "x" * 9 + "…" and show.shortened("a " + "x" * 30, 10) == "a xxxxxxx…"
     assert show.shortened("word another", 12) == "word another" and show.shortened("another word", 11) == "another…"
+
+
+def test_words_are_marked_that_the_reasons_name():
+    """Not all that raise the score, which in a short text are nearly all of it; those of its own, and of the gate."""
+    (alert, *_) = newpages.watch().periods[-1].alerts
+    words = ("headset", "regards", "tel", "noah", "mic", "usb", "cable")
+    shares = (0.6, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05)
+    reasons = tuple(Reason(word, share * alert.score) for word, share in zip(words, shares, strict=True))
+    told = replace(alert, reasons=reasons, led=3, opening=("tel",))
+    assert show.reason_words(told) == ["headset", "noah", "mic", "usb", "tel"]
+    watch, text = newpages.watch(), replace(told, title="Regards from noah, tel", url="")
+    period = replace(watch.periods[-1], alerts=(text,))
+    assert "Regards from **noah**, **tel**" in show.as_markdown(watch, [period])

@@ -6,6 +6,7 @@ import shutil
 import newpages
 import pytest
 
+from odl.alerts import show
 from odl.report import newpage
 
 BROWSER = os.environ.get("ODL_CHROMIUM") or shutil.which("chromium")
@@ -167,6 +168,21 @@ def test_brushing_by_key(opened):
     assert page.locator("#from").get_attribute("aria-valuetext").startswith("period 10, ")
     page.locator("#to").press("Home")  # beyond the other handle: they change places
     assert page.locator("#from").input_value() == "0" and page.locator("#to").input_value() == "10"
+
+
+def test_periods_since_a_date(opened, watch):
+    """Named in the address or chosen; without a date all of them are there."""
+    since = show.date_of(watch.periods[-4].last)
+    opened.page.goto(f"{opened.address}#since={since}")
+    opened.page.reload()
+    opened.page.wait_for_function("document.documentElement.dataset.ready")
+    opened.asked[:] = opened.asked[:1]
+    parts = opened.page.locator("[data-day]")
+    shown = [part for part in parts.all() if part.is_visible()]
+    assert [part.get_attribute("data-t") for part in shown] == [str(each.t) for each in watch.periods[-2:-5:-1]]
+    assert all(part.locator("details").get_attribute("open") is not None for part in shown)
+    opened.page.locator("#since").fill("")
+    assert all(part.is_visible() for part in parts.all()) and parts.count() == len(watch.periods) - 1
 
 
 def test_a_topic_is_found_in_its_table(opened, watch):

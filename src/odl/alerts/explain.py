@@ -165,6 +165,8 @@ def document(place, t, row, watch):
     firsts = np.flatnonzero(record.item == np.arange(len(record.item)))
     shared = reasons.shared_terms(data.frequencies, counts, firsts)
     near, of_atom = _known_atoms(place, t)
+    for kept in (kept for kept in record.pool if kept.row == row):  # it has words of atoms that were in no use, too
+        near |= zip((atom for atom in record.near[row].tolist() if atom >= 0), kept.near, strict=True)
     rows = np.array([row])
     (item,) = reasons.items(record, rows, words, data, shared, near, _origins(place, data), counts.shape[1])
     item.members = [data.ids[other] for other in np.flatnonzero(record.item == record.item[row])]
@@ -259,7 +261,7 @@ def document_text(alert, before, meant, warm_up):
         topic = f", topic {near.topic}" if near.topic else ""
         sample = f", e.g. {near.id}" if near.id else ""
         where = f"atom {near.atom} (cosine {near.likeness:.2f}{topic}{sample})"
-        lines.append(f"  nearest of the dictionary: {where}: {' '.join(near.words)}")
+        lines.append(": ".join(filter(None, [f"  nearest of the dictionary: {where}", " ".join(near.words)])))
     for kind, other in (("most similar before", before), ("nearest by meaning", meant)):
         if other:
             date = show.date_of(other.time)

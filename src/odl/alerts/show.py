@@ -295,8 +295,9 @@ def _item(alert):
 
 
 def reason_words(alert):
-    """Return the words that are marked in the text of an item."""
-    return [reason.word for reason in alert.reasons if reason.share > 0]
+    """Return the words that are marked in the text of an item: those that its reasons name or that opened the gate."""
+    own = [reason.word for reason in alert.reasons[alert.led :] if reason.share > 0]
+    return [*(reason.word for reason in breakdown.named(alert)), *own[: breakdown.OWN], *alert.opening]
 
 
 def titled(alert, most=sys.maxsize):
@@ -379,7 +380,7 @@ def escaped(text):
 
 
 def _linked(alert):
-    title = escaped(alert.title or alert.id)
+    title = excerpts.marked(alert.title or alert.id, reason_words(alert), _strong)
     if not re.fullmatch(r"https?://[^\s<>]+", alert.url):
         return title
     return f"[{title}](<{alert.url}>)"

@@ -91,6 +91,19 @@ function brushing() {
   show(first, last);
 }
 
+// The periods before that ended on a day or later, their items unfolded; the address may name it: new.html#since=DAY.
+function since() {
+  const box = $("since"), show = () => {
+    for (const part of document.querySelectorAll("[data-day]")) {
+      part.hidden = part.dataset.day < box.value;
+      for (const items of part.querySelectorAll("details")) items.open = box.value && !part.hidden;
+    }
+  };
+  const named = /^#since=(\d{4}-\d\d-\d\d)$/.exec(location.hash);
+  box.addEventListener("change", show);
+  if (named) { box.value = named[1]; show(); $("before").scrollIntoView(); }
+}
+
 // What came since the last visit of this reader, whose mark is in this browser only; before the latest period.
 function sinceLastVisit() {
   const main = $("main"), box = $("visited"), key = `${main.dataset.mark} ${location.pathname}`, last = +main.dataset.last;
@@ -141,6 +154,7 @@ function saying() {
 
 try {
   sinceLastVisit();
+  if ($("since")) since();
   saying();
   copying();
   try {

@@ -150,6 +150,20 @@ def test_kinds_of_files():
     assert [listing.kind_of(name) for name in names] == kinds
 
 
+def test_what_odl_wrote_into_a_folder_is_no_document(tmp_path):
+    for name in ("a.txt", "forgotten.txt", "sub/results/b.txt", "results/logs/c.txt", "sub/forgotten.txt"):
+        put(tmp_path / name, "storm")
+    every = [name for name, _ in listing.expand(f"{tmp_path}/**/*.txt")]
+    assert len(every) == 5
+    put(tmp_path / "odl.yaml", "study: a")
+    assert [name for name, _ in listing.expand(f"{tmp_path}/**/*.txt")] == [
+        "a.txt",
+        "sub/forgotten.txt",
+        "sub/results/b.txt",
+    ]
+    assert [name for name, _ in listing.expand(str(tmp_path), "text")] == ["a.txt"]
+
+
 def test_a_folder_gives_tables_and_a_pattern_what_it_names(tmp_path):
     for name in ("b.jsonl", "a.csv", "c.txt", ".d.jsonl", "sub/b.jsonl"):
         put(tmp_path / name, "text\nstorm\n" if name.endswith("csv") else '{"text": "storm"}\n')

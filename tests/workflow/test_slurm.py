@@ -134,7 +134,7 @@ def test_a_study_on_slurm_whose_jobs_are_killed(local, cluster, tmp_path):
     place = {name: cluster.environment[name] for name in ("PATH", "MPIR_CVAR_CH4_NETMOD")}
     faults = {
         "large": "700 step index",  # its rule asks for 600
-        "unwanted": "sleep step ranks results/small/mine/seed0/features/0.h5",
+        "unwanted": "sleep step rank results/small/mine/seed0/features/0.h5",
         "killed": "kill step baselines results/small/mine/seed0/baselines/2.h5",
         "late": "sleep step update results/small/mine/seed0/features/2.h5",
     }

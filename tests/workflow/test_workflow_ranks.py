@@ -43,7 +43,7 @@ def test_a_run_over_ranks_in_a_study(study):
     # A profile's launcher takes the place of mpiexec.
     launcher = ("--set-resources", "update_over_ranks:mpi='srun --mpi=pmi2'")
     shown = study.run(study.target(last), "-n", "-p", *launcher).text
-    assert "odl step ranks 3 " in shown and "--launcher 'srun --mpi=pmi2'" in shown
+    assert "launcher='srun --mpi=pmi2'; " in shown and " -n 3 odl step rank 3 " in shown
     assert study.run(study.target(last)).names("run", "t") == {"update_over_ranks ring 1"}
     assert study.bytes() == before
     assert "odl rank: 3 ranks" in (study.results / "logs" / "mine" / "seed0" / "ring" / "k8" / "1.log").read_text()

@@ -31,10 +31,12 @@ if config["ranks"]:
             mpi="mpiexec",
             tasks=lambda wildcards: config["ranks"][wildcards.run],
         params:
-            code=code("ranks"),
+            code=code("rank"),
             run=chain_of,
             optional=options(previous="--previous", corpus="--corpus-features"),
         shell:
-            "odl step ranks {resources.tasks:q} {input.features:q} --launcher {resources.mpi:q} --state {output.state:q}"
-            " --scores {output.scores:q} --timings {output.timings:q} {params.optional:q}"
-            " --run {params.run:q} > {log:q} 2>&1"
+            # Jobs of a cluster get a launcher of several words in quotes.
+            "launcher={resources.mpi:q}; ${{launcher//\\'/}} -n {resources.tasks} odl step rank {resources.tasks}"
+            " {input.features:q} --state {output.state:q} --timings {output.timings:q} {params.optional:q}"
+            " --run {params.run:q} > {log:q} 2>&1 && odl step collect {input.features:q} --state {output.state:q}"
+            " --scores {output.scores:q} {params.optional:q} --run {params.run:q} >> {log:q} 2>&1"

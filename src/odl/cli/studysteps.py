@@ -2,7 +2,6 @@
 
 import functools
 import inspect
-import json
 import os
 import sys
 from functools import partial
@@ -161,33 +160,10 @@ def score(features, output, *, rows: Span, run: Json, previous=None, corpus_feat
 
 
 @step
-def ranks(
-    n: int, features, *, state, scores, timings, run: Json, previous=None, corpus_features=None, launcher="mpiexec"
-):
-    """Update one timestep of the diffusion learner over MPI ranks.
-
-    Each of N ranks owns some of the agents. --launcher: what starts ranks, before -n.
-    """
-    from odl.files import thinning
-    from odl.jobs import mpi, runs
-
-    chain = {"run": runs.parse(run), "previous": previous, "corpus_features": corpus_features}
-    words = [features, "--state", state, "--timings", timings, "--run", json.dumps(run)]
-    for option in ("previous", "corpus_features"):
-        words += [f"--{option.replace('_', '-')}", chain[option]] if chain[option] else []
-    mpi.launch(words, n, launcher, state)
-    mpi.collect(features, state, scores, **chain)
-    thinning.prune(state, int(os.environ.get("ODL_KEEP") or 0))
-
-
-ranks.begins_in = "jobs/mpi", "learners/diffusion", "files/thinning"
-
-
-@step
 def rank(n: int, features, *, state, timings, run: Json, previous=None, corpus_features=None):
-    """What each rank of odl step ranks does.
+    """Update one timestep of diffusion on one of N MPI ranks.
 
-    Run it by `mpiexec -n N odl step rank N ...`.
+    Each owns some of the agents. Run it by `mpiexec -n N odl step rank N ...`.
     """
     from odl.distributed import messages
 
@@ -199,6 +175,20 @@ def rank(n: int, features, *, state, timings, run: Json, previous=None, corpus_f
         mpi.work(comm, features, state, timings, **chain)
 
     sys.exit(messages.take_part(n, work))
+
+
+rank.begins_in = "jobs/mpi", "learners/diffusion", "files/thinning"
+
+
+@step
+def collect(features, *, state, scores, run: Json, previous=None, corpus_features=None):
+    """Write the scores of a timestep that ranks have worked on."""
+    from odl.files import thinning
+    from odl.jobs import mpi, runs
+
+    chain = {"run": runs.parse(run), "previous": previous, "corpus_features": corpus_features}
+    mpi.collect(features, state, scores, **chain)
+    thinning.prune(state, int(os.environ.get("ODL_KEEP") or 0))
 
 
 @step

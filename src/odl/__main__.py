@@ -1,7 +1,11 @@
-"""``python -m odl``."""
+"""``python -m odl``, and the command `odl`."""
 
+import signal
 import sys
 
-from odl.cli import main
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # an import that Ctrl-C ends would print a traceback; `main` heeds it then
 
-sys.exit(main())
+from odl.cli import main  # noqa: E402
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -62,7 +62,7 @@ def test_address_and_doi_are_filled_in_once(tree):
     citation = yaml.safe_load((tree / "CITATION.cff").read_text())
     assert citation["repository-code"] == address and citation["doi"] == "10.5281/zenodo.1"
     project = tomllib.loads((tree / "pyproject.toml").read_text())["project"]
-    assert project["urls"] == {"Repository": address} and project["scripts"] == {"odl": "odl.cli:main"}
+    assert project["urls"] == {"Repository": address} and project["scripts"] == {"odl": "odl.__main__:main"}
     assert yaml.safe_load((tree / "release/recipe.yaml").read_text())["about"]["repository"] == address
     assert "old" not in "".join((tree / name).read_text() for name in ("CITATION.cff", "release/recipe.yaml"))
 

@@ -174,6 +174,8 @@ def tested(folder, tests):
         return "timed out"
     if done.returncode < 0:  # ended by a signal: the edit was seen
         return "failed"
+    if done.returncode == 0 and "[100%]" not in done.stdout:  # the process of the tests was ended as if all were well
+        return "failed"
     return {0: "passed", 1: "failed", 2: "failed"}.get(done.returncode, "broken: " + done.stdout[-300:])
 
 

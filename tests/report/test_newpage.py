@@ -11,7 +11,7 @@ from elements import Checker
 from places import ROOT
 
 from odl import cli
-from odl.alerts import breakdown, explain, feedback, read
+from odl.alerts import breakdown, explain, feedback, read, show
 from odl.alerts.alarms import Alarm
 from odl.alerts.feedback import Entry
 from odl.alerts.model import Withheld
@@ -223,6 +223,16 @@ class TestFindings:
         assert "Equal scores" not in told
         assert told["Documents without a word"].text.startswith("2 documents of the last 4 periods")
 
+    def test_languages_are_compared_with_the_eight_periods_before(self, watch):
+        """Not with those of longer ago, nor with the first ones."""
+        mixes = [{"german": 200}] * 3 + [{"english": 200}] * 8 + [{"english": 90, "german": 110}]
+        periods = [replace(period, languages=mix) for period, mix in zip(watch.periods, mixes, strict=True)]
+        told = self.told(replace(watch, periods=tuple(periods)))["Languages"]
+        assert told.look and "German 55\u00a0%, English 45\u00a0%." in told.text
+        assert told.text.endswith("The 8 periods before: English 100\u00a0%, German 0\u00a0%.")
+        same = (*periods[:-1], replace(periods[-1], languages={"english": 200}))
+        assert not self.told(replace(watch, periods=same))["Languages"].look
+
     def test_what_cleaning_took_out(self, watch):
         said = "cleaned 9 documents: headers of 3 (40 characters)"
         held = {entry.what: entry for entry in newpage.findings(watch, taken=said)}
@@ -304,7 +314,7 @@ def test_a_card_has_course_members_and_commands(watch):
     text = newpage.text(watch, members={topic.number: of})
     card = text[text.index("<article") :].split("</article>")[0]
     told = plain(card)
-    assert card.count('<svg class="course"') == 1 and f"First seen {newtext.since(topic)}, last" in told
+    assert card.count('<svg class="course"') == 1 and f"First seen {newtext.since(topic)}, last {show.date_of(watch.periods[-1].first)}." in told
     assert "Who else: all 7 documents by source a.jsonl (4)" in told and "b.jsonl (3)" in told
     assert all(f"Title {n} id{n}" in told for n in range(7))
     assert f"odl mute . topic:{topic.number}" in told and f"odl follow . topic:{topic.number}" in told

@@ -118,6 +118,8 @@ def test_scores_figure_marks_the_novel_and_rasterises_the_points(made):
     drawn = collections[f"truly novel ({(labels == 1).sum()})"]
     assert len(drawn.get_offsets()) == (labels == 1).sum() and drawn.get_rasterized()
     np.testing.assert_array_equal(drawn.get_offsets()[:, 0], np.flatnonzero(labels == 1))
+    scores = np.concatenate([read_scores(score_path(chosen.shown, t)).scores["da"] for t in range(1, 6)])
+    assert f"exactly 1 and tie: {100 * np.mean(scores == 1):.1f} % of all." in picture.caption and (scores == 1).any()
 
 
 def test_scores_figure_has_documents_of_every_kind(rng):

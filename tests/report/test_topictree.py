@@ -50,6 +50,9 @@ def test_the_picture_shows_every_atom_and_edge_and_no_boxes_overlap(tree):
     assert all(
         x >= 0 and x + w <= float(root.get("width")) and y + h <= float(root.get("height")) for x, y, w, h in boxes
     )
+    of_node = dict(zip(tree.preorder, boxes, strict=True))
+    for node in range(tree.n_nodes):  # with room for an edge, of two letters at least
+        assert all(of_node[child][0] >= of_node[node][0] + of_node[node][2] + 24 for child in tree.children[node])
     leaves = [box for box, node in zip(boxes, tree.preorder, strict=True) if not tree.children[node]]
     for (_, above, _, height), (_, below, _, _) in pairwise(leaves):
         assert below >= above + height - 0.11

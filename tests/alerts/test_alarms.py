@@ -61,7 +61,9 @@ def test_a_pause_and_a_budget_that_is_full():
     assert kinds(watch, end - 12 * 3_600_000) == [] and kinds(watch, end - 2 * DAY) == ["ahead"]
     full = [replace(period, budget=1, alerts=newpages.watch().periods[-1].alerts[:1]) for period in watch.periods]
     gates = {**watch.settings, "gates": True}
-    assert kinds(replace(watch, periods=(*watch.periods[:8], *full[8:]), settings=gates)) == ["budget"]
+    full[-1] = replace(full[-1], budget=2, alerts=2 * full[-1].alerts)
+    told = replace(watch, periods=(*watch.periods[:8], *full[8:]), settings=gates)
+    assert kinds(told) == ["budget"] and alarms.of(told)[0].text.startswith("The budget of 2 has been full for 4")
     assert kinds(replace(watch, periods=(*watch.periods[:9], *full[9:]), settings=gates)) == []
 
 

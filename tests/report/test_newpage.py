@@ -314,7 +314,8 @@ def test_a_card_has_course_members_and_commands(watch):
     text = newpage.text(watch, members={topic.number: of})
     card = text[text.index("<article") :].split("</article>")[0]
     told = plain(card)
-    assert card.count('<svg class="course"') == 1 and f"First seen {newtext.since(topic)}, last {show.date_of(watch.periods[-1].first)}." in told
+    days = newtext.since(topic), show.date_of(watch.periods[-1].first)
+    assert card.count('<svg class="course"') == 1 and "First seen {}, last {}.".format(*days) in told
     assert "Who else: all 7 documents by source a.jsonl (4)" in told and "b.jsonl (3)" in told
     assert all(f"Title {n} id{n}" in told for n in range(7))
     assert f"odl mute . topic:{topic.number}" in told and f"odl follow . topic:{topic.number}" in told

@@ -185,6 +185,29 @@ def test_periods_since_a_date(opened, watch):
     assert all(part.is_visible() for part in parts.all()) and parts.count() == len(watch.periods) - 1
 
 
+def test_what_came_since_the_last_visit_of_a_reader(opened, watch):
+    """By a mark that this browser keeps: periods since then stand unfolded below the latest one."""
+    page, last = opened.page, watch.periods[-1].t
+    assert page.locator("#visited").is_hidden()
+
+    def again(mark=None):
+        if mark is not None:
+            page.evaluate("mark => localStorage.setItem(Object.keys(localStorage)[0], mark)", mark)
+        page.reload()
+        page.wait_for_function("document.documentElement.dataset.ready")
+        opened.asked[:] = opened.asked[:1]
+        return page.locator("#visited").inner_text(), page.locator("#new + section:not(:has(h2)) [data-t]").all()
+
+    assert page.evaluate("Object.values(localStorage)") == [str(last)]
+    said, came = again()
+    assert said == "Nothing came since your last visit; the latest period once more." and not came
+    said, came = again(last - 3)
+    assert said == "Since your last visit: 3 periods; the latest first, those before it below."
+    assert [part.get_attribute("data-t") for part in came] == [str(last - 1), str(last - 2)]
+    assert all(part.locator("details").get_attribute("open") is not None for part in came)
+    assert page.evaluate("Object.values(localStorage)") == [str(last)]
+
+
 def test_a_topic_is_found_in_its_table(opened, watch):
     page = opened.page
     assert page.locator("#topic-table tbody tr").count() == 12

@@ -341,8 +341,8 @@ def test_the_small_study_of_the_readme_is_valid(tmp_path):
 
 def test_the_number_of_chains_is_right():
     tdt2 = merged(ROOT / "config" / "tdt2.yaml")
-    chains = sum(len(chains.atoms_of(tdt2, run)) for run in tdt2["runs"]) * len(tdt2["seeds"])
-    assert f"has {chains} chains" in STUDIES
+    number = sum(len(chains.atoms_of(tdt2, run)) for run in tdt2["runs"]) * len(tdt2["seeds"])
+    assert f"has {number} chains" in STUDIES
 
 
 @pytest.mark.parametrize("number", range(len(blocks(README + PYTHON, "python"))))

@@ -4,8 +4,9 @@ python benchmarks/livehttp.py [--seconds 60] [--rate 200] [--documents 10000] [-
 
 A folder with 6,000 documents of 100 words is run in a temporary place, and watched by a process of its own. First all
 connections send as fast as answers come. Then documents are sent at a rate, whether answers come or not: a latency is
-counted from the moment at which a document was due. Weeks end meanwhile, so that periods are learned beside it. Another
-thread writes a kilobyte and waits for the disk, ten times a second.
+counted from the moment at which a document was due. Weeks end meanwhile, so that periods are learned beside it. Ten
+times a second another connection asks for /health, which costs nothing, so that it tells what the machine adds, and
+another thread writes a kilobyte and waits for the disk.
 """
 
 import argparse
@@ -77,8 +78,8 @@ async def cpu(port):
 
 
 async def latency(port, lines, count, rate):
-    """Return (moment, seconds) of each document sent at a rate, and the spans in which periods were learned."""
-    times, spans, done = [], [], asyncio.Event()
+    """Return (moment, seconds) of each document sent at a rate, spans in which periods were learned, and of /health."""
+    times, spans, health, done = [], [], [], asyncio.Event()
 
     async def send(free, due, line):
         connection = await free.get()
@@ -94,6 +95,9 @@ async def latency(port, lines, count, rate):
                 spans.append([time.perf_counter() - 0.1, 0.0])
             if before:
                 spans[-1][1] = time.perf_counter()
+            began = time.perf_counter()
+            await ask(connection, "GET", "/health")
+            health.append(time.perf_counter() - began)
             await asyncio.sleep(0.1)
 
     async with connections(port, count) as free:
@@ -105,7 +109,7 @@ async def latency(port, lines, count, rate):
         await asyncio.gather(*sent)
         done.set()
         await looking
-    return times, spans
+    return times, spans, health
 
 
 def disk(seconds, ended):
@@ -161,12 +165,13 @@ def main():
             print(f"{speed:.0f} documents a second, {each:.0f} CPU microseconds a document")
             beside = threading.Thread(target=disk, args=(seconds, ended))
             beside.start()
-            times, spans = asyncio.run(latency(port, some, args.connections, args.rate))
+            times, spans, health = asyncio.run(latency(port, some, args.connections, args.rate))
             each = 1e6 * (asyncio.run(cpu(port)) - after) / len(some)
             ended.set()
             beside.join()
         closing = [took for due, took in times if any(low <= due <= high for low, high in spans)]
         print(f"fsync beside: {described(seconds)}")
+        print(f"/health beside: {described(health)}")
         print(f"{len(times)} documents at {args.rate} a second: {described([took for _, took in times])}")
         print(f"{each:.0f} CPU microseconds of the watch for each of them")
         if len(closing) > 1:

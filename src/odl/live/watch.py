@@ -59,8 +59,8 @@ class Watch:
         labels = self.inbox.labels()
         begin = max([*map(_begin, labels[:1]), *([] if self.begin is None else [self.begin])], default=None)
         if begin is not None and (label := self.inbox.last_before(_label(begin))):
-            for answer in self._answers(label):  # of the period before; `_open` sets them aside
-                self.answers[answer["id"]] = _text(answer)
+            for columns in self.inbox.lines(label):  # of the period before; `_open` sets its answers aside
+                self.answers[columns[SLOT]["answer"]["id"]] = _text(columns[SLOT]["answer"])
         self.begin = begin
         self._load()
         self._open(begin)
@@ -128,10 +128,6 @@ class Watch:
                 self.answers[row.identity] = _text(answer)
                 row.answer = answer
                 self._among(row, documents, places.get(row.identity))
-
-    def _answers(self, label):
-        """Yield what was answered to the documents of a period."""
-        return (columns[SLOT]["answer"] for columns in self.inbox.lines(label))
 
     def take(self, lines):
         """Answer and store some lines of input: (number, bytes) of each."""

@@ -27,7 +27,7 @@ from scipy import sparse  # noqa: E402
 
 from odl.config.sections import Batches, Order  # noqa: E402
 from odl.files import digests, documents  # noqa: E402
-from odl.jobs import runs, shards, update  # noqa: E402
+from odl.jobs import runs, update  # noqa: E402
 from odl.stream import batchfile, batching, features  # noqa: E402
 
 INITIAL, LENGTH = 1000, 80  # documents of the first batch, words of a document
@@ -128,13 +128,10 @@ class Place:
 
     def jobs(self):
         """Return the jobs of the large batch, in order."""
-        path, half = self.path, self.documents // 2 // 512 * 512
+        path = self.path
         return {
             "odl step batch": lambda: batchfile.cut(path("documents"), path("order"), path("batch1"), 1),
             "odl step features": lambda: features.advance(path("features1"), path("batch1"), path("features0")),
-            "odl step score, half of it": lambda: shards.score(
-                path("features1"), path("state0"), path("shard"), rows=(0, half), run=self.run
-            ),
             "odl step update": lambda: self.update(1),
         }
 

@@ -6,7 +6,7 @@ import re
 import pytest
 from places import ROOT
 
-from odl.cli import init
+from odl.config import places
 
 CODE = [path for folder in ("src", "benchmarks", "docs/_ext") for path in sorted((ROOT / folder).rglob("*.py"))]
 WORKFLOW = [ROOT / "Snakefile", ROOT / "workflow" / "Snakefile", *sorted((ROOT / "workflow" / "rules").glob("*.smk"))]
@@ -116,7 +116,7 @@ def test_only_documented_names_of_other_packages():
         assert set(refused(tree, known)) == EXCEPTIONS.get(name, set()), name
     for path in WORKFLOW:
         assert not set(refused(ast.parse(python(path.read_text())), known, OF_SNAKEMAKE)), path.name
-    assert not set(refused(ast.parse(python(init.WORKFLOW)), known, OF_SNAKEMAKE))
+    assert not set(refused(ast.parse(python(places.OWN.read_text())), known, OF_SNAKEMAKE))
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,6 @@ COMMANDS = {
     "features": ["out/f.h5", "{twins/batches/1.h5}", "{twins/0.h5}"],
     "update": ["{f1.h5}", "--state", "out/s.h5", "--scores", "out/c.h5", "--timings", "out/t.tsv", "--run", RUN,
                "--previous", "{dual_averaging/0.h5}"],
-    "score": ["{f1.h5}", "out/p.h5", "--rows", "0:512", "--previous", "{dual_averaging/0.h5}", "--run", RUN],
     "rank": ["1", "{f0.h5}", "--state", "out/s.h5", "--timings", "out/t.tsv", "--run",
              json.dumps({**run_of("diffusion"), "learner": {"algorithm": "dual_averaging"}})],
     "baselines": ["out/b.h5", "{f1.h5}", "--past", "{past}"],

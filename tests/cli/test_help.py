@@ -105,7 +105,7 @@ class TestCompletion:
             ("odl run r", ["results/"]),
             ("odl mute o", ["other/"]),
             ("odl new news --format ", ["text", "jsonl", "csv", "md", "slack"]),
-            ("odl step score --r", ["--rows", "--run"]),
+            ("odl step regret --c", ["--checkpoints", "--costs"]),
         ],
     )
     def test_bash_is_told_what_may_come(self, folder, line, expected):

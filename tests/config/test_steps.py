@@ -17,13 +17,13 @@ RULE = re.compile(r"^(?:rule|checkpoint) (\w+):$", re.M)
 PLACE = re.compile(r"\{((?:input|output|params|wildcards)(?:\.\w+)?):q\}")
 OWN = {("share", "sources"), ("read", "sources"), ("newpage", "feedback")}  # named by a person
 # Inputs that say only when a job may run, or hold what another input holds: libraries, the table beside the order,
-# scores of the same documents by shards, alerts that have to be there before a checkpoint is dropped.
-ORDER = {"kernels", "table", "shards", "alerts"}
+# alerts that have to be there before a checkpoint is dropped.
+ORDER = {"kernels", "table", "alerts"}
 # Of as many as there are, or of a stream that the page is called after: a function of the rule names them.
 MANY = {("read", "shares"), ("newpage", "alerts"), ("newpage", "documents"), ("newpage", "features")}
 # Arguments that change no content, or in which `sources` or `alerts` are given.
 PLACES = {"code", "costs", "timings", "history", "made", "folder", "home", "study", "stream", "source", "files", "rows"}
-PLACES |= {"alerts", "shares", "shards"}
+PLACES |= {"alerts", "shares"}
 
 
 class Names(dict):

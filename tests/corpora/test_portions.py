@@ -10,7 +10,7 @@ from odl import corpora
 from odl.config.chains import ALONE, SMALLEST, shares_of
 from odl.corpora import portions
 from odl.errors import DataError, StorageError
-from odl.files import documents, provenance, rows, storage
+from odl.files import documents, provenance, storage
 from odl.stream import batchfile
 
 MAIL = "From a@b Fri Jul  8 12:08:34 2011\nMessage-ID: <{}@x>\nDate: Fri, 8 Jul 2011 12:08:34 +0200\n\n{} rain\n\n"
@@ -103,9 +103,8 @@ OPTIONS = {"clean": ["quotes", "headers", "encoded"], "min_words": 2, "duplicate
 
 
 class TestJoining:
-    @pytest.mark.parametrize(("part", "span"), [(rows.PART, batchfile.SPAN), (7, 9)])
-    def test_the_bytes_of_reading_at_once(self, tmp_path, monkeypatch, part, span):
-        monkeypatch.setattr(rows, "PART", part)
+    @pytest.mark.parametrize("span", [batchfile.SPAN, 9])
+    def test_the_bytes_of_reading_at_once(self, tmp_path, monkeypatch, span):
         monkeypatch.setattr(batchfile, "SPAN", span)
         tables = {
             "a.jsonl": texts(0, 40),

@@ -13,23 +13,20 @@ from fuzzing import edited, flips
 
 from odl import cli
 from odl.errors import OdlError, StorageError
-from odl.files import agentfiles, blocks, checkpoints, digests, rows, storage
+from odl.files import agentfiles, blocks, checkpoints, digests, storage
 from odl.files.verify import verify
-from odl.jobs import runs, shards
 from odl.kernels import native
 
 KINDS = {
     "documents": "documents.h5", "order": "order.h5", "batch": "b1.h5", "features": "f1.h5", "agent": "net.agents/0.h5",
     "checkpoint": "dual_averaging/1.h5", "scores": "dual_averaging/scores/1.h5", "network": "net.h5",
-    "baselines": "baselines.h5", "emerging": "emerging.h5", "shard": "shard.h5",
+    "baselines": "baselines.h5", "emerging": "emerging.h5",
 }  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
     root = fuzz_world.build(tmp_path_factory.mktemp("world"))
-    run = runs.parse(fuzz_world.run_of("dual_averaging"))
-    shards.score(root / "f1.h5", root / "dual_averaging/0.h5", root / "shard.h5", rows=(0, 512), run=run)
     return root
 
 
@@ -93,7 +90,7 @@ def test_rows_are_verified_that_are_read_and_no_others(tmp_path, rng):
     path, values = tmp_path / "a.h5", rng.integers(0, 9, 5 * digests.PIECE + 7)
     with storage.writing(path, "test") as file:
         storage.write_array(file, "x", values)
-        rows.write_array(file, "y", len(values), values.dtype, lambda first, last: values[first:last])
+        storage.write_array(file, "y", values)
     with h5py.File(path) as file:
         chunk = file["x"].id.get_chunk_info(len(values) // file["x"].chunks[0] // 2)
     damaged = bytearray(path.read_bytes())

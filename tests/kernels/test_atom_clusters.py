@@ -137,28 +137,6 @@ def test_among_equal_pairs_the_first_is_merged(seed):
     assert len(reference.merges) > 10
 
 
-def test_parts_of_a_batch_are_the_batch(rng):
-    """Runs of documents that begin at multiples of a block, as a batch on disk has them, give the same bytes."""
-    from odl.learners.batches import BLOCK
-
-    learner, P = learners.make("adaptive", terms=20), topics(rng, 3 * BLOCK + 40, 50)
-    state = learner.start(topics(rng, 80, 50), 30, None)
-
-    class OnDisk:
-        shape = P.shape
-
-        @staticmethod
-        def parts():
-            for first, last in ((0, 2 * BLOCK), (2 * BLOCK, 3 * BLOCK), (3 * BLOCK, P.shape[0])):
-                yield P[first:last], None
-
-    one, two = learner.learn(state, P, None), learner.learn_parts(state, OnDisk())
-    for name, value in one.arrays.items():
-        assert value.tobytes() == two.arrays[name].tobytes(), name
-    assert one.dictionary.data.tobytes() == two.dictionary.data.tobytes()
-    assert np.array_equal(one.dictionary.indices, two.dictionary.indices)
-
-
 @pytest.mark.parametrize("context", [0.0, 0.5])
 def test_threads_change_no_bit(rng, monkeypatch, context):
     P = topics(rng, 301, 80)

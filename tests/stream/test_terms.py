@@ -20,9 +20,9 @@ from odl.config.schema import load_schema
 from odl.config.setting import merge
 from odl.errors import CheckpointError, ConfigError, DataError, ParameterError, StorageError
 from odl.evaluation import baselines, scorefiles
-from odl.files import agentfiles, checkpoints, documents, rows, verify
+from odl.files import agentfiles, checkpoints, documents, verify
 from odl.files.documents import Documents
-from odl.jobs import mpi, runs, shards, update
+from odl.jobs import mpi, runs, update
 from odl.learners.sparse_atoms import moved
 from odl.papers import hindsight
 from odl.stream import boilerplate, features, terms, weighting
@@ -61,16 +61,12 @@ def run_of(algorithm, weights=WEIGHTING, **settings):
     return runs.parse(chain)
 
 
-def chain(stream, folder, run, steps=range(STEPS), shard=0):
+def chain(stream, folder, run, steps=range(STEPS)):
     """Run timesteps; return checkpoints and scores as bytes."""
     for t in steps:
         source, previous = stream / f"{t}.h5", folder / f"{t - 1}.h5" if t else None
-        size = features.read(source).counts.shape[0]
-        paths = [folder / f"shard{t}-{first}.h5" for first in (range(0, size, shard) if shard and t else ())]
-        for number, path in enumerate(paths):
-            shards.score(source, previous, path, rows=(number * shard, (number + 1) * shard), run=run)
         files = folder / f"{t}.h5", folder / f"scores{t}.h5", folder / f"timings{t}.tsv"
-        update.update(source, *files, run=run, before=update.Before(previous, stream), shards=paths)
+        update.update(source, *files, run=run, before=update.Before(previous, stream))
     return [(folder / f"{name}{t}.h5").read_bytes() for t in steps for name in ("", "scores")]
 
 
@@ -143,13 +139,11 @@ def dense(value):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_run_resumed_and_one_in_shards_have_the_same_bytes(stream, tmp_path, name, monkeypatch):
+def test_a_run_resumed_has_the_same_bytes(stream, tmp_path, name):
     run = run_of(name)
     whole = chain(stream / "bounded", tmp_path / "whole", run)
     first = chain(stream / "bounded", tmp_path / "parts", run, range(3))
     assert first + chain(stream / "bounded", tmp_path / "parts", run, range(3, STEPS)) == whole
-    monkeypatch.setattr(rows, "PART", 512)  # the dual is read by rows
-    assert chain(stream / "bounded", tmp_path / "shards", run, shard=512) == whole
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -111,16 +111,6 @@ def window(wildcards):
     return ["--window", str(compared_with(wildcards))]
 
 
-def shards(wildcards):
-    """Shards of a batch that is scored in several jobs; none of the first batch, which starts the dictionary."""
-    if not (SHARD and int(wildcards.t)):
-        return []
-    seed = chains.order_seed(config, wildcards.corpus, wildcards.seed)
-    documents = int(row("documents")(SimpleNamespace(**{**wildcards, "seed": seed})))
-    numbers = range(-(-documents // SHARD)) if documents > SHARD else []
-    return [f"{RUN}/shards/{{t}}-{number}.h5".format(**wildcards) for number in numbers]
-
-
 def kernels_of(name):
     """Digest of what is compiled for an algorithm, or for a stage that has kernels of its own."""
     if name in KNOWN["learners"]:

@@ -1,8 +1,6 @@
 # Learning: one job a timestep scores the batch with the dictionary of the past, then updates it.
 # REQUIRED INPUTS: features/{t}.h5, {run}/k{k}/{t-1}.h5
-# A batch of more than shards.documents is scored by several jobs, and learned from their codes.
 # OUTPUTS: {run}/k{k}/{t}.h5 (checkpoint), scores/{t}.h5, timings/{t}.tsv; baselines/{t}.h5
-SHARD = chains.shard_of(config)
 
 
 # Compiled once before the jobs start in parallel.
@@ -20,38 +18,10 @@ rule kernels:
         "odl step compile {wildcards.algorithm:q} > {log:q} 2>&1"
 
 
-rule score:
-    input:
-        features=lambda wildcards: f"{stream_of(wildcards)}/features/{wildcards.t}.h5",
-        previous=before(RUN + "/{t}.h5"),
-        corpus=where(ANY_BY_ALL, last_features),
-        kernels=lambda wildcards: f"{ROOT}/kernels/{algorithm(wildcards)}.done",
-    output:
-        shard=temp(RUN + "/shards/{t}-{shard}.h5"),
-        costs=RUN + "/benchmarks/shards/{t}-{shard}.tsv",
-    log:
-        ROOT + "/logs/{corpus}/seed{seed}/{run}/k{k}/shards/{t}-{shard}.log",
-    wildcard_constraints:
-        run=ALONE,
-        shard=r"\d+",
-    resources:
-        mem_mb=memory(40),
-        runtime=minutes(1),
-    params:
-        code=lambda wildcards: code("score", f"learners/{algorithm(wildcards)}"),
-        run=chain_of,
-        rows=lambda wildcards: f"{int(wildcards.shard) * SHARD}:{(int(wildcards.shard) + 1) * SHARD}",
-        optional=options(corpus="--corpus-features"),
-    shell:
-        "odl step score {input.features:q} {output.shard:q} --rows {params.rows:q} --previous {input.previous:q} {params.optional:q}"
-        " --run {params.run:q} --costs {output.costs:q} > {log:q} 2>&1"
-
-
 rule update:
     input:
         features=lambda wildcards: f"{stream_of(wildcards)}/features/{wildcards.t}.h5",
         previous=before(RUN + "/{t}.h5"),
-        shards=where(SHARD, shards),
         corpus=where(ANY_BY_ALL, last_features),
         kernels=lambda wildcards: f"{ROOT}/kernels/{algorithm(wildcards)}.done",
         alerts=where(DROPPED, ancient(alerts_before)),
@@ -64,9 +34,8 @@ rule update:
         ROOT + "/logs/{corpus}/seed{seed}/{run}/k{k}/{t}.log",
     wildcard_constraints:
         run=ALONE,
-    # Not together with the timestep before, whose dictionary the shards wait for.
     group:
-        block("learn", unless=where(SHARD, shards))
+        block("learn")
     resources:
         mem_mb=memory(40, times=learned_from),
         runtime=minutes(1, times=learned_from),
@@ -74,9 +43,7 @@ rule update:
         code=lambda wildcards: code("update", f"learners/{algorithm(wildcards)}"),
         run=chain_of,
         history=history,
-        optional=options(
-            previous="--previous", shards="--shards", corpus="--corpus-features"
-        ),
+        optional=options(previous="--previous", corpus="--corpus-features"),
     shell:
         "odl step update --code {params.code:q} {input.features:q} --state {output.state:q} --scores {output.scores:q}"
         " --timings {output.timings:q} {params.history:q} {params.optional:q}"

@@ -69,8 +69,7 @@ rule page:
             {
                 key: value
                 for key, value in config.items()
-                if key
-                not in ("mirror", "ranks", "block", "shards", "checkpoints", "alerts")
+                if key not in ("mirror", "ranks", "block", "checkpoints", "alerts")
             }
         ),
         title=("Novel documents: " if STREAMED else "Experiments: ") + config["study"],

@@ -30,14 +30,14 @@ def minutes(per_mb, base=BASE_MINUTES, times=lambda wildcards: 1):
     )
 
 
-def block(name, unless=None):
+def block(name):
     """Group of a job of a chain: those of `block` timesteps in a row are submitted as one (bundles: profiles/slurm).
 
     None where nothing is submitted: Snakemake checks groups in a time that grows with the square of the jobs.
     """
 
     def group(wildcards):
-        if workflow.local_exec or (unless and unless(wildcards)):
+        if workflow.local_exec:
             return None
         return f"{name}-{int(wildcards.t) // config['block']}"
 

@@ -227,7 +227,7 @@ def by_words(data, row):
     n_documents = data.n_before or data.counts.shape[0]
     frequencies = data.frequencies if data.t else data.frequencies_after()
     form = Weighting(tf="log"), "l2"
-    document = weigh(data.counts.take([row]), frequencies, n_documents, *form)
+    document = weigh(data.counts[row : row + 1], frequencies, n_documents, *form)
 
     def cosines(batch):
         counts = data.counts[:] if batch is data else known_terms.aligned(batch, data)

@@ -106,15 +106,7 @@ def parse_map(text):
     return value
 
 
-def parse_span(text):
-    """Parse a range FIRST:END of rows."""
-    first, _, end = text.partition(":")
-    if not (first.isdecimal() and end.isdecimal() and int(first) < int(end)):
-        raise argparse.ArgumentTypeError(f"{text!r}, where FIRST:END with FIRST before END is expected")
-    return int(first), int(end)
-
-
-Json, Span = parse_map, parse_span  # as kinds of the arguments of steps
+Json = parse_map  # as a kind of the arguments of steps
 
 
 def _follow_parent():

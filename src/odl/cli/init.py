@@ -13,22 +13,7 @@ from odl.files import storage
 from odl.files.listing import find_files
 
 FILE, SNAKEFILE, PROFILE = project.FILE, "Snakefile", "profiles/default/config.yaml"
-WORKFLOW = """# Written by `odl init --snakemake`: run it by `snakemake --cores 8` in this folder.
-from odl.config import project
-
-
-configfile: "odl.yaml"
-
-
-module odl:
-    snakefile:
-        project.SNAKEFILE
-    config:
-        project.checked(config)
-
-
-use rule * from odl
-"""
+OF_SNAKEMAKE = {SNAKEFILE: places.OWN, PROFILE: places.PROFILE}
 
 
 def write(folder, sources, answers, force=False, snakemake=False):
@@ -64,7 +49,7 @@ def write(folder, sources, answers, force=False, snakemake=False):
     contents = {FILE: text(report, project.name_of(folder.resolve().name), folder)}
     if snakemake:
         contents[FILE] += f"{project.DRIVER}: snakemake\n"
-        contents |= {SNAKEFILE: WORKFLOW, PROFILE: places.PROFILE.read_text(encoding="utf-8")}
+        contents |= {name: path.read_text(encoding="utf-8") for name, path in OF_SNAKEMAKE.items()}
     _write(folder, contents)
     return report
 

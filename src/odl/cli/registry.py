@@ -21,7 +21,6 @@ from odl.report import figures
 SCHEMA = "config.schema.json"
 FOLDER = "workflow/schemas"
 README = os.path.join("..", "..", "config", "README.md")
-WIDTH = 118
 HEAD = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "title": "Configuration of a study",
@@ -64,8 +63,8 @@ def registry(steps):
 
 
 def text(whole):
-    """Return a schema as text: one line for what fits into it."""
-    return _written(whole, 0) + "\n"
+    """Return a schema as text."""
+    return json.dumps(whole, ensure_ascii=False, indent=1) + "\n"
 
 
 def tables(text):
@@ -86,18 +85,6 @@ def write(steps, folder=FOLDER):
     for path, content in ((os.path.join(folder, SCHEMA), text(schema(steps))), (readme, described)):
         with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
             file.write(content)
-
-
-def _written(value, indent, before=0):
-    """Return a value as JSON, broken where it does not fit behind what stands `before` it in its line."""
-    line = json.dumps(value, ensure_ascii=False)
-    if indent + before + len(line) <= WIDTH or not value or not isinstance(value, (dict, list)):
-        return line
-    margin = "\n" + " " * indent
-    if isinstance(value, list):
-        return f"[{margin} " + f",{margin} ".join(_written(item, indent + 1) for item in value) + f"{margin}]"
-    parts = [f'"{key}": {_written(item, indent + 1, len(key) + 4)}' for key, item in value.items()]
-    return f"{{{margin} " + f",{margin} ".join(parts) + f"{margin}}}"
 
 
 def _file_of(module):

@@ -6,7 +6,7 @@ import os
 import sys
 from functools import partial
 
-from odl.cli import Json, Span, step
+from odl.cli import Json, step
 from odl.config.steps import record_of
 from odl.errors import ParameterError
 
@@ -107,14 +107,12 @@ def features(output, batch, previous=None, *, max_terms: int = 0):
 
 
 @_described
-def update(
-    features, *, state, scores, timings, run: Json, previous=None, corpus_features=None, history=None, shards: list = ()
-):
+def update(features, *, state, scores, timings, run: Json, previous=None, corpus_features=None, history=None):
     """Score one timestep, then learn from it.
 
     --run: JSON of corpus, seed, run, atoms, learner, features. --previous: checkpoint of the timestep before.
     --corpus-features: last ones of the stream, for idf: corpus. --history: folder of the features of all timesteps
-    before, for batch learners. --shards: what `odl step score` wrote of this batch, in order.
+    before, for batch learners.
     """
 
 
@@ -146,17 +144,6 @@ def newpage(output, folder, *, stream=None, home=None, study=None, atom=None, fe
     FOLDER has an odl.yaml, or is results/STUDY, or that of the alerts. --home: where feedback.csv lies, if not there.
     --study: the study page, linked where documents have topics. --atom, --feed: Atom and JSON, written beside it.
     """
-
-
-@step
-def score(features, output, *, rows: Span, run: Json, previous=None, corpus_features=None):
-    """Score a range of the documents of one timestep.
-
-    --rows FIRST:END, FIRST a multiple of 512. What it writes is for a later `odl step update --shards`.
-    """
-    from odl.jobs import runs, shards
-
-    shards.score(features, previous, output, rows=rows, run=runs.parse(run), corpus_features=corpus_features)
 
 
 @step

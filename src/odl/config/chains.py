@@ -11,7 +11,6 @@ from odl.files import listing
 from odl.files.tables import read_cells
 
 OF_EXPERIMENTS = ("experiment", "files", "streams", "learners", "experiments")  # keys of all experiments
-BLOCK = 512  # documents of a sum: shards start between two
 HASHED = 100_000_000  # bytes of a file up to which its content is looked at when Snakemake starts
 
 WILDCARD = re.compile(r"\{\s*\w+\s*(,[^{}]*)?\}")  # in a name of a file, where Snakemake puts something else
@@ -188,11 +187,6 @@ def run_of(config, run, /, **names):
             if part.get(name) == value:
                 del part[name]
     return {**names, "learner": learner, "features": weighting}
-
-
-def shard_of(config):
-    """Return the documents of a shard: as configured, rounded up to whole blocks of sums; 0: no shards."""
-    return -(-config["shards"]["documents"] // BLOCK) * BLOCK
 
 
 def alerts_of(config):

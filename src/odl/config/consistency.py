@@ -92,7 +92,6 @@ def _check_names(config, schema):
     _check_meaning(config)
     _check_trees(config)
     _check_shown(config)
-    _check_shards(config)
     _check_able(config, "ranks", config["ranks"], "over_ranks", algorithms)
     if config["regret"]["enabled"]:
         _check_able(config, "regret.runs", config["regret"]["runs"], "has_regret", algorithms)
@@ -237,16 +236,6 @@ def _check_shown(config):
     if alerts["run"] in config["ranks"]:
         defect = f"alerts.run names '{alerts['run']}', whose agents live on ranks of their own"
         raise ConfigError(defect, "a run whose atoms one process may see", "name another run")
-
-
-def _check_shards(config):
-    """Refuse to shard runs whose scores depend on the whole batch."""
-    for run in config["runs"] if config["shards"]["documents"] else []:
-        for key in ("contrast", "context"):
-            if config["learners"][run].get(key, 0) > 0:
-                defect = f"run '{run}' has {key} {config['learners'][run][key]} and shards.documents is set"
-                todo = f"set {key} or shards.documents to 0"
-                raise ConfigError(defect, "scores that do not depend on the rest of the batch", todo)
 
 
 def _check_regret(config):

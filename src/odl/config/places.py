@@ -10,6 +10,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 SHARE = PACKAGE / "share"  # what setup.py puts into a wheel
 HOME = SHARE if (SHARE / "workflow" / "Snakefile").is_file() else PACKAGE.parents[1]
 SNAKEFILE = HOME / "workflow" / "Snakefile"
+OWN = HOME / "workflow" / "own.smk"  # the Snakefile of a folder of one's own
 PROFILE = HOME / "profiles" / "default" / "config.yaml"
 REGISTRY = HOME / "data" / "corpora.csv"
 SCHEMAS = HOME / "workflow" / "schemas"

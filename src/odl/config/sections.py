@@ -406,21 +406,6 @@ class Checkpoints(Section):
 
 
 @dataclass(frozen=True)
-class Shards(Section):
-    """Batches that several jobs score."""
-
-    place: ClassVar[str] = "shards"
-
-    documents: int = setting(
-        0,
-        "most documents that a job scores, rounded up to a multiple of 512; batches of no more are scored and learned "
-        "in one job; 0: all are",
-        "documents",
-        minimum=0,
-    )
-
-
-@dataclass(frozen=True)
 class Report(Section):
     """What the page of a study shows."""
 
@@ -542,7 +527,6 @@ class Study(Planned):
         values="timesteps; 0: every job of a chain alone",
         minimum=0,
     )
-    shards: Shards
     checkpoints: Checkpoints
     emerging: Emerging
     alerts: FollowedAlerts

@@ -92,6 +92,7 @@ def digest(*names, packages=()):
         joined.update(f"{name}\0{_stamps().of(name)[0]}".encode())
         for path in (PACKAGE / f"{name}{suffix}" for suffix in DATA):
             joined.update(path.read_bytes() if path.exists() else b"")
+    _stamps().save()
     for package in packages:
         joined.update(f"{package}\0{_version_of(package)}".encode())
     return joined.hexdigest()[:16]
@@ -117,7 +118,7 @@ class Stamps:
     """
 
     def __init__(self, path):
-        self.path = path
+        self.path, self.changed = path, False
         try:
             self.known = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -130,11 +131,18 @@ class Stamps:
         state = [facts.st_size, facts.st_mtime_ns]
         entry = self.known.get(name)
         if not isinstance(entry, list) or entry[2:] != state:
-            text = path.read_text(encoding="utf-8")
-            entry = self.known[name] = [meaning(text), _names_of(ast.parse(text)), *state]
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            names = _names_of(tree)
+            entry = self.known[name] = [_meaning_of(tree), names, *state]  # docstrings leave the tree
+            self.changed = True
+        return entry[:2]
+
+    def save(self):
+        """Keep what was parsed."""
+        if self.changed:
             with contextlib.suppress(OSError), replacing(self.path) as temporary:
                 Path(temporary).write_text(json.dumps(self.known), encoding="utf-8")
-        return entry[:2]
+            self.changed = False
 
 
 @functools.cache
@@ -144,7 +152,10 @@ def _stamps():
 
 def meaning(text):
     """Return a digest of what a program means: of its syntax tree without comments, docstrings and positions."""
-    tree = ast.parse(text)
+    return _meaning_of(ast.parse(text))
+
+
+def _meaning_of(tree):
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list) and body and _is_text(body[0]):

@@ -70,8 +70,8 @@ def update(arguments, data=None, before=None):
 
     paths = [arguments.get(name) or None for name in ("state", "scores", "timings")]
     past = update.Before(*(arguments.get(name) or None for name in update.Before._fields[:-1]), before)
-    run, shards = runs.parse(arguments["run"]), arguments.get("shards") or ()
-    return Done(left=update.update(data or arguments["features"], *paths, run=run, before=past, shards=shards))
+    run = runs.parse(arguments["run"])
+    return Done(left=update.update(data or arguments["features"], *paths, run=run, before=past))
 
 
 def alerts(arguments, learned=None, carried=None):

@@ -8,7 +8,7 @@ another chain is refused by name.
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,7 @@ import scipy
 
 import odl
 from odl.errors import CheckpointError
-from odl.files import digests, rows, storage
+from odl.files import digests, storage
 
 FIRST = digests.FIRST
 
@@ -72,12 +72,9 @@ class Checkpoint:
     meaning: dict = field(default_factory=dict)
 
 
-def store(group, name, value, folder=None, packed=True):
-    """Store an array, or a sparse array (also one that comes in runs of rows, by way of `folder`) with its layout."""
-    if hasattr(value, "parts"):
-        rows.write_csr(group, name, value.parts(), value.shape, value.dtype, folder)
-        group[name].attrs["layout"] = "csr"
-    elif scipy.sparse.issparse(value):
+def store(group, name, value, packed=True):
+    """Store an array, or a sparse array with its layout."""
+    if scipy.sparse.issparse(value):
         if value.format == "csc":
             storage.write_csr(group, name, value.T.tocsr(), packed)
         else:
@@ -118,11 +115,10 @@ def write(path: str | os.PathLike, checkpoint: Checkpoint) -> str:
         store(file, "dictionary", checkpoint.dictionary, packed=False)  # most checkpoints are soon deleted
         if checkpoint.terms is not None:
             storage.write_array(file, "terms", checkpoint.terms)
-        folder = os.path.dirname(os.path.abspath(path))
-        store(file, "codes", checkpoint.codes, folder)
+        store(file, "codes", checkpoint.codes)
         arrays = file.create_group("arrays")
         for name in sorted(checkpoint.arrays):
-            store(arrays, name, checkpoint.arrays[name], folder)
+            store(arrays, name, checkpoint.arrays[name])
         group = file.create_group("meaning") if checkpoint.meaning else None
         for name in sorted(checkpoint.meaning):
             store(group, name, checkpoint.meaning[name])
@@ -133,7 +129,6 @@ def read_checkpoint(
     path: str | os.PathLike,
     chain: Mapping[str, Any] | None = None,
     t: int | None = None,
-    by_document: Sequence[str] = (),
     codes: bool = True,
 ) -> Checkpoint:
     """Read a checkpoint and check that it is whole and the one that is meant.
@@ -145,8 +140,6 @@ def read_checkpoint(
         Settings it must have been made with.
     t : int, optional
         Timestep it must hold.
-    by_document : tuple of str
-        Names of arrays that are left in the file if they are long: `odl.files.rows.Matrix`, read by rows.
     codes : bool
         Whether the codes of its batch are read.
 
@@ -176,14 +169,10 @@ def read_checkpoint(
     path = os.fspath(path)
     with storage.reading(path, "checkpoint") as file:
         names, arrays = storage.names_in(file, "arrays"), file["arrays"]
-        long = {name for name in by_document if name in names and arrays[name].attrs["shape"][0] > rows.PART}
         checkpoint = Checkpoint(
             **read_place(file),
             dictionary=load(file, "dictionary"),
-            arrays={
-                name: rows.Matrix(storage.opened(path)["arrays"], name) if name in long else load(arrays, name)
-                for name in names
-            },
+            arrays={name: load(arrays, name) for name in names},
             codes=load(file, "codes") if codes else None,
             uncoded=float(file.attrs["uncoded"]),
             meaning={name: load(file["meaning"], name) for name in storage.names_in(file, "meaning")}

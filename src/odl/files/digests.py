@@ -26,45 +26,19 @@ def step_of(shape):
     return max(1, PIECE // wide, -(-shape[0] // MOST)) if shape else 1
 
 
-class Pieces:
-    """Digests of the pieces of an array of a known shape, whose rows come in runs of any length."""
-
-    def __init__(self, shape):
-        self.step, self.digests, self.sha = step_of(shape), [], hashlib.sha256()
-        self.left = self.step
-
-    def add(self, values):
-        """Go on by some rows."""
-        values = np.ascontiguousarray(values)
-        while len(values):
-            part, values = values[: self.left], values[self.left :]
-            self.sha.update(part)
-            self.left -= len(part)
-            if not self.left:
-                self._end()
-
-    def _end(self):
-        self.digests.append(self.sha.digest())
-        self.left, self.sha = self.step, hashlib.sha256()
-
-    def end(self):
-        """Return the digests as an array."""
-        if self.left < self.step or not self.digests:
-            self._end()
-        return np.frombuffer(b"".join(self.digests), dtype=np.uint8).reshape(-1, SIZE)
-
-
-def keep(item, kind, pieces):
-    """Remember type and shape, and the digests of the pieces, of an array that was just written, until it is sealed."""
-    facts = h5py.h5o.get_info(item)
-    _written.setdefault(facts.fileno, {})[facts.addr] = kind, pieces
+def _pieces_of(values):
+    """Return the digests of the pieces of an array, in memory or of a file."""
+    step = step_of(values.shape)
+    parts = (values[first : first + step] for first in range(0, max(len(values), 1), step))
+    joined = b"".join(hashlib.sha256(np.ascontiguousarray(part)).digest() for part in parts)
+    return np.frombuffer(joined, dtype=np.uint8).reshape(-1, SIZE)
 
 
 def mark(item, values):
-    """Remember of an array (`h5py.h5d.DatasetID`) the digests of the values that were stored in it."""
-    pieces = Pieces(values.shape)
-    pieces.add(np.atleast_1d(values))
-    keep(item, f"{values.dtype.str}{values.shape}", pieces.end())
+    """Remember of an array (`h5py.h5d.DatasetID`) the digests of the values that were stored in it, until sealed."""
+    facts = h5py.h5o.get_info(item)
+    kind = f"{values.dtype.str}{values.shape}"
+    _written.setdefault(facts.fileno, {})[facts.addr] = kind, _pieces_of(np.atleast_1d(values))
 
 
 def forget(file):
@@ -79,12 +53,7 @@ def _content_of(item):
     if kept is not None:
         return kept
     dataset = h5py.Dataset(item)
-    pieces = Pieces(dataset.shape)
-    if not dataset.shape:
-        pieces.add(np.atleast_1d(dataset[()]))
-    for first in range(0, len(dataset) if dataset.shape else 0, pieces.step):
-        pieces.add(dataset[first : first + pieces.step])
-    return f"{item.dtype.str}{_shape_of(item)}", pieces.end()
+    return f"{item.dtype.str}{_shape_of(item)}", _pieces_of(dataset if dataset.shape else np.atleast_1d(dataset[()]))
 
 
 def items(group, name=""):

@@ -222,6 +222,15 @@ def write_array(group, name, values, packed=True):
     digests.mark(dataset, values)
 
 
+def copy_array(source, group, name):
+    """Copy an array of one open file to another, with its attributes."""
+    dataset = dataset_of(source, name)
+    write_array(group, name, dataset[:])
+    for key, value in dataset.attrs.items():
+        if key != "pieces":  # of a file of before
+            group[name].attrs[key] = value
+
+
 @functools.cache
 def _plain():
     """Return how HDF5 lays out an array that is not compressed."""

@@ -20,7 +20,6 @@ from odl.files import agentfiles, checkpoints, storage
 from odl.jobs import update
 from odl.jobs.runs import check_previous, open_documents, places_of
 from odl.learners.base import DICTIONARY
-from odl.learners.batches import InMemory
 from odl.learners.sparse_atoms import moved
 from odl.stream import features
 
@@ -209,5 +208,4 @@ def collect(source, state, score_file, *, run, previous=None, corpus_features=No
     before = learners.widen(before, n_rows=P.shape[1])
     best = coding.centralised(P, before, learner.model, tolerance=learner.tolerance)
     scored = novelty.of(learner.network_scores(P, checkpoint.codes, value, best), P)
-    batch = InMemory(P, scored.codes)
-    update.write_scores(score_file, data, batch, scored, before, checkpoint.dictionary, run)
+    update.write_scores(score_file, data, P, scored, before, checkpoint.dictionary, run)

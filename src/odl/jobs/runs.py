@@ -30,7 +30,7 @@ class Run:
         The algorithm with its hyper-parameters.
     weighting : odl.stream.weighting.Weighting
     chain : dict
-        The map that all this was parsed from: checkpoints, shards and score files name it.
+        The map that all this was parsed from: checkpoints and score files name it.
     """
 
     corpus: str
@@ -150,8 +150,7 @@ def open_timestep(source, run, previous=None, corpus_features=None, before=None)
     check_previous(step.data.t, previous)
     if previous is None:
         return step
-    options = {"by_document": learner.by_document, "codes": False}
-    before = before or agentfiles.read_whole(previous, run.chain, step.data.t - 1, **options)
+    before = before or agentfiles.read_whole(previous, run.chain, step.data.t - 1, codes=False)
     places, n_terms = places_of(before.terms, step.P.terms, previous), step.P.shape[1]
     state = learners.resume(learner, before, n_terms if places is None else len(places), run.atoms, previous)
     state = learner.fit_terms(state, n_terms) if places is None else learner.move_terms(state, places, n_terms)

@@ -15,7 +15,6 @@ from odl.evaluation import scorefiles
 from odl.files import checkpoints, storage
 from odl.files.tables import write_table
 from odl.jobs import runs
-from odl.learners.batches import InMemory
 from odl.learners.sparse_atoms import moved
 from odl.stream import features, terms
 from odl.stream.weighting import Weighed
@@ -32,7 +31,7 @@ class Learned(NamedTuple):
     step : odl.jobs.runs.Timestep
         Its documents.
     P : csr_array
-        The same, weighed; None where they were scored in shards.
+        The same, weighed.
     state : odl.learners.State
         That they were scored with.
     novelty : odl.novelty.Novelty
@@ -70,7 +69,7 @@ class Before(NamedTuple):
 FIRST = Before()  # of timestep 0
 
 
-def update(source, state, score_file, timings=None, *, run, before=FIRST, shards=()):
+def update(source, state, score_file, timings=None, *, run, before=FIRST):
     """Score one timestep and learn from it; timestep 0 initialises the dictionary.
 
     Parameters
@@ -83,8 +82,6 @@ def update(source, state, score_file, timings=None, *, run, before=FIRST, shards
         Written: CPU seconds.
     run : odl.jobs.runs.Run
     before : Before, optional
-    shards : sequence of path-like
-        What `odl.jobs.shards.score` wrote of the batch, in order; the timestep is then learned without holding it.
 
     Returns
     -------
@@ -98,55 +95,47 @@ def update(source, state, score_file, timings=None, *, run, before=FIRST, shards
     if previous and "numba" in sys.modules:
         _load_kernels(learner)
     start = time.process_time()
+    P = P[:]
     if previous is None:
-        P = P[:]
         current = learner.start(P, run.atoms, novelty.generator(run.seed, "start"))
         current = learner.fit_terms(current, P.shape[1])
     started = time.process_time()
-    spent = 0.0
-    if shards:
-        from odl.jobs.shards import gather
-
-        scores, batch, spent = gather(shards, P, run.chain, data.t, step.previous)
-    else:
-        P = P[:]
-        scores = novelty.score(learner, current, P)
-        batch = InMemory(P, scores.codes)
+    scores = novelty.score(learner, current, P)
     scores, meaning = runs.beside(step, run, scores)
     scored = time.process_time()
-    after = learner.learn_parts(current, batch, past) if previous else current
+    after = learner.learn(current, P, scores.codes, past) if previous else current
     learned = time.process_time()
     checkpoint = checkpoints.Checkpoint(
         data.t, run.chain, after.dictionary, after.arrays, after.updates, scores.codes, scores.uncoded, step.previous,
         features=str(data.file.attrs["digest"]), terms=step.P.terms, meaning=meaning,
     )  # fmt: skip
     checkpoint = replace(checkpoint, digest=checkpoints.write(state, checkpoint))
-    write_scores(score_file, data, batch, scores, current.dictionary, after.dictionary, run)
-    phases = {"start": started - start, "score": spent + scored - started, "learn": learned - scored}
-    phases["job"] = spent + time.process_time() - begin
+    write_scores(score_file, data, P, scores, current.dictionary, after.dictionary, run)
+    phases = {"start": started - start, "score": scored - started, "learn": learned - scored}
+    phases["job"] = time.process_time() - begin
     if timings:
         write_timings(timings, phases, P.shape[0])
-    return Learned(step, None if shards else P, current, scores, checkpoint)
+    return Learned(step, P, current, scores, checkpoint)
 
 
-def write_scores(path, data, batch, scores, before, after, run):
+def write_scores(path, data, P, scores, before, after, run):
     """Write the score file of a timestep.
 
     Parameters
     ----------
     path : path-like
     data : odl.stream.features.Features
-    batch : odl.learners.batches.InMemory, or an object with its methods
-        Its documents, weighed, and their codes.
+    P : csr_array
+        The documents, weighed.
     scores : odl.novelty.Novelty
     before, after : csc_array
         Dictionary that the documents were scored with, and the learned one.
     run : odl.jobs.runs.Run
     """
     top = np.argsort(-scores.score, kind="stable")[:SHOWN]
-    documents, codes = batch.take(top)
+    documents, codes = P[top], scores.codes[top]
     documents, before, after = run.words_of(documents, axis=1), run.words_of(before), run.words_of(after)
-    use = _use(batch, after.shape[1])
+    use = _use(scores.codes, after.shape[1])
     scorefiles.write_scores(
         path,
         data,
@@ -178,14 +167,9 @@ def _top_atoms(A, use):
     return lists
 
 
-def _use(batch, n_atoms):
+def _use(X, n_atoms):
     """Sum the codes of each atom, one document after another; atoms added after scoring have none."""
-    use = np.zeros(n_atoms)
-    for _, X in batch.parts():
-        # The sums so far come first, so that where a batch is cut changes no bit.
-        entries, values = np.append(np.arange(n_atoms), X.indices), np.append(use, X.data)
-        use = np.bincount(entries, values, minlength=n_atoms)
-    return use
+    return np.bincount(X.indices, X.data, minlength=n_atoms).astype(np.float64)
 
 
 def _load_kernels(learner):

@@ -9,7 +9,7 @@ in less detail.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -17,7 +17,7 @@ from scipy import sparse
 from odl.kernels import native
 from odl.learners import likeness, recency
 from odl.learners.base import Kept, Learner, Scores, State, setting
-from odl.learners.batches import BLOCK, InMemory
+from odl.learners.batches import BLOCK
 from odl.learners.sparse_atoms import check_atoms, values_at, widen, with_data
 
 kernels = native.Kernels("atom_clusters")
@@ -360,37 +360,31 @@ class Adaptive(ClusterLearner):
         self, state: State, P: sparse.csr_array, X: sparse.csr_array, history: Sequence[sparse.csr_array] = ()
     ) -> State:
         """Let the documents join, open and merge atoms in their order; the codes are not needed."""
-        return self.learn_parts(self.fit_terms(state, P.shape[1]), InMemory(sparse.csr_array(P)), history)
-
-    def learn_parts(self, state: State, batch: Any, history: Sequence[sparse.csr_array] = ()) -> State:
-        """As `learn`: once through the batch for its terms, once to learn."""
+        state, P = self.fit_terms(state, P.shape[1]), sparse.csr_array(P)
         memory = {name: value.copy() for name, value in state.arrays.items()}
         if self.recency and state.dictionary.shape[1]:
-            memory |= recency.counted(memory, ages(state), memory["members"], self._matches(state, batch))
-        kept = 0.5 ** (batch.shape[0] / self.half_life) if self.half_life else 1.0
+            memory |= recency.counted(memory, ages(state), memory["members"], self._matches(state, P))
+        kept = 0.5 ** (P.shape[0] / self.half_life) if self.half_life else 1.0
         memory["members"] *= kept
         memory["size"] *= kept
         with likeness.Threads(likeness.n_threads()) as share:
-            atoms = Clusters(state.dictionary, memory, batch.shape, float(self.same), FULL[self.full], share)
-            for P, _ in batch.parts():
-                for first in range(0, P.shape[0], BLOCK):
-                    atoms.learn(P[first : first + BLOCK])
+            atoms = Clusters(state.dictionary, memory, P.shape, float(self.same), FULL[self.full], share)
+            for first in range(0, P.shape[0], BLOCK):
+                atoms.learn(P[first : first + BLOCK])
         dictionary, size = atoms.dictionary(self.terms)
         slots = {"members": atoms.atoms.documents, "used": atoms.used, "birth": atoms.birth}
         memory |= {name: array[: len(size)] for name, array in slots.items()}
-        memory |= {"size": size, "seen": memory["seen"] + batch.shape[0]}
+        memory |= {"size": size, "seen": memory["seen"] + P.shape[0]}
         return State(dictionary, memory, state.updates + 1)
 
-    def _matches(self, state, batch):
+    def _matches(self, state, P):
         """Return the nearest atoms of all documents of a batch by their plain cosines, one after another."""
-        k, matches = state.dictionary.shape[1], []
-        numbers = likeness.Numbers(max(batch.shape[1], state.dictionary.shape[0]))
+        k = state.dictionary.shape[1]
+        numbers = likeness.Numbers(max(P.shape[1], state.dictionary.shape[0]))
         atoms = likeness.inverted(numbers.rows(state.dictionary), numbers.count + 1)
         with likeness.Threads(likeness.n_threads()) as share:
-            for P, _ in batch.parts():
-                near, _ = likeness.nearest(numbers.known_rows(P), atoms, k, MATCHES, share=share)
-                matches.append(near[near >= 0])
-        return np.concatenate(matches)
+            near, _ = likeness.nearest(numbers.known_rows(P), atoms, k, MATCHES, share=share)
+        return near[near >= 0]
 
 
 def ages(state: State) -> np.ndarray:

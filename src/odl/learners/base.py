@@ -236,8 +236,6 @@ class Learner(abc.ABC):
         Whether it opens atoms on demand, so that there may be more of them than documents in the first batch.
     beside : int
         Numbers stored for an atom beside its `terms`, where the number of atoms follows from its `memory`; else 0.
-    whole : bool
-        Whether `learn` needs all documents of the batch at once.
     has_regret : bool
         Whether its regret can be measured: online, of the L1 objective, of a fixed number of atoms.
     over_ranks : bool
@@ -262,7 +260,6 @@ class Learner(abc.ABC):
     from_codes: ClassVar[bool] = True
     opens: ClassVar[bool] = False
     beside: ClassVar[int] = 0
-    whole: ClassVar[bool] = False
     has_regret: ClassVar[bool] = False
     over_ranks: ClassVar[bool] = False
 
@@ -283,11 +280,6 @@ class Learner(abc.ABC):
     def kept(self) -> dict[str, Kept]:
         """What the state holds beside the dictionary: name of the array to `odl.learners.base.Kept`."""
         return {}
-
-    @property
-    def by_document(self) -> tuple[str, ...]:
-        """Names of the arrays that have a row for each position in a batch; they may be read by rows."""
-        return tuple(name for name, array in self.kept.items() if array.shape[0] == "positions")
 
     @property
     def in_batch(self) -> bool:
@@ -391,25 +383,6 @@ class Learner(abc.ABC):
         -------
         State
         """
-
-    def learn_parts(self, state: State, batch: Any, history: Sequence[sparse.csr_array] = ()) -> State:
-        """Return the state after learning a batch that may be too large to hold, to the same bits as `learn`.
-
-        Parameters
-        ----------
-        state : State
-            With the terms of the batch.
-        batch : InMemory, or an object with its methods
-            Its runs of documents are gone through one after another, more than once if need be.
-        history : sequence of csr_array
-
-        Returns
-        -------
-        State
-            An array named in `by_document` may be a `RowParts`.
-        """
-        P, X = batch.together()
-        return self.learn(state, P, X, history)
 
 
 def parameters(learner_class: type[Learner]) -> dict[str, Field]:

@@ -89,7 +89,6 @@ class Batch(L1Learner):
     fit_tolerance: float = setting(1e-4, minimum=0)
 
     algorithm: ClassVar[str] = "batch"
-    whole: ClassVar[bool] = True
     needs_history: ClassVar[bool] = True
     grows: ClassVar[bool] = True
 

@@ -83,7 +83,6 @@ class BatchL2(Learner):
     unit: str = setting("l2", enum=("l2", "l1"))
 
     algorithm: ClassVar[str] = "batch_l2"
-    whole: ClassVar[bool] = True
     norm: ClassVar[str] = "l2"
     needs_history: ClassVar[bool] = True
     grows: ClassVar[bool] = True

@@ -98,7 +98,6 @@ class Diffusion(Learner):
     tolerance: float = setting(0.001, exclusiveMinimum=0)
 
     algorithm: ClassVar[str] = "diffusion"
-    whole: ClassVar[bool] = True
     over_ranks: ClassVar[bool] = True
     norm: ClassVar[str] = "l2"
 

@@ -8,7 +8,7 @@ the group's atom: small atoms tell documents apart where topics are made of thre
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -18,7 +18,6 @@ from odl.kernels import native
 from odl.learners import likeness
 from odl.learners.adaptive import NO_ATOM, Adaptive, ClusterLearner, cut
 from odl.learners.base import Kept, Scores, State, setting
-from odl.learners.batches import InMemory
 from odl.learners.likeness import in_order, share_of_peers
 from odl.learners.sparse_atoms import check_atoms, with_data
 
@@ -153,13 +152,13 @@ class Levels(ClusterLearner):
     def learn(
         self, state: State, P: sparse.csr_array, X: sparse.csr_array, history: Sequence[sparse.csr_array] = ()
     ) -> State:
-        """Let the documents join, open and merge atoms in their order; the codes are not needed."""
-        return self.learn_parts(self.fit_terms(state, P.shape[1]), InMemory(sparse.csr_array(P)), history)
+        """Let the documents join, open and merge atoms in their order; the codes are not needed.
 
-    def learn_parts(self, state: State, batch: Any, history: Sequence[sparse.csr_array] = ()) -> State:
-        """As `learn`; atoms are grouped anew once there were enough documents, until then each new one is a group."""
+        Atoms are grouped anew once there were enough documents, until then each new one is a group.
+        """
+        state = self.fit_terms(state, P.shape[1])
         arrays = {name: state.arrays.get(name, np.array([self.limit])) for name in self._atoms.kept}
-        new = self._atoms.learn_parts(State(state.dictionary, arrays, state.updates), batch)
+        new = self._atoms.learn(State(state.dictionary, arrays, state.updates), P, X)
         arrays = {name: value for name, value in new.arrays.items() if name != "limit"}
         before, seen = int(state.arrays["grouped"][0]), int(arrays["seen"][0])
         if before == 0 or seen - before >= REGROUP:

@@ -1,15 +1,14 @@
 """Online ADMM: ICASSP 2013 section 2.1 (3); OIADMM of the NIPS 2012 paper, Algorithm 1."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from odl.coding.admm import largest_eigenvalue
 from odl.learners.base import Kept, State, setting
-from odl.learners.batches import BLOCK, Block, BlockLearner, RowParts, blocks
+from odl.learners.batches import Block, BlockLearner
 from odl.learners.l1_objective import L1Learner
 from odl.learners.sparse_atoms import largest_per_row, widen
 from odl.prox.projections import project_columns
@@ -102,26 +101,6 @@ class OnlineADMM(BlockLearner, L1Learner):
         rest = self._unreached(state.arrays["dual"][dual.shape[0] :])
         dual = sparse.csr_array(sparse.vstack([dual, rest], format="csr"))
         return State(new, {"dual": dual}, state.updates + 1)
-
-    def learn_parts(self, state: State, batch: Any, history: Sequence[sparse.csr_array] = ()) -> State:
-        """Learn a batch; of one that is not in memory, or a dual that is not, blocks are gone through twice."""
-        dual = state.arrays["dual"]
-        if batch.in_memory and sparse.issparse(dual):
-            return super().learn_parts(state, batch, history)
-        total = None
-        for block, X in blocks(batch):
-            part = self.accumulate(state, block, X)._replace(rows=[])
-            total = part if total is None else self.add(total, part)
-        old, new = state.dictionary, self._stepped(state.dictionary, total)
-
-        def rows():
-            for block, X in blocks(batch):
-                yield self._dual(self.accumulate(state, block, X).rows[0][0], X, new - old)
-            for first in range(batch.shape[0], dual.shape[0], BLOCK):
-                yield self._unreached(dual[first : first + BLOCK])
-
-        shape = (max(batch.shape[0], dual.shape[0]), batch.shape[1])
-        return State(new, {"dual": RowParts(shape, np.dtype(self.precision), rows)}, state.updates + 1)
 
     def _stepped(self, old, statistics):
         """Return the dictionary after one step."""

@@ -24,8 +24,6 @@ def with_terms(value, shape, n_terms):
     """Return an array with nothing for the terms that are new, in the dimension that has a size for each term."""
     if "terms" not in shape:
         return value
-    if hasattr(value, "widened"):  # read by rows
-        return value.widened(n_terms)
     return widen(value, **{("n_rows", "n_columns")[shape.index("terms")]: n_terms})
 
 
@@ -34,7 +32,7 @@ def moved(value, shape, places, n_terms):
 
     Parameters
     ----------
-    value : csr_array, csc_array, ndarray, or an array that is read by rows
+    value : csr_array, csc_array or ndarray
     shape : tuple of str or int
         As of `odl.learners.base.Kept`.
     places : ndarray of int64
@@ -44,8 +42,6 @@ def moved(value, shape, places, n_terms):
     """
     if "terms" not in shape:
         return value
-    if hasattr(value, "moved"):  # read by rows
-        return value.moved(places, n_terms)
     axis, minor = shape.index("terms"), 1 if value.format == "csr" else 0
     if axis != minor:
         other = value.tocsc() if value.format == "csr" else value.tocsr()

@@ -1,4 +1,4 @@
-"""The file of one timestep's documents, written from the files of the corpus a run of documents at a time."""
+"""The file of one timestep's documents, written from the files of the corpus."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ from odl.files import passages, rows, storage
 from odl.files.documents import NO_TIME
 from odl.stream import batching
 
-SPAN = 4 * rows.PART  # rows of a file held at a time, of which a batch may need a few only
+SPAN = 1 << 15  # rows of a file held at a time, of which a batch may need a few only
 KEPT = 8  # files whose words and ends of lines are remembered
 STRINGS = ("ids", "titles", "files", "topics", "urls", "texts")
 
@@ -79,16 +79,14 @@ def write(source, order, output, t):
     ndarray of int64
         The times of the documents.
     """
-    folder = os.path.dirname(os.path.abspath(output))
     with storage.reading(source, "documents") as file, contextlib.ExitStack() as stack:
         listed = Part(file, _whole(file), order, np.arange(len(order)))
         digests, times = (_picked([listed], name) for name in ("digests", "times"))
         parts = list(_parts(stack, os.fspath(source), listed))
-        runs = list(_runs(parts, "counts")) if len(order) <= rows.PART else None  # else they are read twice
-        columns, words = _columns(parts, runs or _runs(parts, "counts"))
+        counts = _pieces(parts, "counts")
+        columns, words = _columns(parts, counts)
         with storage.writing(output, "batch", t=t, sha256=batching.fingerprint(digests)) as batch:
-            counts = (_stacked(run, len(words), columns) for run in runs or _runs(parts, "counts"))
-            rows.write_csr(batch, "counts", counts, (len(order), len(words)), np.int32, folder)
+            storage.write_csr(batch, "counts", _stacked(counts, len(words), columns))
             storage.write_strings(batch, "vocabulary", words)
             for name in STRINGS:
                 _write_strings(batch, name, [listed] if name in docs.LISTED else parts)
@@ -97,11 +95,9 @@ def write(source, order, output, t):
                 names = storage.names_in(file, "removed")
                 docs.write_removed(batch, {name: _picked([listed], f"removed/{name}") for name in names})
             if "shingles" in parts[0].file:
-                shape = (len(order), docs.SHINGLES)
-                shingles = (_stacked(run, docs.SHINGLES) for run in _runs(parts, "shingles"))
-                rows.write_csr(batch, "shingles", shingles, shape, np.uint8, folder)
+                storage.write_csr(batch, "shingles", _stacked(_pieces(parts, "shingles"), docs.SHINGLES))
             if "passages" in parts[0].file:
-                _write_passages(batch, parts, columns, len(words), folder)
+                _write_passages(batch, parts, columns, len(words))
             if "vectors" in parts[0].file:
                 storage.write_array(batch, "vectors", _picked(parts, "vectors"))
             storage.write_array(batch, "digests", digests)
@@ -166,49 +162,41 @@ def _whole(file):
     return _known[digest]
 
 
-def _runs(parts, name):
-    """Yield the rows of a matrix, `odl.files.rows.PART` documents at a time, as (part, its rows, their places).
-
-    Neighbours are read together.
-    """
-    matrices = [rows.Matrix(part.file, name) for part in parts]
-    for part, matrix in zip(parts, matrices, strict=True):
-        if part.rows.min(initial=0) < 0 or part.rows.max(initial=-1) >= matrix.shape[0]:
-            raise ValueError(f"it has {matrix.shape[0]} documents, and row {part.rows.max()} is asked for")
-    for first in range(0, sum(len(part.rows) for part in parts), rows.PART):
-        run = []
-        for number, (part, matrix) in enumerate(zip(parts, matrices, strict=True)):
-            begin, end = np.searchsorted(part.places, [first, first + rows.PART])
-            wanted, places = part.rows[begin:end], part.places[begin:end]
-            for low in range(int(wanted.min(initial=0)), int(wanted.max(initial=-1)) + 1, SPAN):
-                near = np.flatnonzero((wanted >= low) & (wanted < low + SPAN))
-                if len(near):
-                    high = int(wanted[near].max()) + 1
-                    run.append((number, matrix[low:high][wanted[near] - low], places[near]))
-        yield run
+def _pieces(parts, name):
+    """Return the rows of a matrix as (part, rows, their places); neighbours are read together."""
+    pieces = []
+    for number, part in enumerate(parts):
+        matrix, wanted = rows.Matrix(part.file, name), part.rows
+        if wanted.min(initial=0) < 0 or wanted.max(initial=-1) >= matrix.shape[0]:
+            raise ValueError(f"it has {matrix.shape[0]} documents, and row {wanted.max()} is asked for")
+        for low in range(int(wanted.min(initial=0)), int(wanted.max(initial=-1)) + 1, SPAN):
+            near = np.flatnonzero((wanted >= low) & (wanted < low + SPAN))
+            if len(near):
+                high = int(wanted[near].max()) + 1
+                pieces.append((number, matrix[low:high][wanted[near] - low], part.places[near]))
+    return pieces
 
 
-def _stacked(run, n_columns, columns=None):
-    """Return what `_runs` yields as one matrix in the order of the batch, under the columns of the batch."""
+def _stacked(pieces, n_columns, columns=None):
+    """Return pieces as one matrix in the order of the batch, under the columns of the batch."""
     moved = [
         sparse.csr_array(
             (piece.data, columns[number][piece.indices] if columns else piece.indices, piece.indptr),
             shape=(piece.shape[0], n_columns),
         )
-        for number, piece, _ in run
+        for number, piece, _ in pieces
     ]
-    if len(moved) == 1:
-        return moved[0]
-    places = np.concatenate([places for _, _, places in run])
+    if not moved:
+        return sparse.csr_array((0, n_columns), dtype=np.int32)
+    places = np.concatenate([places for _, _, places in pieces])
     return sparse.csr_array(sparse.vstack(moved, format="csr"))[np.argsort(places)]
 
 
-def _columns(parts, runs):
+def _columns(parts, pieces):
     """Return for each part the batch's column of its terms, and the batch's words by spelling."""
     occurs = [np.zeros(len(part.whole.vocabulary), dtype=bool) for part in parts]
-    for run in runs:
-        for number, piece, _ in run:
-            occurs[number][piece.indices] = True
+    for number, piece, _ in pieces:
+        occurs[number][piece.indices] = True
     used = [np.flatnonzero(terms).tolist() for terms in occurs]
     spelt = [[part.whole.vocabulary[term] for term in terms] for part, terms in zip(parts, used, strict=True)]
     words = sorted(set().union(*spelt))
@@ -234,36 +222,23 @@ def _picked(parts, name):
 
 def _write_strings(batch, name, parts):
     """Copy strings of some documents as bytes; those that no file has, and addresses that are all empty, stay away."""
-    n = sum(len(part.rows) for part in parts)
-    lines, length = [], n - 1
-    for part in (part for part in parts if name in part.whole.ends):
+    texts, holding = [b""] * sum(len(part.rows) for part in parts), [part for part in parts if name in part.whole.ends]
+    for part in holding:
         ends = part.whole.ends[name]
         first, last = np.where(part.rows > 0, ends[part.rows - 1] + 1, 0), ends[part.rows]
-        begin, length = int(first.min()), length + int((last - first).sum())
-        block = storage.dataset_of(part.file, name, "u")[begin : int(last.max())]
-        lines.append((part.places, block, first - begin, last - begin))
-    if not lines or (name == "urls" and length == n - 1):
-        return
-
-    def pieces():
-        for begin in range(0, n, rows.PART):
-            end = min(begin + rows.PART, n)
-            texts = [b""] * (end - begin)
-            for places, block, first, last in lines:
-                span = slice(*np.searchsorted(places, [begin, end]))
-                for place, low, high in zip(
-                    places[span].tolist(), first[span].tolist(), last[span].tolist(), strict=True
-                ):
-                    texts[place - begin] = block[low:high].tobytes()
-            joined = b"\n".join(texts)
-            yield np.frombuffer(joined if end == n else joined + b"\n", dtype=np.uint8)
-
-    rows.write_array(batch, name, length, np.dtype(np.uint8), rows.reader(pieces()))
-    batch[name].attrs["length"] = n
+        begin = int(first.min())
+        block = storage.dataset_of(part.file, name, "u")[begin : int(last.max())].tobytes()
+        for place, low, high in zip(
+            part.places.tolist(), (first - begin).tolist(), (last - begin).tolist(), strict=True
+        ):
+            texts[place] = block[low:high]
+    if holding and (name != "urls" or any(texts)):
+        storage.write_array(batch, name, np.frombuffer(b"\n".join(texts), dtype=np.uint8))
+        batch[name].attrs["length"] = len(texts)
 
 
-def _write_passages(batch, parts, columns, n_terms, folder):
-    """Copy the passages of some documents, a run of rows at a time."""
+def _write_passages(batch, parts, columns, n_terms):
+    """Copy the passages of some documents."""
     arrays = [passages.arrays(part.file["passages"]) for part in parts]
     lengths = np.zeros(sum(len(part.rows) for part in parts), dtype=np.int64)
     for part, (starts, _, _) in zip(parts, arrays, strict=True):
@@ -280,5 +255,4 @@ def _write_passages(batch, parts, columns, n_terms, folder):
         inner.append(Part(part.file["passages"], part.whole, taken, places))
     for name, values in (("starts", begins), ("keys", keys), ("sizes", sizes)):
         storage.write_array(group, name, values)
-    words = (_stacked(run, n_terms, columns) for run in _runs(inner, "words"))
-    rows.write_csr(group, "words", words, (len(keys), n_terms), np.int32, folder)
+    storage.write_csr(group, "words", _stacked(_pieces(inner, "words"), n_terms, columns))

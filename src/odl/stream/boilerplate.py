@@ -129,19 +129,11 @@ class Cut:
     less: sparse.csr_array
 
     def without(self, counts):
-        """Yield (first row, CSR matrix) of what is left of term counts (`odl.files.rows.Matrix`)."""
-        for first, part in counts.parts():
-            left = sparse.csr_array(part.astype(np.int32) - self.less[first : first + part.shape[0]])
-            left.data = np.maximum(left.data, 0)
-            left.eliminate_zeros()
-            yield first, left
-
-    def used(self, counts):
-        """Return which terms are left in any document."""
-        used = np.zeros(counts.shape[1], dtype=bool)
-        for _, left in self.without(counts):
-            used[left.indices] = True
-        return used
+        """Return what is left of term counts."""
+        left = sparse.csr_array(counts.astype(np.int32) - self.less)
+        left.data = np.maximum(left.data, 0)
+        left.eliminate_zeros()
+        return left
 
     def sums(self):
         """Return the number of documents that something is taken out of, and of its characters."""

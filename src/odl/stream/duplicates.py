@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odl.errors import DataError
-from odl.files import blocks, rows, storage
+from odl.files import blocks, storage
 
 ALIKE = 0.8
 BANDS, ROWS = 24, 4
@@ -162,9 +162,8 @@ def _sets(batch):
     if "shingles" not in batch:
         problem, todo = f"{blocks.path_of(batch)} has no shingles", "set options.duplicates of the corpus to true"
         raise DataError(problem, "a batch of a corpus read for near-duplicates", todo)
-    matrix, sets = rows.Matrix(batch, "shingles"), []
-    for _, part in matrix.parts():
-        sets += np.split(part.indices, part.indptr[1:-1])
+    matrix = storage.read_csr(batch, "shingles")
+    sets = np.split(matrix.indices, matrix.indptr[1:-1])
     if len(sets) != int(batch["ids"].attrs["length"]):
         raise ValueError("the shingles do not fit the documents")
     return sets

@@ -17,7 +17,7 @@ import numpy as np
 
 from odl.config import sections
 from odl.errors import DataError, StorageError
-from odl.files import blocks, digests, rows, storage
+from odl.files import blocks, digests, storage
 from odl.files import documents as docs
 from odl.stream import boilerplate, dense, duplicates
 from odl.stream import terms as known_terms
@@ -186,15 +186,13 @@ class Features:
     def frequencies_after(self) -> np.ndarray:
         """Return the document frequencies including this batch."""
         total = self.frequencies.copy()
-        for indices in rows.pieces(self.counts.arrays["indices"]):
-            total += np.bincount(indices, minlength=len(total))
+        total += np.bincount(self.counts.arrays["indices"][:], minlength=len(total))
         return total
 
     def last_after(self) -> np.ndarray:
         """Return the last timestep of each term, this one included; only where there is a bound."""
         last = np.array(self.last)
-        for indices in rows.pieces(self.counts.arrays["indices"]):
-            last[indices] = self.t
+        last[self.counts.arrays["indices"][:]] = self.t
         return last
 
     def seen_after(self) -> tuple[set[str], set[str]]:
@@ -212,7 +210,7 @@ class Features:
     def write_names(self, file: Any) -> None:
         """Store ids, titles and topics of the documents."""
         for name in ("ids", "titles", "topics"):
-            rows.copy_array(self.file, file, name)
+            storage.copy_array(self.file, file, name)
 
 
 def read(path: str | os.PathLike) -> Features:
@@ -276,8 +274,11 @@ def advance(output, source, previous=None, max_terms=0, alone=False):
         known = _known(before, output, max_terms)
         cut = boilerplate.decide(batch, os.path.dirname(os.path.abspath(output)))
         groups, sets = (None, []) if alone else duplicates.decide(batch, before)
-        counts, words = rows.Matrix(batch, "counts"), storage.read_strings(batch, "vocabulary")
-        used = np.ones(len(words), dtype=bool) if cut is None else cut.used(counts)
+        counts, words = storage.read_csr(batch, "counts"), storage.read_strings(batch, "vocabulary")
+        used = np.ones(len(words), dtype=bool)
+        if cut is not None:
+            counts = cut.without(counts)
+            used = np.bincount(counts.indices, minlength=len(words)) > 0
         columns = np.zeros(len(words), dtype=np.int32)
         columns[used] = known.columns([word for word, left in zip(words, used.tolist(), strict=True) if left])
         seen, dominant = before.seen_after() if before else (set(), set())
@@ -286,16 +287,16 @@ def advance(output, source, previous=None, max_terms=0, alone=False):
             past = before.file.attrs["digest"] if before else digests.FIRST
             sizes |= {"batch": batch.attrs["digest"], "previous": past}
         with storage.writing(output, "features", **sizes, **known.attributes) as file:
-            known.write_counts(file, counts, columns, cut)
+            storage.write_csr(file, "counts", known_terms.under(counts, columns, len(known.vocabulary)))
             known.write(file)
             for name in ("ids", "titles"):
-                rows.copy_array(batch, file, name)
+                storage.copy_array(batch, file, name)
             storage.write_strings(file, "seen", sorted(seen))
             storage.write_strings(file, "seen_dominant", sorted(dominant))
             storage.write_array(file, "frequencies", known.frequencies)
             _write_labels(file, batch, seen, dominant)
             for name in ("times", "topics"):
-                rows.copy_array(batch, file, name)
+                storage.copy_array(batch, file, name)
             boilerplate.write(file, cut, before and before.file)
             duplicates.write(file, groups)
             dense.advance(file, batch, before)

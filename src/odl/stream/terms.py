@@ -151,12 +151,12 @@ class Counts(rows.Matrix):
         return part
 
 
-def under(part, columns, n_terms):
+def under(counts, columns, n_terms):
     """Return counts under other columns, ascending, those of one column added up."""
-    entries = (part.data.astype(np.int32), columns[part.indices], part.indptr)
-    counts = sparse.csr_array(entries, shape=(part.shape[0], n_terms))
-    counts.sum_duplicates()
-    return counts
+    entries = (counts.data.astype(np.int32), columns[counts.indices], counts.indptr)
+    moved = sparse.csr_array(entries, shape=(counts.shape[0], n_terms))
+    moved.sum_duplicates()
+    return moved
 
 
 def number_terms(words, vocabulary, ids=None):
@@ -230,13 +230,6 @@ class Known:
         if not self.max_terms:
             return {"n_initial": self.n_initial}
         return {name: getattr(self, name) for name in ("n_initial", "max_terms", "n_numbered", "n_left")}
-
-    def write_counts(self, file, counts, columns, cut=None):
-        """Store the counts of a batch under the columns of its terms; `odl.stream.boilerplate.Cut` is left out."""
-        shape = (counts.shape[0], len(self.vocabulary))
-        runs = counts.parts() if cut is None else cut.without(counts)
-        moved = (under(part, columns, shape[1]) for _, part in runs)
-        rows.write_csr(file, "counts", moved, shape, np.int32)
 
     def write(self, file):
         """Store them."""

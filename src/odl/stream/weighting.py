@@ -69,10 +69,6 @@ class Weighed:
     def __getitem__(self, span):
         return self.weigh(self.counts[span])
 
-    def take(self, few: np.ndarray) -> sparse.csr_array:
-        """Return a few rows, in their order."""
-        return self.weigh(self.counts.take(few))
-
     def weigh(self, counts: sparse.csr_array) -> sparse.csr_array:
         """Return counts of these terms, such as those of earlier documents, weighed as the batch is."""
         counts = counts if self.known is None else drop_columns(counts, self.known)

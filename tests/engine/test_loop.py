@@ -474,6 +474,19 @@ class TestStrikes:
         assert not escaped and stop.value.status == 128 + signal.SIGTERM
         assert not list(tmp_path.glob("a.h5*"))
 
+    def test_what_python_makes_of_a_signal_is_the_signal(self):
+        """In the body of a class it is a RuntimeError; without a signal an error stays what it is."""
+
+        class Struck:
+            def __set_name__(self, owner, name):
+                signal.raise_signal(signal.SIGTERM)
+
+        with pytest.raises(stopping.Stopped) as stop, stopping.heeding():
+            type("Period", (), {"languages": Struck()})
+        assert stop.value.status == 128 + signal.SIGTERM
+        with pytest.raises(RuntimeError, match="other"), stopping.heeding():
+            raise RuntimeError("other")
+
     def test_what_a_person_stops_is_said(self, first, tmp_path):
         folder = streams.copy(first, tmp_path)
         shutil.rmtree(folder / "results")

@@ -56,6 +56,9 @@ def heeding():
         for number in caught:
             signal.signal(number, heed)
         yield heed
+    except Exception:
+        heed.check()  # what comes within a class is a RuntimeError, within NumPy's import an ImportError
+        raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in before.items():

@@ -6,8 +6,10 @@ def reader_file(wildcards):
     return KNOWN["readers"][config["corpora"][wildcards.corpus]["reader"]]
 
 
-def packages(wildcards):
-    return chains.packages_of(config["corpora"][wildcards.corpus]["options"])
+def reading(wildcards):
+    """What the documents of a corpus follow from beside files of this package."""
+    options = config["corpora"][wildcards.corpus]["options"]
+    return {"packages": chains.packages_of(options), "more": chains.encoder_of(options)}
 
 
 @functools.cache

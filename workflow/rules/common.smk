@@ -57,14 +57,14 @@ wildcard_constraints:
     part=r"0|[1-9]\d*",
 
 
-def code(stage, *more, packages=()):
+def code(stage, *files, packages=(), more=""):
     """Digest of the package files that a stage depends on, with those of a learner, reader or experiment, and of the
-    versions of packages.
+    versions of packages, and more.
 
     A param of every rule. Files listed as inputs would do the same at thirty inputs a job, which takes minutes for
     ten thousand jobs.
     """
-    return sources.digest(*KNOWN["stages"][stage], *more, packages=packages)
+    return sources.digest(*KNOWN["stages"][stage], *files, packages=packages, more=more)
 
 
 @functools.cache

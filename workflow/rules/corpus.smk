@@ -37,7 +37,7 @@ rule share:
         runtime=minutes(1, base=10),
     params:
         code=lambda wildcards: code(
-            "read", reader_file(wildcards), SHARE, packages=packages(wildcards)
+            "read", reader_file(wildcards), SHARE, **reading(wildcards)
         ),
         options=lambda wildcards: json.dumps(
             config["corpora"][wildcards.corpus]["options"]
@@ -68,7 +68,7 @@ rule read:
             "read",
             reader_file(wildcards),
             *([SHARE] if shared(wildcards.corpus) else []),
-            packages=packages(wildcards),
+            **reading(wildcards),
         ),
         reader=lambda wildcards: config["corpora"][wildcards.corpus]["reader"],
         options=lambda wildcards: json.dumps(

@@ -300,12 +300,14 @@ def watch(args):
 
 
 @subcommand(
-    "let odl run the command that a folder names",
+    "let odl run the commands that a folder names",
     argument("folder"),
-    more="odl run gives each alert to the command `notify` of odl.yaml. Another command has to be trusted anew.",
+    more="odl run gives each alert to the command notify of odl.yaml, and texts to options.vectors.command. Another\n"
+    "command has to be trusted anew.",
     examples=("odl trust news",),
 )
 def trust(args):
-    from odl.live import notify
+    from odl.config import commands
 
-    print(f"odl trust: on this machine odl run may start {notify.trust(args.folder)} in {args.folder}")
+    words = " and ".join(map(str, commands.trust(args.folder)))
+    print(f"odl trust: on this machine odl run may start {words} in {args.folder}")

@@ -56,6 +56,7 @@ def forget(args):
         return
     with contextlib.chdir(args.folder):
         inbox.remove(row["id"])
+        Path(project.VECTORS).unlink(missing_ok=True)  # which does not say whose they are
     project.forget(args.folder, collection.forgotten_as(row["id"]))
     feedback.remove(args.folder, args.id)
     if project.read(args.folder).get(project.DRIVER) == "snakemake":

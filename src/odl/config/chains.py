@@ -73,9 +73,20 @@ def sources_of(config, corpus, registry, data):
 
 
 def packages_of(options):
-    """Return the packages whose versions the documents of a corpus depend on: those described, what cuts its texts."""
-    segmenter = (options.get("tokens") or {}).get("segment")
-    return (*options.get("packages", ()), *([segmenter] if segmenter else []))
+    """Return the packages whose versions documents depend on: those described, what cuts and what encodes texts."""
+    segmenter, vectors = (options.get("tokens") or {}).get("segment"), options.get("vectors")
+    named = [one for one in (segmenter, vectors) if isinstance(one, str)]
+    return (*options.get("packages", ()), *named)
+
+
+def encoder_of(options):
+    """Return a digest of the files that vectors follow from: of a model, or those that a command names; "" without."""
+    vectors = options.get("vectors")
+    if not isinstance(vectors, dict):
+        return ""
+    folder, words = vectors.get("path"), str(vectors.get("command", "")).split()
+    paths = sorted(Path(folder).rglob("*")) if folder else map(Path, words)
+    return contents_of([path for path in paths if path.is_file()])
 
 
 def refuse_names(paths, wildcards=False):

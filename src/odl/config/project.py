@@ -17,6 +17,7 @@ FILE = listing.PROJECT
 FORGOTTEN = listing.FORGOTTEN  # beside it: digests of the ids that are not to be read any more, one a line
 VERIFIED = ".verified.json"  # of the results of odl run: what it has read
 DRIVER = "driver"  # "snakemake" where Snakemake runs a folder
+VECTORS = ".vectors.sqlite"  # beside it: what options.vectors.command answered, by the digest of the text
 NOTIFY = "notify"  # the command that is told of each alert
 OWN = ("sources", "options", "ties", "batches")  # of the one stream; the other keys are those of every configuration
 KEEP = 20  # checkpoints of a stream: one in so many stays, and the last two

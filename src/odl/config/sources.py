@@ -85,8 +85,8 @@ def closure(*names):
 
 
 @functools.cache
-def digest(*names, packages=()):
-    """Return the stamp of all files that importing some files loads, by what they mean, and of versions of packages."""
+def digest(*names, packages=(), more=""):
+    """Return the stamp of all files that importing some files loads, of versions of packages, and of more."""
     joined = hashlib.sha256()
     for name in sorted(closure(*names)):
         joined.update(f"{name}\0{_stamps().of(name)[0]}".encode())
@@ -95,6 +95,7 @@ def digest(*names, packages=()):
     _stamps().save()
     for package in packages:
         joined.update(f"{package}\0{_version_of(package)}".encode())
+    joined.update(more.encode())
     return joined.hexdigest()[:16]
 
 

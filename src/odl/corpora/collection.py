@@ -208,10 +208,11 @@ class Collection:
         self.shingler = Shingler() if options.get("duplicates") else None
         self.splitter = Splitter() if self.cleaner.boilerplate else None
         self.changed, self.forgotten = options.get("changed", "keep"), set(options.get("forgotten", ()))
+        self.n_dimensions = None
         self._begin()
 
     def _begin(self):
-        self.ids, self.n_dimensions, self.dropped = Register(self.changed), None, {}
+        self.ids, self.dropped = Register(self.changed), {}
         self.topics, self.titles, self.files, self.urls, self.texts = [], [], [], [], []
         self.times, self.vectors = array("q"), []
 
@@ -313,6 +314,8 @@ class Collection:
         """Return the documents, the vocabulary sorted by spelling."""
         ids = [identity for identity in self.ids.contents if identity not in self.dropped]
         counts, vocabulary = self.counted.matrix()
+        vectors = self.meaning.vectors() if self.meaning else np.array(self.vectors) if self.vectors else None
+        self.n_dimensions = vectors.shape[1] if vectors is not None else self.n_dimensions
         columns = self.counted.columns(vocabulary)
         return Documents(
             counts=counts,
@@ -328,7 +331,7 @@ class Collection:
             passages=self.splitter.passages(columns, len(vocabulary)) if self.splitter is not None else None,
             urls=self.urls if any(self.urls) else [],
             repeats=self.ids.repeats(),
-            vectors=self.meaning.vectors() if self.meaning else np.array(self.vectors) if self.vectors else None,
+            vectors=vectors,
             texts=self.texts,
         )
 

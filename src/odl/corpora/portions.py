@@ -46,8 +46,7 @@ def write(output, files, options):
     ----------
     output : path-like
         Written: the documents, a digest of the content of each (``contents``, those left out last), id and content of
-        the rows whose id occurred before (``again``), and the length of vectors that were read from a column (attribute
-        ``dimensions``, else 0).
+        the rows whose id occurred before (``again``), and the length of vectors (attribute ``dimensions``, else 0).
     files : list of (str, path-like)
         Their names and paths.
     options : dict

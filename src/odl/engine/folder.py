@@ -64,13 +64,15 @@ class Folder(NamedTuple):
 
     def code(self, step, shared=False):
         """Return the stamp of the code of a step; `shared`: of files that are read in shares."""
-        more, packages = [], ()
+        more, packages, encoder = [], (), ""
         if step in ("update", "alerts"):
             more = [f"learners/{self.algorithm}"]
         elif step in ("share", "read"):
             more = ["corpora/collection", *(["corpora/portions"] if shared else [])]
-            packages = chains.packages_of(self.stream["options"])
-        return sources.digest(*self.registry["stages"]["read" if step == "share" else step], *more, packages=packages)
+            options = self.stream["options"]
+            packages, encoder = chains.packages_of(options), chains.encoder_of(options)
+        names = self.registry["stages"]["read" if step == "share" else step]
+        return sources.digest(*names, *more, packages=packages, more=encoder)
 
     @property
     def algorithm(self):

@@ -193,6 +193,7 @@ class Judge:
         self.n_pieces, n_words = BUCKETS if share else 0, len(self.numbers)
         self.state = learners.resume(self.learner, checkpoint, self.n_pieces + n_words, self.run.atoms, path)
         self.vector_mean, self.meaning = None, None
+        self.n_dimensions = data.raw_vectors.shape[1] if data.vectors is not None else None
         if self.run.weighting.meaning != 0:
             self.vector_mean = data.vector_mean_after()
             self.meaning = Memory.of(checkpoint.meaning, len(self.vector_mean), path)

@@ -1,17 +1,10 @@
 """The command of a folder that is told of each alert: trusted by hand, run without a shell, at least once each."""
 
-import contextlib
-import hashlib
 import json
 import os
-import shlex
-import signal
-import subprocess
-import tempfile
 import time
 
-from odl.config import project
-from odl.errors import ConfigError
+from odl.config import commands, project
 from odl.files.atomic import replacing
 
 KEY = project.NOTIFY
@@ -22,63 +15,8 @@ LAST = 100  # periods that are looked at, those of the page
 
 
 def command_of(folder):
-    """Return the words of the command of a folder, none where it names none.
-
-    Raises
-    ------
-    ConfigError
-        If what odl.yaml says is no command.
-    """
-    said = project.read(folder).get(KEY)
-    if said is None:
-        return []
-    try:
-        words = shlex.split(said) if isinstance(said, str) else []
-    except ValueError:
-        words = []
-    if not words:
-        given = f"{KEY} in {os.path.join(folder, project.FILE)} is {said!r}"
-        raise ConfigError(given, "a command in one line, such as ./tell.sh", "correct it, or leave it out")
-    return words
-
-
-def trust(folder):
-    """Take note that the command of a folder may be run on this machine; return its words.
-
-    Raises
-    ------
-    ConfigError
-        If the folder names none.
-    """
-    words = command_of(folder)
-    if not words:
-        given = f"{os.path.join(folder, project.FILE)} names no command"
-        raise ConfigError(given, f"a line such as {KEY}: ./tell.sh", "write it first")
-    with replacing(_place()) as temporary, open(temporary, "w", encoding="utf-8") as file:
-        json.dump({**_trusted(), os.path.realpath(folder): _digest(words)}, file, indent=1)
-    return words
-
-
-def is_trusted(folder, words):
-    """Return whether somebody has said `odl trust` of this folder with this command, on this machine."""
-    return _trusted().get(os.path.realpath(folder)) == _digest(words)
-
-
-def _place():
-    base = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
-    return os.path.join(base, "odl", "trusted.json")
-
-
-def _trusted():
-    with contextlib.suppress(OSError, ValueError):
-        with open(_place(), encoding="utf-8") as file:
-            entries = json.load(file)
-        return entries if isinstance(entries, dict) else {}
-    return {}
-
-
-def _digest(words):
-    return hashlib.sha256("\0".join(words).encode()).hexdigest()
+    """Return the words of the command of a folder, none where it names none; refuse what is no command."""
+    return commands.named(folder).get(KEY, [])
 
 
 def deliver(folder, words, named):
@@ -98,7 +36,7 @@ def deliver(folder, words, named):
     (list of str, bool)
         What to tell, and whether nothing is left to deliver.
     """
-    if not is_trusted(folder, words):
+    if not commands.is_trusted(folder, words):
         return [f"{KEY} was not run: its command is not trusted here; look at it, then say odl trust {named}"], False
     from odl.alerts import read, show
 
@@ -136,28 +74,6 @@ def _tell(folder, words, message):
     fault, text = "", json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
     for number in range(TRIES):
         time.sleep(PAUSE * 2 ** (number - 1) if number else 0.0)
-        if not (fault := _run(folder, words, text)):
+        if not (fault := commands.run(folder, words, text, LIMIT)[1]):
             return ""
     return f"{words[0]} {fault}, tried {TRIES} times"
-
-
-def _run(folder, words, text):
-    """Run a command once; return what was wrong."""
-    with tempfile.TemporaryFile() as said:
-        try:
-            process = subprocess.Popen(
-                words, cwd=folder, stdin=subprocess.PIPE, stdout=said, stderr=said, start_new_session=True
-            )
-        except OSError as error:
-            return f"cannot be started ({error.strerror})"
-        try:
-            process.communicate(text, LIMIT)
-        except subprocess.TimeoutExpired:
-            return f"took more than {LIMIT:.0f} s"
-        finally:
-            with contextlib.suppress(ProcessLookupError):  # what it started, too
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-        said.seek(0)
-        last = said.read()[-2000:].decode("utf-8", "replace").strip().rpartition("\n")[2]
-    return f"ended with {process.returncode}" + (f": {last[:200]}" if last else "") if process.returncode else ""

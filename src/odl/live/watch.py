@@ -204,6 +204,8 @@ class Watch:
 
     def _judge(self, rows, more=lambda row, documents, at: None):
         """Give rows their answers, and each to `more`; return (number, fault) of those without one."""
+        if self.judge:
+            self.arrivals.collection.n_dimensions = self.judge.n_dimensions
         documents, faults = self.arrivals.read(rows)
         judged = self.judge(documents) if self.judge and len(documents) else [UNJUDGED] * len(documents)
         places = {name: at for at, name in enumerate(documents.ids)}

@@ -1,13 +1,16 @@
 """Alerts as a person reads them in a terminal."""
 
 import json
+import re
 from dataclasses import replace
 
 import newpages
 import pytest
+from places import ROOT
 
 from odl.alerts import show
 from odl.alerts.model import Reason
+from odl.files.documents import NO_TIME
 
 
 def test_of_one_period_all_items_are_shown_and_of_several_the_first():
@@ -112,3 +115,43 @@ def test_words_are_marked_that_the_reasons_name():
     watch, text = newpages.watch(), replace(told, title="Regards from noah, tel", url="")
     period = replace(watch.periods[-1], alerts=(text,))
     assert "Regards from **noah**, **tel**" in show.as_markdown(watch, [period])
+
+
+def test_an_alert_as_json_has_the_fields_that_are_documented_and_what_is_not_known_is_null():
+    watch = newpages.watch()
+    period = watch.periods[-1]
+    alert = replace(
+        period.alerts[0], url="https://example.org/1", source="a.jsonl", line=7, gate="words", opening=("orbit",)
+    )
+    told = show.as_map(alert, period, "before")
+    table = (ROOT / "docs/alerts.md").read_text(encoding="utf-8").split("## An alert as JSON")[1].split("\n## ")[0]
+    rows = [re.sub(r"\(.*?\)", "", line.split("|")[1]) for line in table.splitlines() if line.startswith("| `")]
+    assert told.keys() == {name for row in rows for name in re.findall("`(\\w+)`", row)}
+    assert told["source"] == {"file": "a.jsonl", "line": 7} and told["url"] == alert.url and told["earlier"] == "before"
+    assert (told["id"], told["score"], told["tail"], told["rank"]) == (alert.id, alert.score, alert.tail, alert.rank)
+    assert (
+        told["topic"] == alert.topic and told["topic_name"] == ", ".join(alert.topic_name) and told["gate"] == "words"
+    )
+    assert told["nearest"][0]["id"] == alert.nearest[0].id and told["nearest"][0]["topic"] is None
+    blank = {"url": "", "source": "", "line": 0, "topic": 0, "topic_name": (), "text": "", "gate": "", "time": NO_TIME}
+    bare = show.as_map(replace(alert, **blank), period)
+    assert bare["source"] == {"file": None, "line": None} and not bare["folded"]
+    assert {name for name in bare if bare[name] is None} >= {
+        "url",
+        "topic",
+        "topic_name",
+        "text",
+        "gate",
+        "time",
+        "earlier",
+    }
+    assert json.loads(json.dumps(told))["members"] == list(alert.members)
+
+
+def test_a_topic_as_json():
+    watch = newpages.watch()
+    number, topic = next(iter(watch.topics.items()))
+    told = json.loads(json.dumps(show.topic_map(watch, number)))
+    assert told["topic"] == number and told["state"] == topic.state and told["feedback"] is None
+    assert told["sizes"] == {str(t): n for t, n in topic.sizes.items()} and told["topic_name"] == ", ".join(topic.name)
+    assert told["history"] == [list(change) for change in topic.history] and told["birth"] == topic.birth

@@ -8,6 +8,7 @@ import re
 import sys
 import textwrap
 from collections import Counter
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
 
@@ -25,6 +26,7 @@ WORD = 30  # characters of a word that a title cuts, at most
 BECAUSE = "      because: "
 OPENING = "more than usual"  # of the words that opened the gate
 UNSAID = {"empty": "without a word", "repeated": "nearly the same as one of an earlier period"}
+INNER = ("t", "line", "led")  # of an alert, which its map has otherwise or not
 BLOCKS, CHARACTERS = 50, 2900  # of a message of Slack, and of a text in it, which may have 3000
 MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~<>&]|(?<!\w)-|-(?!\w))")  # no hyphen within a word or a date
 COLUMNS = (
@@ -74,37 +76,18 @@ def since(watch, text=None):
 
 def as_map(alert, period, earlier=None):
     """Return an alert as a map of version 1; fields are only ever added."""
-    return {
-        **_head(period),
-        "id": alert.id,
-        "members": list(alert.members),
-        "title": alert.title,
+    told = {field.name: getattr(alert, field.name) for field in fields(alert) if field.name not in INNER}
+    told |= {name: told[name] or None for name in ("url", "topic", "text", "feedback", "gate")}
+    return _head(period) | told | {
         "time": date_of(alert.time, exact=True) or None,
         "source": {"file": alert.source or None, "line": alert.line or None},
-        "url": alert.url or None,
-        "score": alert.score,
-        "tail": alert.tail,
-        "rank": alert.rank,
-        "topic": alert.topic or None,
         "topic_name": ", ".join(alert.topic_name) or None,
-        "state": alert.state,
-        "folded": alert.folded,
         "reasons": [[reason.word, reason.share] for reason in alert.reasons],
-        "own": alert.own,
         "rest": vars(alert.rest) if alert.rest else None,
-        "text": alert.text or None,
         "parts": [[part.kind, part.label, part.percent] for part in breakdown.parts(alert)],
-        "context": alert.context,
-        "nearest": [
-            {"atom": near.atom, "topic": near.topic or None, "words": list(near.words)}
-            | {"likeness": near.likeness, "id": near.id or None}
-            for near in alert.nearest
-        ],
+        "nearest": [vars(near) | {"topic": near.topic or None, "id": near.id or None} for near in alert.nearest],
         "earlier": earlier,
-        "feedback": alert.feedback or None,
-        "gate": alert.gate or None,
-        "opening": list(alert.opening),
-    }
+    }  # fmt: skip
 
 
 def period_map(period):
@@ -121,19 +104,10 @@ def _head(period):
 def topic_map(watch, number):
     """Return a topic as a map of version 1."""
     topic = watch.topics[number]
-    return {
-        "version": VERSION,
-        "topic": number,
-        "topic_name": ", ".join(topic.name),
-        "state": topic.state,
-        "birth": topic.birth,
-        "sizes": {str(t): size for t, size in sorted(topic.sizes.items())},
-        "alerts": {str(t): count for t, count in sorted(topic.alerts.items())},
-        "history": [list(change) for change in topic.history],
-        "representative": topic.representative,
-        "title": topic.title,
-        "feedback": topic.feedback or None,
-    }
+    kept = {name: getattr(topic, name) for name in ("state", "birth", "history", "representative", "title")}
+    sizes, alerts = ({str(t): n for t, n in sorted(counts.items())} for counts in (topic.sizes, topic.alerts))
+    named = {"version": VERSION, "topic": number, "topic_name": ", ".join(topic.name)}
+    return named | kept | {"sizes": sizes, "alerts": alerts, "feedback": topic.feedback or None}
 
 
 def as_jsonl(watch, periods):

@@ -109,6 +109,18 @@ def test_reach_has_a_minimum():
     assert held.reach.tolist() == [settings.same] and found.topic.tolist()[:3] == [1, 1, 1]
 
 
+@pytest.mark.parametrize(("more", "name"), [(6, "6"), (7, "4"), (1, "4")])
+def test_a_name_is_made_again_up_to_ten_items_where_several_came(monkeypatch, more, name):
+    monkeypatch.setattr(candidates.excerpts, "name_of", lambda words, texts, most: (str(len(texts)),))
+    held = memory.nothing(SETTINGS)
+    for t, count in enumerate((0, 4, more)):
+        Q, pool = items((count,), 20, np.random.default_rng(t)), np.arange(count if t else 0)
+        ids, novel = [f"{t}-{row}" for row in range(20)], np.ones(20, dtype=bool)
+        entering = candidates.Items(Q, ids, pool, novel, UNKNOWN, 20 * t, [], lambda rows: [""] * len(rows))
+        held, _ = candidates.advance(held, t, entering, WORDS, SETTINGS)
+    assert held.items.tolist() == [4 + more] and held.names == [name]
+
+
 class TestMembers:
     """What a topic of five words takes up: `row` has weights of these and of words that are its own."""
 
@@ -155,7 +167,7 @@ class TestMembers:
         weights *= known.reach[0] * (candidates.CLOSE + 0.01) / (weights @ centre)
         monkeypatch.setattr(candidates, "MANY", 4)
         for most, enters in ((5, True), (4, True), (3, False)):
-            monkeypatch.setattr(candidates, "OWN", most)
+            monkeypatch.setattr(memory, "OWN", most)
             assert self.joins(known, weights) == enters
 
     def test_a_word_that_spreads_is_none_of_its_words_any_more(self, known):

@@ -5,6 +5,7 @@ import csv
 import errno
 import fcntl
 import io
+import itertools
 import json
 import multiprocessing
 import re
@@ -21,12 +22,10 @@ import watched
 from called import odl
 from fuzzing import edited
 from scipy import sparse
-from scipy.cluster import hierarchy
-from scipy.spatial.distance import squareform
 from scipy.stats import binom
 
 from odl import cli, learners
-from odl.alerts import breakdown, candidates, explain, feedback, gates, periods, read, show
+from odl.alerts import breakdown, candidates, excerpts, explain, feedback, gates, memory, periods, read, show
 from odl.alerts.calibration import tail_probability
 from odl.alerts.folding import Kind, Room
 from odl.alerts.memory import nothing
@@ -412,12 +411,19 @@ class TestClusters:
         Q = rng.random((40, 12)) * (rng.random((40, 12)) < 0.3)
         Q /= np.maximum(np.linalg.norm(Q, axis=1, keepdims=True), 1e-9)
         cosines = Q @ Q.T
-        tree = hierarchy.average(squareform(1.0 - cosines - np.diag(1.0 - np.diag(cosines)), checks=False).clip(0))
         for least in (0.2, 0.5, 0.8):
-            expected = hierarchy.fcluster(tree, 1.0 - least, "distance")
-            owner = candidates.alike(cosines, least)
-            same = owner[:, None] == owner
-            assert np.array_equal(same, expected[:, None] == expected) and (owner <= np.arange(40)).all()
+            groups = [[row] for row in range(40)]
+            while len(groups) > 1:
+                pairs = itertools.combinations(range(len(groups)), 2)
+                means = {pair: cosines[np.ix_(*(groups[at] for at in pair))].mean() for pair in pairs}
+                one, other = max(means, key=means.get)
+                if means[one, other] < least:
+                    break
+                groups[one] += groups.pop(other)
+            assert sorted(map(sorted, groups)) == [
+                np.flatnonzero(candidates.alike(cosines, least) == first).tolist() for first in sorted(map(min, groups))
+            ]
+        assert candidates.alike(np.ones((1, 1)), 0.5).tolist() == [0]
 
     def test_an_item_joins_by_the_ratio_of_cosine_to_reach(self):
         """The rule of docs/alerts.md: a topic that reaches far is not joined for a cosine that is usual for it."""
@@ -442,19 +448,19 @@ class TestClusters:
         sums = sparse.csr_array(np.array([[9.0, 0.0, 2.0, 1.0, 0.5]]))
         words, held = ["own", "none", "some", "most", "few"], np.array([1, 2, 4, 1])
         none = np.zeros(0, dtype=int)
-        assert candidates.name_words(sums, held, 5, none, words) == {"some": 4.0, "most": 4.0}
-        assert candidates.name_words(sums, held, 5, np.array([0, 3]), words) == {"most": 4.0}  # "some" is broad
-        assert candidates.name_words(sums, held, 20, none, words) == {}  # a quarter of them, five, share none
-        assert candidates.name_of({"some": 4.0, "most": 3.0}, [], 1) == ("some",)
+        assert memory.name_words(sums, held, 5, none, words) == {"some": 4.0, "most": 4.0}
+        assert memory.name_words(sums, held, 5, np.array([0, 3]), words) == {"most": 4.0}  # "some" is broad
+        assert memory.name_words(sums, held, 20, none, words) == {}  # a quarter of them, five, share none
+        assert excerpts.name_of({"some": 4.0, "most": 3.0}, [], 1) == ("some",)
 
     def test_a_name_is_of_phrases_as_most_items_spell_them(self):
         """Words that half of the texts have together are one part; a run of a script without spaces counts as one."""
         texts = ["Duct Tape holds NASA", "the duct tape of NASA", "duct tape", "tape, nasa"]
         words = {"tape": 5.0, "duct": 4.0, "holds": 3.5, "nasa": 3.0}
-        assert candidates.name_of(words, texts, 3) == ("duct tape", "holds")
-        assert candidates.name_of(words, texts, 4) == ("duct tape", "holds", "NASA")
+        assert excerpts.name_of(words, texts, 3) == ("duct tape", "holds")
+        assert excerpts.name_of(words, texts, 4) == ("duct tape", "holds", "NASA")
         pairs = {"気象": 1.0, "象衛": 1.0, "衛星": 2.0, "打上": 3.0}
-        assert candidates.name_of(pairs, ["気象衛星を打上", "気象衛星、打上", "衛星"], 5) == ("気象衛星", "打上")
+        assert excerpts.name_of(pairs, ["気象衛星を打上", "気象衛星、打上", "衛星"], 5) == ("気象衛星", "打上")
 
     def test_a_group_that_the_stream_knows_is_no_new_topic(self, rng):
         """Three odd items with ordinary ones like them, and three without."""

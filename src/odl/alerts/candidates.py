@@ -15,13 +15,10 @@ from odl.alerts import memory as memories
 from odl.alerts.memory import ENDED, GROWING, NEW, ONGOING, RETURNING, limited, remembered, unit, widened
 from odl.alerts.model import BETWEEN, NONE, STATES
 from odl.learners.batches import BLOCK
-from odl.learners.sparse_atoms import largest_per_row
 
 ALIKE = 0.9  # cosine of near-duplicates
-SHARED = 0.25  # share of a topic's items that a word of its name is in, two items at least
 NEEDED = 2  # words that a topic has more often than others, which an item needs to join it
-OWN, MANY = 10, 5  # heaviest of these words, and those of them by which an item may be less alike
-LIFT = 2.0  # times the share of all documents that have such a word: the least share of the topic's items
+MANY = 5  # of the heaviest of these words, by which an item may be less alike
 CLOSE = 0.85  # of the reach of a topic: the least cosine of an item that has many of the heaviest
 NAMED = 10  # items up to which a topic's name is made again
 TEXTS = 50  # items at most whose texts are read for it
@@ -103,13 +100,13 @@ def advance(memory, t, items, vocabulary, settings):
     Memory, Changes
     """
     memory, pool = widened(memory, items.Q.shape[1]), items.pool
-    topic = nearest_topics(items.Q, profiles(memory, items.frequencies, items.n_documents), settings)
+    topic = nearest_topics(items.Q, memories.profiles(memory, items.frequencies, items.n_documents), settings)
     memory, births = _births(memory, t, items, pool[topic[pool] == NONE][: memories.LOOSE], settings)
     for birth in births:
         topic[birth.rows] = birth.number
     free = np.flatnonzero(topic == NONE)
     fresh = slice(len(memory.number) - len(births), None)
-    newest = profiles(memory, items.frequencies, items.n_documents, fresh)
+    newest = memories.profiles(memory, items.frequencies, items.n_documents, fresh)
     topic[free] = nearest_topics(items.Q[free], newest, settings)
     memory, births_of_words = _births_of_words(memory, t, items, topic, settings)
     births += births_of_words
@@ -222,42 +219,16 @@ def _counted(memory, t, topic, settings):
 
 def _named(memory, topic, items, vocabulary, settings):
     """Name the topics that are new, and again those of few items, where several came."""
-    names, own = list(memory.names), own_words(memory, slice(None), items.frequencies, items.n_documents)
+    names, own = list(memory.names), memories.own_words(memory, slice(None), items.frequencies, items.n_documents)
     for row, (number, n_items) in enumerate(zip(memory.number.tolist(), memory.items.tolist(), strict=True)):
         members = np.flatnonzero(topic == number)
         if not names[row] or (n_items <= NAMED and len(members) >= 2):
             sums, occurrences = memory.sums[[row]], memory.occurrences[[row]].data
-            words = name_words(sums, occurrences, n_items, own[[row]].indices, vocabulary)
-            names[row] = BETWEEN.join(name_of(words, items.texts(members[:TEXTS]), settings.terms)) or names[row]
+            words = memories.name_words(sums, occurrences, n_items, own[[row]].indices, vocabulary)
+            names[row] = (
+                BETWEEN.join(excerpts.name_of(words, items.texts(members[:TEXTS]), settings.terms)) or names[row]
+            )
     return replace(memory, names=names)
-
-
-class Profiles(NamedTuple):
-    """What items are compared with topics by.
-
-    Attributes
-    ----------
-    numbers, reach : ndarray
-        Of the topics, as in `odl.alerts.memory.Memory`.
-    columns : csr_array, shape (n_terms, n_topics)
-        Sums of the topics, of unit l2 norm.
-    own, heaviest : csr_array of int64, shape (n_terms, n_topics)
-        1 where a word makes a topic, and where it is one of the heaviest of these.
-    """
-
-    numbers: np.ndarray
-    reach: np.ndarray
-    columns: sparse.csr_array
-    own: sparse.csr_array
-    heaviest: sparse.csr_array
-
-
-def profiles(memory, frequencies, n_documents, rows=slice(None)):
-    """Return the profiles of some rows of the memory; arguments as of `own_words`."""
-    words = own_words(memory, rows, frequencies, n_documents)
-    parts = [each.T.astype(bool).astype(np.int64) for each in (words, largest_per_row(words, OWN))]
-    columns = unit(memory.sums[rows].astype(np.float64)).T
-    return Profiles(memory.number[rows], memory.reach[rows], *(sparse.csr_array(each) for each in (columns, *parts)))
 
 
 def nearest_topics(Q, topics, settings):
@@ -269,7 +240,7 @@ def nearest_topics(Q, topics, settings):
     ----------
     Q : csr_array, shape (n_items, n_terms)
         Items, rows of unit l2 norm.
-    topics : Profiles
+    topics : odl.alerts.memory.Profiles
     settings : odl.config.sections.Alerts
     """
     topic = np.zeros(Q.shape[0], dtype=np.int64)
@@ -283,32 +254,6 @@ def nearest_topics(Q, topics, settings):
         near = joined(cosines, topics.reach, np.maximum(np.where(many, CLOSE, 1.0) * topics.reach, settings.same))
         topic[first : first + BLOCK] = np.where(near >= 0, topics.numbers[near], NONE)
     return topic
-
-
-def own_words(memory, rows, frequencies, n_documents):
-    """Return the words that make topics: those that they have `LIFT` times as often as all documents.
-
-    Parameters
-    ----------
-    memory : odl.alerts.memory.Memory
-    rows : slice
-        Topics of the memory.
-    frequencies : ndarray of int64, shape (n_terms,)
-        Documents that have the term; a word that spreads ceases to be one of a topic.
-    n_documents : int
-
-    Returns
-    -------
-    csr_array of float32, shape (n_topics, n_terms)
-        Their weights in the topics.
-    """
-    sums, occurrences = memory.sums[rows], memory.occurrences[rows]
-    most = np.repeat(occurrences.max(axis=1).toarray(), np.diff(occurrences.indptr))
-    lift = occurrences.data / most * (n_documents + 1) / (frequencies[occurrences.indices] + 1)
-    weights = np.where(lift >= LIFT, sums.data, 0.0)
-    words = sparse.csr_array((weights, sums.indices, sums.indptr), shape=sums.shape, copy=True)
-    words.eliminate_zeros()  # in place: of a copy
-    return words
 
 
 def joined(cosines, reach, least):
@@ -363,7 +308,7 @@ def near_duplicates(P: sparse.csr_array) -> np.ndarray:
 def alike(cosines: np.ndarray, least: float) -> np.ndarray:
     """Put items together, most alike groups first, as long as their mean cosine is at least `least`.
 
-    Agglomerative clustering by average linkage; of equal pairs the first.
+    Agglomerative clustering by average linkage (`scipy.cluster.hierarchy.linkage`).
 
     Parameters
     ----------
@@ -383,19 +328,16 @@ def alike(cosines: np.ndarray, least: float) -> np.ndarray:
     >>> alike(np.array([[1.0, 0.1, 0.8], [0.1, 1.0, 0.2], [0.8, 0.2, 1.0]]), least=0.5)
     array([0, 1, 0])
     """
-    means, n = np.array(cosines, dtype=np.float64), len(cosines)
-    sizes, owner = np.ones(n), np.arange(n)
-    np.fill_diagonal(means, -1.0)
-    for _ in range(n - 1):
-        one, other = sorted(divmod(int(np.argmax(means)), n))
-        if means[one, other] < least:
-            break
-        merged = (sizes[one] * means[one] + sizes[other] * means[other]) / (sizes[one] + sizes[other])
-        means[one], means[:, one] = merged, merged
-        means[other], means[:, other], means[one, one] = -1.0, -1.0, -1.0
-        sizes[one] += sizes[other]
-        owner[owner == other] = one
-    return owner
+    from scipy.cluster import hierarchy  # takes 70 ms, which a run without anything to do would pay
+
+    n = len(cosines)
+    if n < 2:
+        return np.arange(n)
+    links = hierarchy.linkage(1.0 - cosines[np.triu_indices(n, 1)], "average")
+    _, first, group = np.unique(
+        hierarchy.fcluster(links, 1.0 - least, "distance"), return_index=True, return_inverse=True
+    )
+    return first[group]
 
 
 def own_likeness(Q):
@@ -406,54 +348,3 @@ def own_likeness(Q):
     total = products.sum() + Q.shape[0]  # ||S||^2
     sizes = np.sqrt(np.maximum(total - 2.0 * inner - 1.0, 1e-12))
     return float(np.mean(inner / sizes)) if Q.shape[0] > 1 else 0.0
-
-
-def name_words(sums, occurrences, items, own, vocabulary):
-    """Return the words that a topic's name may have, with their weights, the most telling first.
-
-    Parameters
-    ----------
-    sums : csr_array, shape (1, n_terms)
-        Sum of its items.
-    occurrences : ndarray
-        For each stored term of `sums` the number of items that have it.
-    items : int
-    own : ndarray of int
-        Terms that make it (`own_words`); where it has none, its name may have any.
-    vocabulary : list of str
-
-    Returns
-    -------
-    dict of str to float
-        Products of weight and items. A word of one item only never stands in it.
-    """
-    weight = np.where(occurrences >= max(2.0, SHARED * items), sums.data * occurrences, 0.0)
-    telling = np.where(np.isin(sums.indices, own), weight, 0.0)
-    weight = telling if telling.any() else weight
-    order = np.lexsort((sums.indices, -weight))
-    return {vocabulary[sums.indices[at]]: float(weight[at]) for at in order if weight[at] > 0}
-
-
-def name_of(words, texts, most):
-    """Return the parts of a topic's name: phrases as the texts spell them, by the sum of the weights of their words.
-
-    Parameters
-    ----------
-    words : dict of str to float
-        `name_words`.
-    texts : list of str
-        Of items of the topic; where there are none, words stand as they are counted.
-    most : int
-        Words from which on there is no further part; a run of a script without spaces is one.
-
-    Returns
-    -------
-    tuple of str
-    """
-    parts = excerpts.phrases(texts, list(words), min(2, len(texts)))
-    weight = {phrase: sum(map(words.get, inside)) for phrase, inside in parts}
-    name: list[str] = []
-    for phrase in sorted(weight, key=lambda phrase: -weight[phrase]):
-        if sum(len(part.split()) for part in name) < most:
-            name.append(phrase)
-    return tuple(name)

@@ -229,6 +229,31 @@ def _runs(text, words):
     return spellings
 
 
+def name_of(words, texts, most):
+    """Return the parts of a topic's name: phrases as the texts spell them, by the sum of the weights of their words.
+
+    Parameters
+    ----------
+    words : dict of str to float
+        `odl.alerts.memory.name_words`.
+    texts : list of str
+        Of items of the topic; where there are none, words stand as they are counted.
+    most : int
+        Words from which on there is no further part; a run of a script without spaces is one.
+
+    Returns
+    -------
+    tuple of str
+    """
+    parts = phrases(texts, list(words), min(2, len(texts)))
+    weight = {phrase: sum(map(words.get, inside)) for phrase, inside in parts}
+    name: list[str] = []
+    for phrase in sorted(weight, key=lambda phrase: -weight[phrase]):
+        if sum(len(part.split()) for part in name) < most:
+            name.append(phrase)
+    return tuple(name)
+
+
 def excerpt(text, words, longest=LONGEST):
     """Return the part of a text that has most of the words, of several the first; ``…`` where something is cut off.
 

@@ -4,6 +4,7 @@ What grows with the stream is cut here: terms of a topic, items without a topic,
 """
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -14,6 +15,9 @@ from odl.learners.sparse_atoms import largest_per_row, widen
 
 FULL = 50  # items from which on a new one counts as much as one of the last so many
 KEPT = 100  # terms of a topic, and of an item that is remembered
+LIFT = 2.0  # times the share of all documents that have a word that makes a topic: the least share of its items
+OWN = 10  # heaviest of these words
+SHARED = 0.25  # share of a topic's items that a word of its name is in, two items at least
 LOOSE = 2500  # items without a topic, of a period and remembered: all are compared with each other, in .6 GB
 OF_TERMS = ("sums", "occurrences", "loose")
 OF_TOPICS = ("number", "birth", "last", "items", "state", "reach", "sums", "occurrences", "counts")  # and `names`
@@ -182,6 +186,86 @@ def limited(memory, settings):
     kept = np.sort(order[over:])
     rows = {name: getattr(memory, name)[kept] for name in OF_TOPICS}
     return replace(memory, names=[memory.names[row] for row in kept], **rows)
+
+
+class Profiles(NamedTuple):
+    """What items are compared with topics by.
+
+    Attributes
+    ----------
+    numbers, reach : ndarray
+        Of the topics, as in `Memory`.
+    columns : csr_array, shape (n_terms, n_topics)
+        Sums of the topics, of unit l2 norm.
+    own, heaviest : csr_array of int64, shape (n_terms, n_topics)
+        1 where a word makes a topic, and where it is one of the heaviest of these.
+    """
+
+    numbers: np.ndarray
+    reach: np.ndarray
+    columns: sparse.csr_array
+    own: sparse.csr_array
+    heaviest: sparse.csr_array
+
+
+def profiles(memory, frequencies, n_documents, rows=slice(None)):
+    """Return the profiles of some rows of the memory; arguments as of `own_words`."""
+    words = own_words(memory, rows, frequencies, n_documents)
+    parts = [each.T.astype(bool).astype(np.int64) for each in (words, largest_per_row(words, OWN))]
+    columns = unit(memory.sums[rows].astype(np.float64)).T
+    return Profiles(memory.number[rows], memory.reach[rows], *(sparse.csr_array(each) for each in (columns, *parts)))
+
+
+def own_words(memory, rows, frequencies, n_documents):
+    """Return the words that make topics: those that they have `LIFT` times as often as all documents.
+
+    Parameters
+    ----------
+    memory : Memory
+    rows : slice
+        Topics of the memory.
+    frequencies : ndarray of int64, shape (n_terms,)
+        Documents that have the term; a word that spreads ceases to be one of a topic.
+    n_documents : int
+
+    Returns
+    -------
+    csr_array of float32, shape (n_topics, n_terms)
+        Their weights in the topics.
+    """
+    sums, occurrences = memory.sums[rows], memory.occurrences[rows]
+    most = np.repeat(occurrences.max(axis=1).toarray(), np.diff(occurrences.indptr))
+    lift = occurrences.data / most * (n_documents + 1) / (frequencies[occurrences.indices] + 1)
+    weights = np.where(lift >= LIFT, sums.data, 0.0)
+    words = sparse.csr_array((weights, sums.indices, sums.indptr), shape=sums.shape, copy=True)
+    words.eliminate_zeros()  # in place: of a copy
+    return words
+
+
+def name_words(sums, occurrences, items, own, vocabulary):
+    """Return the words that a topic's name may have, with their weights, the most telling first.
+
+    Parameters
+    ----------
+    sums : csr_array, shape (1, n_terms)
+        Sum of its items.
+    occurrences : ndarray
+        For each stored term of `sums` the number of items that have it.
+    items : int
+    own : ndarray of int
+        Terms that make it (`own_words`); where it has none, its name may have any.
+    vocabulary : list of str
+
+    Returns
+    -------
+    dict of str to float
+        Products of weight and items. A word of one item only never stands in it.
+    """
+    weight = np.where(occurrences >= max(2.0, SHARED * items), sums.data * occurrences, 0.0)
+    telling = np.where(np.isin(sums.indices, own), weight, 0.0)
+    weight = telling if telling.any() else weight
+    order = np.lexsort((sums.indices, -weight))
+    return {vocabulary[sums.indices[at]]: float(weight[at]) for at in order if weight[at] > 0}
 
 
 def unit(matrix):

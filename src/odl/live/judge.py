@@ -12,7 +12,7 @@ from scipy import sparse
 
 from odl import learners, novelty
 from odl.alerts import calibration, candidates, periods, reasons
-from odl.alerts.memory import widened
+from odl.alerts.memory import profiles, widened
 from odl.config import project
 from odl.config.sections import Alerts
 from odl.config.steps import STEPS
@@ -234,7 +234,7 @@ class Judge:
     def _make_room(self, n_words):
         """Let there be columns of so many words, those of the stream and new ones."""
         self.n_words, self.state = n_words, self.learner.fit_terms(self.state, self.n_pieces + n_words)
-        self.topics = candidates.profiles(widened(self.memory, n_words), self.frequencies, self.n_documents)
+        self.topics = profiles(widened(self.memory, n_words), self.frequencies, self.n_documents)
 
     def _own(self, documents):
         """Return what is known of the words of documents, in the order of the stream; new ones come last."""

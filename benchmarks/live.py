@@ -1,9 +1,12 @@
 """What an answer of `odl watch` costs: CPU time and documents a second, of made documents of 100 words.
 
 python benchmarks/live.py [--documents 4096] [--group 512]
+    python benchmarks/live.py --beside [--documents 4096]
 
 A folder with 6,000 documents is run in a temporary place. Then documents of one week are answered in this process, in
-groups as they come from a pipe, the inbox and its fsync included; what a period costs is not.
+groups as they come from a pipe, the inbox and its fsync included; what a period costs is not. With `--beside`, what
+others take for the same documents, one at a time: TextClust of river (`pip install river`) clusters them, all-MiniLM
+(benchmarks/minilm.py says how to install it) makes a vector of each and nothing else.
 """
 
 import argparse
@@ -44,12 +47,42 @@ def prepare():
         cli.main(["run", "news"])
 
 
+def beside(count):
+    """Print what TextClust and MiniLM take for documents of one week."""
+    from minilm import MiniLM
+    from river import cluster, feature_extraction
+
+    texts = [json.loads(line)["text"] for line in documents(count, datetime(2026, 2, 9), "b", count)]
+    words, clusters, encoder = feature_extraction.BagOfWords(), cluster.TextClust(real_time_fading=False), MiniLM()
+
+    def join(text):
+        found = words.transform_one(text)
+        clusters.predict_one(found)
+        clusters.learn_one(found)
+
+    def encode(text):
+        encoder.add(text)
+        encoder.vectors()
+        encoder.found.clear()
+
+    for name, take, some in (("TextClust", join, texts), ("MiniLM", encode, texts[: count // 16])):
+        began = time.process_time()
+        for text in some:
+            take(text)
+        each = (time.process_time() - began) / len(some)
+        print(f"{name}: {1e6 * each:.0f} CPU microseconds a document, {len(some)} documents", flush=True)
+
+
 def main():
     """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--documents", type=int, default=4096)
     parser.add_argument("--group", type=int, default=512)
+    parser.add_argument("--beside", action="store_true", help="what others take for the same documents")
     args = parser.parse_args()
+    if args.beside:
+        beside(args.documents)
+        return
     with tempfile.TemporaryDirectory() as place, contextlib.chdir(place):
         prepare()
         lines = [line.encode() for line in documents(args.documents, datetime(2026, 2, 9), "b", args.documents)]

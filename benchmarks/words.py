@@ -15,7 +15,8 @@ words, with and without `features.max_share`, beside those of the list. Speed is
 turn. `--segments` compares words of segmenters (the extras `jieba`, `janome`, `pythainlp`) with pairs of characters, on
 the streams and draws of config/languages.yaml, and has the weight that the rule of pieces asks for, 0 or another.
 `--stems` takes stems of Snowball (`snowballstemmer`) as pieces of words: in each of these languages that it knows,
-beside words with the weight of the rule and in their place, then on the English streams with the weight .5.
+beside words with the weight of the rule and in their place, then on the English streams with the weight .5. There
+pieces of words have three weights.
 `--languages` prints which languages the sentences of SIB-200 are told to be of, `--sentences` the table of
 docs/guides/documents.md: what a sentence of each script becomes.
 """
@@ -193,11 +194,13 @@ def compare_stems(names, seeds, output):
             stream = quality.Stream(
                 name, documents, setting, rule, chains.order_seed({"corpora": {name: setting}}, name, seed)
             )
+            measured = [("pieces", share, auc(stream, pieces=share)) for share in (0.25, 0.5, 0.75)]
             with stems_as_pieces(snowballstemmer.stemmer("english")):
-                for way, share in (("words", 0.0), ("stems beside words", 0.5), ("stems alone", 1.0)):
-                    row = {"stream": name, "by": way, "seed": seed, "run": "levels", "pieces": share}
-                    rows.append(row | {"auc": auc(stream, pieces=share)})
-                    print(*rows[-1].values(), sep="\t", flush=True)
+                ways = ("words", 0.0), ("stems beside words", 0.5), ("stems alone", 1.0)
+                measured += [(way, share, auc(stream, pieces=share)) for way, share in ways]
+            for way, share, value in measured:
+                rows.append({"stream": name, "by": way, "seed": seed, "run": "levels", "pieces": share, "auc": value})
+                print(*rows[-1].values(), sep="\t", flush=True)
     tables.write_table(output, rows)
 
 

@@ -153,11 +153,11 @@ class TestConnect:
     def test_thousands_that_are_equal_or_share_a_footer(self, rng, shared):
         """Pair by pair this takes minutes."""
         foot = np.arange(shared, dtype=np.int32)
-        parts = [rng.integers(1000, 6000, 300 - shared) for _ in range(4000)]  # each shingle in many of them
+        parts = [rng.integers(1000, 6000, 300 - shared) for _ in range(2000)]  # each shingle in many of them
         start = time.process_time()
         roots = duplicates.connect([np.unique(np.append(foot, part)).astype(np.int32) for part in parts])
-        assert time.process_time() - start < 15
-        assert len(set(roots.tolist())) == (1 if shared == 300 else 4000)
+        assert time.process_time() - start < 5
+        assert len(set(roots.tolist())) == (1 if shared == 300 else 2000)
 
 
 class TestChain:

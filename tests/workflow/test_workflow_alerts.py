@@ -67,6 +67,14 @@ def test_the_commands_read_it(whole):
     assert {alert["period"] for alert in alerts} == {2, 3} and alerts[0]["source"]["file"] == "b.jsonl"
 
 
+def test_its_page_and_feeds_are_verified(whole, tmp_path):
+    study = whole.copy(tmp_path / "study")
+    assert odl("verify", study.results).returncode == 0
+    (study.results / "new.atom").write_text("<feed/>")
+    done = odl("verify", study.results)
+    assert done.returncode == 1 and "new.atom was changed after it was written" in done.stdout
+
+
 def test_the_page_respects_what_a_person_says(whole, tmp_path):
     study = whole.copy(tmp_path / "study")
     page = study.results / "new.html"

@@ -6,10 +6,9 @@ from scipy import sparse
 
 from odl import learners, novelty
 from odl.errors import ParameterError
-from odl.kernels import inverted_lists as kernels
 from odl.kernels import ward_merging
-from odl.learners import likeness
-from odl.learners.sparse_atoms import largest_per_row
+from odl.learners import clusters, likeness
+from odl.learners.sparse_atoms import largest_per_row, replaced
 
 MERGE, JOIN, RETIRE = "merge", "join", "retire"
 
@@ -21,7 +20,7 @@ class Reference:
         self.k, self.same, self.full, self.seen = k, same, full, 0
         self.S, self.n = np.zeros((0, n_terms)), np.zeros(0)
         self.birth, self.used = np.zeros(0, int), np.zeros(0, int)
-        self.merges = []
+        self.worth, self.merges = 1.0, []
 
     def cheapest(self):
         """Squared cost, and the pair: of equal ones that of the first atom, then of the first other."""
@@ -54,8 +53,8 @@ class Reference:
                 slot = near
             else:
                 self.S[slot], self.n[slot], self.birth[slot] = 0.0, 0.0, self.seen
-        self.S[slot] += p
-        self.n[slot] += 1.0
+        self.S[slot] += self.worth * p
+        self.n[slot] += self.worth
         self.used[slot] = self.seen
 
     def room(self, near, cosine):
@@ -64,7 +63,7 @@ class Reference:
         if self.full == RETIRE:
             return int(np.lexsort((np.arange(len(self.n)), self.used, self.n))[0])
         price, gone, kept = self.cheapest()
-        if not price < (1.0 - cosine) ** 2 * (self.n[near] / (self.n[near] + 1.0)):
+        if not price < (1.0 - cosine) ** 2 * (self.n[near] * self.worth / (self.n[near] + self.worth)):
             return -1
         if (-self.n[gone], self.birth[gone], gone) < (-self.n[kept], self.birth[kept], 0):
             gone, kept = kept, gone
@@ -74,10 +73,13 @@ class Reference:
         self.merges.append((self.seen, gone, kept))
         return gone
 
-    def end(self, kept, size):
-        """What the end of a batch leaves, and the forgetting before the next one."""
-        self.S *= kept * size[:, None] / np.linalg.norm(self.S, axis=1)[:, None]
-        self.n *= kept
+    def begin(self, count, half_life):
+        """Documents of the next batch are worth twice as much after each half life; at 2 all is halved."""
+        if half_life:
+            halvings = (self.seen + count) // half_life - self.seen // half_life
+            self.S *= 0.5**halvings
+            self.n *= 0.5**halvings
+            self.worth = 2.0 ** ((self.seen + count) / half_life % 1.0)
 
 
 def topics(rng, n, m, spread=0.3):
@@ -110,12 +112,8 @@ def test_every_decision_is_that_of_a_full_search(seed, full):
     reference, state = Reference(k, m, same, full), None
     for n in (70, 1100, 5, 130):
         P = topics(rng, n, m)
-        if state:
-            reference.end(0.5 ** (n / half_life) if half_life else 1.0, np.linalg.norm(reference.S, axis=1))
-            state = learner.learn(state, P, None)
-        else:
-            # Forgetting at the start has nothing to forget.
-            state = learner.start(P, k, None)
+        state = learner.learn(state, P, None) if state else learner.start(P, k, None)
+        reference.begin(n, half_life)
         reference.learn(P)
         check(learner, state, reference)
     if full == MERGE:
@@ -227,7 +225,7 @@ def test_the_heaviest_of_equal_weights_are_the_first(rng, most):
     for term in order:  # numbers out of order
         numbers.rows(sparse.csr_array(([1.0], [term], [0, 1]), shape=(1, 90)))
     rows = numbers.rows(sparse.csr_array(X))
-    found, sizes = likeness.heaviest(likeness.inverted(rows, 90), numbers, 30, 90, most)
+    found, sizes = clusters.heaviest(likeness.inverted(rows, 90), numbers, 30, 90, most)
     assert np.allclose(found.toarray().T * sizes[:, None], expected.toarray())
     assert found.has_sorted_indices and found.nnz == expected.nnz
     assert np.allclose(sizes, np.linalg.norm(expected.toarray(), axis=1))
@@ -235,13 +233,12 @@ def test_the_heaviest_of_equal_weights_are_the_first(rng, most):
 
 def test_the_nearest_are_those_of_the_dense_product(rng):
     P, A = topics(rng, 70, 50), topics(rng, 40, 50)
-    numbers = likeness.Numbers(50)
-    rows = numbers.rows(A)
-    lists = likeness.inverted(rows, numbers.count + 1)
-    chosen, best = likeness.nearest(numbers.known_rows(P), lists, 40, 4, share=likeness.Threads(3))
-    alone = likeness.nearest(numbers.known_rows(P), lists, 40, 4)
+    index, scale = likeness.indexed(A.T.tocsc(), 1.0), rng.random(40) + 0.5
+    documents = index.numbers.known_rows(P)
+    chosen, best = likeness.nearest(documents, index, 4, scale, share=likeness.Threads(3))
+    alone = likeness.nearest(documents, index, 4, scale)
     assert np.array_equal(chosen, alone[0]) and np.array_equal(best, alone[1])
-    dense = (P @ A.T).toarray()
+    dense = (P @ A.T).toarray() * scale
     order = np.argsort(-dense, axis=1, kind="stable")[:, :4]
     expected = np.take_along_axis(dense, order, axis=1)
     assert np.allclose(best, expected)
@@ -251,28 +248,41 @@ def test_the_nearest_are_those_of_the_dense_product(rng):
     assert np.array_equal(chosen[kept], order[kept])
 
 
-@pytest.mark.parametrize("cut", [0, 40, 101])
-def test_gram_matrix_of_more_rows_than_a_square(cut, rng):
-    A = topics(rng, 3 * kernels.BLOCK + 5, 50)
-    numbers = likeness.Numbers(50)
-    rows, gram = numbers.rows(A), np.full((120, 120), np.nan)
-    for first, last in ((cut, A.shape[0]), (0, cut)):
-        kernels.grams(first, last, rows, likeness.inverted(rows, numbers.count), gram)
-    n = A.shape[0]
-    assert np.allclose(gram[:n, :n], (A @ A.T).toarray()) and np.array_equal(gram[:n, :n], gram[:n, :n].T)
-    assert np.isnan(gram[n:]).all()
+@pytest.mark.parametrize("power", [1.0, 0.6])
+def test_an_index_that_followed_changes_is_a_new_one(power, rng):
+    """Of columns that change a few at a time, some to nothing; products, and the nearest, bit by bit."""
+    A, P = topics(rng, 60, 50).T.tocsc(), topics(rng, 90, 50)
+    index, sizes, gram = likeness.indexed(A, power), rng.random(60) + 0.5, np.full((60, 60), np.nan)
+    clusters.products(A, sizes, index, np.arange(60), gram)
+    anew = 0
+    for _ in range(12):
+        changed = np.sort(rng.choice(60, 5, replace=False))
+        A = replaced(A, changed, topics(rng, 5, 50).T.tocsc())
+        sizes[changed] = rng.random(5)
+        index = likeness.renewed(index, A, changed, power)
+        anew += index.before == len(index.owner)
+        clusters.products(A, sizes, index, changed, gram)
+        new, other = likeness.indexed(A, power), np.full((60, 60), np.nan)
+        clusters.products(A, sizes, new, np.arange(60), other)
+        assert np.array_equal(gram, other) and np.array_equal(gram, gram.T)
+        sums = A.toarray() * sizes
+        assert np.allclose(gram, sums.T @ sums)
+        for flat in (False, True):
+            first, second = (likeness.nearest(one.numbers.known_rows(P), one, 4, sizes, flat) for one in (index, new))
+            assert np.array_equal(first[0], second[0]) and np.array_equal(first[1], second[1])
+    assert 0 < anew < 12
 
 
 @pytest.mark.parametrize(("count", "parts"), [(0, 1), (63, 2), (2000, 2), (2000, 3), (500, 300)])
 def test_rows_are_cut_between_blocks_of_prices(count, parts):
     """Each thread writes the least prices of its own blocks."""
-    cuts = likeness.rising(count, parts)
+    cuts = clusters.rising(count, parts)
     assert len(cuts) == parts + 1 and cuts[0] == 0 and cuts[-1] == count and cuts == sorted(cuts)
     assert all(cut % ward_merging.BLOCK == 0 for cut in cuts[:-1] if cut < count)
 
 
 def test_what_the_kernels_keep_of_prices_has_room():
-    assert (likeness.BLOCK, likeness.CANDIDATES, likeness.UNKNOWN) == (
+    assert (clusters.PRICES, clusters.CANDIDATES, clusters.UNKNOWN) == (
         ward_merging.BLOCK,
         ward_merging.CANDIDATES,
         ward_merging.UNKNOWN,

@@ -1,8 +1,8 @@
 """Compiled kernels of the adaptive learner: documents join, open and merge atoms.
 
-An atom j is the sum S_j of the documents that joined it, n_j of them. Neither sums nor documents move when atoms
-merge: early sums, later ones and the documents of a block are pieces, of which each has an owner, and the inner product
-of a document and an atom is the sum of those with its pieces (`odl.kernels.inverted_lists`). The cheapest pair to
+An atom j is the sum S_j of the documents that joined it, n_j of them. Neither atoms nor documents move when atoms
+merge: the atoms before a block and its documents are pieces, of which each has an owner, and the inner product of a
+document and an atom is the sum of those with its pieces (`odl.kernels.inverted_lists`). The cheapest pair to
 merge is found by `odl.kernels.ward_merging`.
 """
 
@@ -34,7 +34,7 @@ def _reassign(owner, pieces, old, new):
 
 
 @kernel
-def _make_room(nearest, cosine, pieces, full, owner, atoms, used, birth):
+def _make_room(nearest, cosine, worth, pieces, full, owner, atoms, used, birth):
     """Free a slot for a document that is unlike every atom, or return -1 if it had better join the nearest one."""
     documents = atoms.documents
     if full == JOIN and nearest >= 0:
@@ -44,7 +44,7 @@ def _make_room(nearest, cosine, pieces, full, owner, atoms, used, birth):
         _reassign(owner, pieces, gone, -1)
         return gone
     gone = ward_merging.cheapest(atoms)
-    joining = (1.0 - cosine) * (1.0 - cosine) * (documents[nearest] / (documents[nearest] + 1.0))
+    joining = (1.0 - cosine) * (1.0 - cosine) * (documents[nearest] * worth / (documents[nearest] + worth))
     if not atoms.price[gone] < joining:
         return -1
     kept = atoms.partner[gone, 0]
@@ -58,20 +58,20 @@ def _make_room(nearest, cosine, pieces, full, owner, atoms, used, birth):
 
 
 @kernel
-def _place(slot, joined, norm, atoms):
+def _place(slot, joined, worth, norm, atoms):
     """Bring squares and, where it is kept, `gram` up to date after a document has joined an atom or opened it."""
     squares, inner, n_atoms = atoms.squares, atoms.inner, atoms.counters[ATOMS]
-    squares[slot] = norm + (squares[slot] + 2.0 * inner[slot] if joined else 0.0)
+    squares[slot] = worth * worth * norm + (squares[slot] + 2.0 * worth * inner[slot] if joined else 0.0)
     atoms.inverse[slot] = 1.0 / math.sqrt(squares[slot]) if squares[slot] > 0.0 else 0.0
     if len(atoms.gram):
         row = atoms.gram[slot]
         if joined:
             ward_merging.complete(slot, atoms)
             for i in range(n_atoms):
-                row[i] += inner[i]
+                row[i] += worth * inner[i]
         else:
             for i in range(n_atoms):
-                row[i] = inner[i]
+                row[i] = worth * inner[i]
         ward_merging.note_change(slot, atoms)
 
 
@@ -81,8 +81,7 @@ def _products(d, pieces, late, before, total):
     (starts, terms, weights), early_lists, late_lists, (offsets, rows, values) = pieces
     total[: before + d] = 0.0
     inverted_lists.add(starts[d], starts[d + 1], terms, weights, early_lists, total)
-    if before > late:
-        inverted_lists.add(starts[d], starts[d + 1], terms, weights, late_lists, total[late:])
+    inverted_lists.add(starts[d], starts[d + 1], terms, weights, late_lists, total[late:])
     norm = 0.0
     for entry in range(starts[d], starts[d + 1]):
         weight, term = weights[entry], terms[entry]
@@ -103,12 +102,12 @@ def products(first, last, since, pieces, late, before, totals, norms):
 
 
 @kernel
-def _gather(n_atoms, pieces, owner, total, inner):
+def _gather(n_atoms, pieces, owner, weight, total, inner):
     """Fill `inner` with the inner products of a document and the atoms, from those with their pieces."""
     inner[:n_atoms] = 0.0
     for piece in range(pieces):
         if owner[piece] >= 0:
-            inner[owner[piece]] += total[piece]
+            inner[owner[piece]] += weight[piece] * total[piece]
 
 
 @kernel
@@ -139,9 +138,9 @@ def _nearest(n_atoms, atoms):
     return nearest, most if nearest >= 0 else -1.0
 
 
-@called("l l l PIECES l[] d[,] d[] Merging l[] l[] l l l d l")
+@called("l l l PIECES l[] d[] d[,] d[] Merging l[] l[] l l l d l")
 @kernel
-def learn(first, last, ahead, pieces, owner, totals, norms, atoms, used, birth, late, before, seen, same, full):
+def learn(first, last, ahead, pieces, owner, weight, totals, norms, atoms, used, birth, late, before, seen, same, full):
     """Let documents first..last-1 of a block join, open and merge atoms, one after another.
 
     A document whose cosine with its nearest atom is at least `same` joins it. Any other opens an atom: in an unused
@@ -155,10 +154,12 @@ def learn(first, last, ahead, pieces, owner, totals, norms, atoms, used, birth, 
     ahead : int
         1: `totals` and `norms` are there, from `products`; 0: they are work space of one row.
     pieces : tuple
-        Documents in CSR form, of unit l2 norm, with numbers for terms; inverted lists of early sums of atoms, of the
-        sums since then, up to the start of the block, and of the documents.
+        Documents in CSR form, of unit l2 norm, with numbers for terms; inverted lists of atoms, early and late, and of
+        the documents.
     owner : ndarray of int64, shape (before + n_documents,), changed
-        Slot that each piece is part of: early sums, late ones and documents, which get theirs here; -1: none.
+        Slot that each piece is part of: early atoms, late ones and documents, which get theirs here; -1: none.
+    weight : ndarray of float64, shape (before + n_documents,)
+        Sizes of the atoms, and what a document is worth.
     totals : ndarray of float64, shape (n, before + n_documents)
         Inner products of documents from `first` on with the pieces.
     norms : ndarray of float64, shape (n,)
@@ -182,7 +183,7 @@ def learn(first, last, ahead, pieces, owner, totals, norms, atoms, used, birth, 
             continue
         if not ahead:
             norms[0] = _products(d, pieces, late, before, totals[0])
-        _gather(counters[ATOMS], piece, owner, totals[row], inner)
+        _gather(counters[ATOMS], piece, owner, weight, totals[row], inner)
         nearest, cosine = _nearest(counters[ATOMS], atoms)
         slot = -1
         if nearest < 0 or cosine < same:
@@ -190,13 +191,13 @@ def learn(first, last, ahead, pieces, owner, totals, norms, atoms, used, birth, 
                 slot = counters[ATOMS]
                 counters[ATOMS] += 1
             else:
-                slot = _make_room(nearest, cosine, piece, full, owner, atoms, used, birth)
+                slot = _make_room(nearest, cosine, weight[piece], piece, full, owner, atoms, used, birth)
         joined = slot < 0
         if joined:
             slot = nearest
         else:
             birth[slot], documents[slot], inner[slot] = seen + d, 0.0, 0.0
         owner[piece] = slot
-        _place(slot, joined, norms[row], atoms)
-        documents[slot] += 1.0
+        _place(slot, joined, weight[piece], norms[row], atoms)
+        documents[slot] += weight[piece]
         used[slot] = seen + d

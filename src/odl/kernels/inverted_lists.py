@@ -11,59 +11,95 @@ import numpy as np
 
 from odl.kernels.compiled import allocating, called, kernel
 
-BLOCK = 32  # cells of a side that are mirrored together: two such squares fit the nearest cache
+BLOCK = 256  # columns that are mirrored together: what is read of them fits the nearest cache
+TINY = 5e-324  # the least number above 0
 
 
 @kernel
 def add(first, last, terms, weights, lists, total):
-    """Add the inner products of a document, entries first..last-1, with all rows to `total`."""
+    """Add the inner products of a document, entries first..last-1, of any terms, with all rows to `total`."""
     offsets, rows, values = lists
     for entry in range(first, last):
         weight, term = weights[entry], terms[entry]
-        for place in range(offsets[term], offsets[term + 1]):
-            total[rows[place]] += weight * values[place]
+        if term < len(offsets) - 1:
+            for place in range(offsets[term], offsets[term + 1]):
+                total[rows[place]] += weight * values[place]
 
 
-@called("l l (ROWS) (ROWS) d[,]")
+@called("l l l[] (ROWS) (ROWS) (ROWS) l l[] d[] d[] d[,]")
 @kernel
-def grams(first, last, compressed, lists, gram):
-    """Fill a matrix with the inner products of rows first..last-1 and the rows up to each, on both sides."""
-    (starts, terms, weights), (offsets, rows, values) = compressed, lists
-    for top in range(first, last, BLOCK):
-        bottom = min(top + BLOCK, last)
-        for row in range(top, bottom):
+def grams(first, last, which, compressed, early, late, before, owner, sizes, total, gram):
+    """Fill rows `which`[first..last-1] of a matrix with the inner products of unit rows of these sizes.
+
+    Parameters
+    ----------
+    first, last : int
+    which : ndarray of int64
+        Rows that `compressed` is of.
+    compressed, early, late, before, owner : as of `nearest`; the owner of a piece that is no row any more is -1
+    sizes : ndarray, shape (n,)
+    total : ndarray of float64, shape (n_pieces,)
+        Work space.
+    gram : ndarray of float64, at least n x n, changed
+    """
+    starts, terms, weights = compressed
+    for place in range(first, last):
+        row = which[place]
+        gram[row, :], total[:] = 0.0, 0.0
+        add(starts[place], starts[place + 1], terms, weights, early, total)
+        add(starts[place], starts[place + 1], terms, weights, late, total[before:])
+        for piece in range(len(owner)):
+            if owner[piece] >= 0:
+                gram[row, owner[piece]] = total[piece] * (sizes[row] * sizes[owner[piece]])
+
+
+@called("l l l[] d[,]")
+@kernel
+def mirror(first, last, which, gram):
+    """Fill columns `which` of rows first..last-1 with what the rows `which` have there."""
+    for begin in range(0, len(which), BLOCK):
+        columns = which[begin : begin + BLOCK]
+        for row in range(first, last):
             line = gram[row]
-            for other in range(row + 1):
-                line[other] = 0.0
-            for entry in range(starts[row], starts[row + 1]):
-                weight, term = weights[entry], terms[entry]
-                for place in range(offsets[term], offsets[term + 1]):
-                    if rows[place] > row:
-                        break
-                    line[rows[place]] += weight * values[place]
-        for left in range(0, bottom, BLOCK):
-            for row in range(top, bottom):
-                for other in range(left, min(left + BLOCK, row)):
-                    gram[other, row] = gram[row, other]
+            for column in columns:
+                line[column] = gram[column, row]
 
 
 @kernel
-def _largest(total, neighbours, best):
-    """Find the places of the largest positive numbers, falling, among equals the first; -1 where there are fewer."""
-    most = len(neighbours)
+def _scaled(total, scale, size, least, products):
+    """Multiply with scales; return how many products are at least `least`."""
+    above = 0
+    for piece in range(size):
+        value = total[piece] * scale[piece]
+        products[piece] = value
+        above += 1 if value >= least else 0
+    return above
+
+
+@kernel
+def _largest(total, scale, owner, products, neighbours, best):
+    """Find the pieces of the largest positive products, falling, among equals that of the first owner."""
+    most, least = len(neighbours), TINY
     neighbours[:], best[:] = -1, 0.0
-    for place in range(len(total)):
-        if total[place] > best[most - 1]:
-            rank = most - 1
-            while rank > 0 and total[place] > best[rank - 1]:
-                neighbours[rank], best[rank] = neighbours[rank - 1], best[rank - 1]
+    for first in range(0, len(total), len(products)):
+        size = min(len(products), len(total) - first)
+        # Parts of arrays: with a sum as the place of each number the loop is not made of vector instructions.
+        for piece in range(size if _scaled(total[first:], scale[first:], size, least, products) else 0):
+            value, row, rank = products[piece], owner[first + piece], most
+            if value < least:
+                continue
+            while rank > 0 and (value > best[rank - 1] or (value == best[rank - 1] and row < neighbours[rank - 1])):
+                if rank < most:
+                    neighbours[rank], best[rank] = neighbours[rank - 1], best[rank - 1]
                 rank -= 1
-            neighbours[rank], best[rank] = place, total[place]
+            if rank < most:
+                neighbours[rank], best[rank] = row, value
+            least = max(best[most - 1], TINY)
 
 
-@called("l l ? (ROWS) (ROWS) d[] l[,] d[,]")
+@called("l l ? (ROWS) (ROWS) (ROWS) l l[] d[] d[] d[] l[,] d[,]")
 @kernel
-def nearest(first, last, apart, documents, lists, total, neighbours, best):
+def nearest(first, last, apart, documents, early, late, before, owner, scale, total, products, neighbours, best):
     """Find the rows of the largest inner products with documents first..last-1, as `_largest` does.
 
     Parameters
@@ -71,19 +107,26 @@ def nearest(first, last, apart, documents, lists, total, neighbours, best):
     first, last : int
     apart : bool
         The rows are the documents, and none is compared with itself.
-    documents, lists : tuple of ndarray
-        Compressed rows and inverted lists.
-    total : ndarray, shape (n_rows,)
+    documents, early, late : tuple of ndarray
+        Compressed rows and inverted lists of pieces.
+    before : int
+        Pieces before the late ones.
+    owner : ndarray of int64, shape (n_pieces,)
+        Row of each piece.
+    scale : ndarray of float64, shape (n_pieces,)
+        What products are multiplied by; 0 for a piece that is no row any more.
+    total, products : ndarray, shape (n_pieces,) and of a few
         Work space.
     neighbours, best : ndarray of int64 and float64, shape (n_documents, m), filled
     """
     starts, terms, weights = documents
     for d in range(first, last):
         total[:] = 0.0
-        add(starts[d], starts[d + 1], terms, weights, lists, total)
+        add(starts[d], starts[d + 1], terms, weights, early, total)
+        add(starts[d], starts[d + 1], terms, weights, late, total[before:])
         if apart:
             total[d] = 0.0
-        _largest(total, neighbours[d], best[d])
+        _largest(total, scale, owner, products, neighbours[d], best[d])
 
 
 @kernel
@@ -160,16 +203,16 @@ def by_row(order, known, lists, starts, terms, weights):
                 starts[rows[entry] + 1] = free + 1
 
 
-@called("l l l[] d[] d d[] d[]")
+@called("l[] d[] d d[]")
 @kernel
-def flatten(first, last, starts, weights, power, scale, values):
-    """Fill `values` with the weights of rows first..last-1 raised to a power, in rows of the l2 norms `scale`."""
-    for row in range(first, last):
+def flatten(starts, weights, power, values):
+    """Fill `values` with the weights of rows raised to a power, in rows of unit l2 norm."""
+    for row in range(len(starts) - 1):
         total = 0.0
         for entry in range(starts[row], starts[row + 1]):
             values[entry] = weights[entry] ** power
             total += values[entry] * values[entry]
-        factor = scale[row] / math.sqrt(total) if total > 0.0 else 0.0
+        factor = 1.0 / math.sqrt(total) if total > 0.0 else 0.0
         for entry in range(starts[row], starts[row + 1]):
             values[entry] *= factor
 

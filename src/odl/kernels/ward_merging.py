@@ -84,7 +84,7 @@ def _insert(i, value, partner, cost):
 def _search(j, atoms):
     """Find the atoms that are cheapest to merge with j among those that changed before it; among equals the first."""
     documents, inverse, stamp, counters = atoms.documents, atoms.inverse, atoms.stamp, atoms.counters
-    n_atoms = j if stamp[j] <= counters[START] else counters[ATOMS]  # those of the start changed in their order
+    n_atoms = j if stamp[j] == j + 1 else counters[ATOMS]  # at first atoms change in their order
     partners, costs, own, work = atoms.partner[j], atoms.cost[j], documents[j], atoms.work
     partners[:], costs[:] = NOBODY, np.inf
     for first in range(0, n_atoms if own > 0.0 else 0, PART):
@@ -129,9 +129,10 @@ def _renew(j, atoms):
         set_price(j, costs[0], atoms)
 
 
+@called("Merging")
 @kernel
-def cheapest(atoms):
-    """Return the atom whose price is the least; of equal pairs that of the first atom, then of the first other."""
+def search_changed(atoms):
+    """Search the rows of atoms that have changed since this was done."""
     counters, recent = atoms.counters, atoms.recent
     since = counters[SEARCHED]
     recently = counters[TIME] - since < len(recent)
@@ -140,6 +141,12 @@ def cheapest(atoms):
         if atoms.partner[j, 0] == UNKNOWN:
             _search(j, atoms)
     counters[SEARCHED] = counters[TIME]
+
+
+@kernel
+def cheapest(atoms):
+    """Return the atom whose price is the least; of equal pairs that of the first atom, then of the first other."""
+    search_changed(atoms)
     while True:
         value = least_of(atoms.least, len(atoms.least))
         j = _next_at(value, 0, atoms)
@@ -223,7 +230,7 @@ def group(atoms, target):
     Parameters
     ----------
     atoms : odl.kernels.marshalling.Merging
-        After `search` of all rows; changed. All atoms have documents.
+        Changed. All atoms have documents.
     target : int
         At least 1.
 

@@ -8,133 +8,17 @@ in less detail.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from odl.kernels import native
 from odl.learners import likeness, recency
 from odl.learners.base import Kept, Learner, Scores, State, setting
-from odl.learners.batches import BLOCK
+from odl.learners.clusters import FULL, Clusters, index_of
 from odl.learners.sparse_atoms import check_atoms, values_at, widen, with_data
 
-kernels = native.Kernels("atom_clusters")
 MATCHES = 3  # atoms nearest to a document whose ages are counted
-AHEAD = 64  # documents that are compared while those before them are learned
-FULL = {"merge": 0, "join": 1, "retire": 2}  # as in odl.kernels.atom_clusters
-
-
-class Clusters:
-    """Atoms while a batch is learned, a block of documents after another.
-
-    Parameters
-    ----------
-    dictionary : csc_array, shape (n_terms, n_atoms)
-    memory : dict of str to ndarray
-        Of the state, forgetting included.
-    shape : (int, int)
-        Documents and terms of the batch.
-    same : float
-    full : int
-    share : Threads
-        What the order of the documents does not bear on is shared out.
-    """
-
-    def __init__(
-        self,
-        dictionary: sparse.csc_array,
-        memory: dict[str, np.ndarray],
-        shape: tuple[int, int],
-        same: float,
-        full: int,
-        share: likeness.Threads = likeness.ALONE,
-    ) -> None:
-        n_atoms, n_slots = dictionary.shape[1], int(memory["limit"][0])
-        self.n_terms, self.settings, self.seen, self.share = shape[1], (same, full), int(memory["seen"][0]), share
-        rows, self.numbers = likeness.summed(dictionary, memory["size"], shape[1])
-        self.early, self.owner = likeness.inverted(rows, self.numbers.count), np.arange(n_atoms)
-        self.late, self.n_late = likeness.NOTHING, 0
-        merges = full == FULL["merge"] and n_atoms + shape[0] > n_slots
-        gram = np.empty((n_slots, n_slots) if merges else (0, 0))
-        columns = np.repeat(self.owner, np.diff(rows.starts))
-        squares = np.bincount(columns, rows.weights**2, minlength=n_slots).astype(np.float64)
-        self.atoms = likeness.merging(gram, _padded(memory["members"], n_slots), squares, n_atoms)
-        self.used, self.birth = _padded(memory["used"], n_slots), _padded(memory["birth"], n_slots)
-        if merges:
-            likeness.grams(rows, self.early, gram, share)
-            if n_atoms == n_slots:
-                likeness.search(self.atoms, share)
-
-    def learn(self, P: sparse.csr_array) -> None:
-        """Learn a block of documents.
-
-        Equation `merging` of docs/method.md.
-        """
-        documents = self.numbers.rows(P)
-        new = likeness.inverted(documents, self.numbers.count)
-        self.early, self.late = (likeness.with_terms(lists, self.numbers.count) for lists in (self.early, self.late))
-        first, before = len(self.owner), len(self.owner) + self.n_late
-        owner = np.concatenate([self.owner, np.arange(self.n_late), np.empty(P.shape[0], dtype=np.int64)])
-        pieces, slots = (documents, self.early, self.late, new), (self.atoms, self.used, self.birth)
-
-        def compare(begin, end, since, room):
-            kernels.products(begin, end, since, pieces, first, before, *room)
-
-        def learn(begin, end, ahead, room):
-            kernels.learn(begin, end, ahead, pieces, owner, *room, *slots, first, before, self.seen, *self.settings)
-
-        if self.share.pool:
-            self._side_by_side(P.shape[0], len(owner), compare, learn)
-        else:
-            learn(0, P.shape[0], 0, (np.empty((1, len(owner))), np.empty(1)))
-        self.seen += P.shape[0]
-        self.owner, owner = owner[:first], owner[first:]
-        self.late = likeness.combine(self.late, new, self.n_late, owner, len(self.used))
-        self.n_late = int(self.atoms.counters[0])
-        # So that the work on both, a document, grows with the root of what the early ones have.
-        if len(self.late.rows) ** 2 > len(self.early.rows) * len(new.rows):
-            self._join()
-
-    def _side_by_side(self, count, width, compare, learn):
-        """Compare the next documents with all pieces, whoever owns them, while those before them are learned."""
-        rooms = [(np.empty((AHEAD, width)), np.empty(AHEAD)) for _ in range(2)]
-
-        def begin(first, room):
-            parts = min(max(self.share.count, 2), AHEAD + 1)
-            cuts = np.linspace(first, min(first + AHEAD, count), parts).astype(int).tolist()
-            return [self.share.pool.submit(compare, *part, first, room) for part in pairwise(cuts)]
-
-        coming = begin(0, rooms[0])
-        for first in range(0, count, AHEAD):
-            for part in coming:
-                part.result()
-            now, following = rooms[first // AHEAD % 2], first + AHEAD
-            coming = begin(following, rooms[following // AHEAD % 2]) if following < count else []
-            learn(first, min(following, count), 1, now)
-
-    def _join(self):
-        """Put late sums and early ones together."""
-        if not self.n_late:
-            return
-        owner = np.concatenate([self.owner, np.arange(self.n_late)])
-        self.early = likeness.combine(self.early, self.late, len(self.owner), owner, len(self.used))
-        self.owner, self.n_late, self.late = np.arange(self.n_late), 0, likeness.NOTHING
-
-    def dictionary(self, most: int) -> tuple[sparse.csc_array, np.ndarray]:
-        """Return atoms of at most so many terms as columns of unit norm, and their norms."""
-        self._join()
-        return likeness.heaviest(self.early, self.numbers, int(self.atoms.counters[0]), self.n_terms, most)
-
-
-def _padded(values, length):
-    """Return a copy with zeros up to the length."""
-    padded = np.zeros(length, dtype=values.dtype)
-    padded[: len(values)] = values
-    return padded
-
-
 NO_ATOM = 1e-12  # documents of an atom without words
 
 
@@ -292,20 +176,18 @@ class Adaptive(ClusterLearner):
     def explain(self, state: State, P: sparse.csr_array, n_threads: int = 1, coded: bool = True) -> tuple:
         """Return how well atoms explain each document, sum_r w_r v_(r), by which of them, and its codes.
 
-        By which is a tuple of each document's nearest atoms (-1: none) and all atoms with their flattened weights.
+        By which is a column for each of the nearest atoms, -1: none.
         Without `coded` there are no codes (None).
         """
+        index, scale = index_of(state, self.flatten), self._scale(state)
         with likeness.Threads(n_threads) as share:
-            if self not in state.derived:
-                state.derived[self] = self._flat(state, share)
-            numbers, atoms, flattened, lists = state.derived[self]
-            documents = numbers.known_rows(P)
-            neighbours, best = likeness.nearest(documents, lists, flattened.shape[1], self.nearest, share=share)
-            X = likeness.codes(documents, atoms, numbers.count + 1, neighbours, share) if coded else None
+            documents = index.numbers.known_rows(P)
+            neighbours, best = likeness.nearest(documents, index, self.nearest, scale, flat=True, share=share)
+            X = likeness.codes(P, state.dictionary, neighbours, share) if coded else None
         explained = np.zeros(len(best))
         for weight, values in zip(self._weights, best.T, strict=False):
             explained += weight * values
-        return explained, (neighbours, flattened), X
+        return explained, neighbours, X
 
     def shares(self, state: State, P: sparse.csr_array, scores: Scores) -> sparse.csr_array:
         """Return p_i (p_i - q_i) for each word, q = sum_r w_r a_(r) / rho_(r)^cohesion of the nearest flattened atoms.
@@ -317,17 +199,19 @@ class Adaptive(ClusterLearner):
         """
         P = sparse.csr_array(P)
         near = scores.nearest[0] if scores.nearest else self.explain(state, P, coded=False)[1]
-        return self.words_of(P, near)
+        return self.words_of(state, P, near)
 
-    def words_of(self, P: sparse.csr_array, near: tuple) -> sparse.csr_array:
+    def words_of(self, state: State, P: sparse.csr_array, neighbours: np.ndarray) -> sparse.csr_array:
         """Return the shares of words by the nearest atoms, as `explain` returns them."""
-        neighbours, flattened = near
+        A = widen(state.dictionary, n_rows=P.shape[1])
+        data = likeness.flattened(A, self.flatten) * np.repeat(self._scale(state), np.diff(A.indptr))
         order = np.argsort(neighbours, axis=1)  # sums run in the order of the atoms
         atoms = np.take_along_axis(neighbours, order, axis=1)
         weights = np.where(atoms >= 0, self._weights[order], 0.0)
         rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
         each = np.maximum(atoms[rows], 0).ravel(), np.repeat(P.indices, atoms.shape[1])
-        parts = weights[rows] * values_at(widen(flattened, n_rows=P.shape[1]).T, *each).reshape(atoms[rows].shape)
+        columns = sparse.csc_array((data, A.indices, A.indptr), shape=A.shape)
+        parts = weights[rows] * values_at(columns.T, *each).reshape(atoms[rows].shape)
         q = sum(parts.T, np.zeros(P.nnz))
         own = (1.0 - self.context) / (1.0 + self.contrast)
         return with_data(P, own * P.data * (P.data - q))
@@ -337,18 +221,11 @@ class Adaptive(ClusterLearner):
         limit = np.maximum(state.arrays["limit"], n_atoms)
         return replace(state, arrays={**state.arrays, "limit": limit})
 
-    def _flat(self, state, share=likeness.ALONE):
-        """Return numbers of terms, atoms, and the columns and lists of flattened ones of norm 1 / rho_j^cohesion."""
-        A = state.dictionary
-        numbers = likeness.Numbers(A.shape[0])
-        atoms = numbers.rows(A)
+    def _scale(self, state):
+        """Return 1 / rho_j^cohesion of the atoms, times the factor of their age."""
         cohesion = state.arrays["size"] / np.maximum(state.arrays["members"], 1e-300)
         scale = np.where(cohesion > 0, 1.0 / np.maximum(cohesion, 1e-12) ** self.cohesion, 0.0)
-        if self.recency:
-            scale *= recency.factors(state.arrays, ages(state), self.recency)
-        flat = likeness.flattened(atoms, self.flatten, scale, share)
-        columns = sparse.csc_array((flat.weights, A.indices, A.indptr), shape=A.shape)
-        return numbers, atoms, columns, likeness.inverted(flat, numbers.count + 1)
+        return scale * recency.factors(state.arrays, ages(state), self.recency) if self.recency else scale
 
     @property
     def _weights(self):
@@ -361,29 +238,29 @@ class Adaptive(ClusterLearner):
     ) -> State:
         """Let the documents join, open and merge atoms in their order; the codes are not needed."""
         state, P = self.fit_terms(state, P.shape[1]), sparse.csr_array(P)
-        memory = {name: value.copy() for name, value in state.arrays.items()}
+        arrays, worth = dict(state.arrays), 1.0
         if self.recency and state.dictionary.shape[1]:
-            memory |= recency.counted(memory, ages(state), memory["members"], self._matches(state, P))
-        kept = 0.5 ** (P.shape[0] / self.half_life) if self.half_life else 1.0
-        memory["members"] *= kept
-        memory["size"] *= kept
+            arrays |= recency.counted(arrays, ages(state), arrays["members"], self._matches(state, P))
+        if self.half_life:
+            seen = int(arrays["seen"][0])
+            (halvings, _), (after, rest) = (divmod(n, self.half_life) for n in (seen, seen + P.shape[0]))
+            worth = 2.0 ** (rest / self.half_life)
+            if after > halvings:
+                arrays |= {name: arrays[name] * 0.5 ** (after - halvings) for name in ("members", "size")}
+                state.derived.pop("merging", None)
+        before = replace(state, arrays=arrays)
+        object.__setattr__(before, "derived", state.derived)
+        settings = {name: getattr(self, name) for name in ("terms", "same", "full", "flatten")}
         with likeness.Threads(likeness.n_threads()) as share:
-            atoms = Clusters(state.dictionary, memory, P.shape, float(self.same), FULL[self.full], share)
-            for first in range(0, P.shape[0], BLOCK):
-                atoms.learn(P[first : first + BLOCK])
-        dictionary, size = atoms.dictionary(self.terms)
-        slots = {"members": atoms.atoms.documents, "used": atoms.used, "birth": atoms.birth}
-        memory |= {name: array[: len(size)] for name, array in slots.items()}
-        memory |= {"size": size, "seen": memory["seen"] + P.shape[0]}
-        return State(dictionary, memory, state.updates + 1)
+            clusters = Clusters(before, P.shape[1], settings, worth, share)
+            clusters.learn(P)
+        return clusters.state(state.updates + 1)
 
     def _matches(self, state, P):
         """Return the nearest atoms of all documents of a batch by their plain cosines, one after another."""
-        k = state.dictionary.shape[1]
-        numbers = likeness.Numbers(max(P.shape[1], state.dictionary.shape[0]))
-        atoms = likeness.inverted(numbers.rows(state.dictionary), numbers.count + 1)
+        index, ones = index_of(state, self.flatten), np.ones(state.dictionary.shape[1])
         with likeness.Threads(likeness.n_threads()) as share:
-            near, _ = likeness.nearest(numbers.known_rows(P), atoms, k, MATCHES, share=share)
+            near, _ = likeness.nearest(index.numbers.known_rows(P), index, MATCHES, ones, share=share)
         return near[near >= 0]
 
 

@@ -18,8 +18,9 @@ from odl.kernels import native
 from odl.learners import likeness
 from odl.learners.adaptive import NO_ATOM, Adaptive, ClusterLearner, cut
 from odl.learners.base import Kept, Scores, State, setting
+from odl.learners.clusters import index_of, merging
 from odl.learners.likeness import in_order, share_of_peers
-from odl.learners.sparse_atoms import check_atoms, with_data
+from odl.learners.sparse_atoms import check_atoms, replaced, widen, with_data
 
 kernels = native.Kernels("ward_merging")
 PER_ATOM = 5  # numbers stored for an atom beside its words: n_j, ||S_j||, first and last document, group
@@ -129,7 +130,7 @@ class Levels(ClusterLearner):
         for weight, learner, of in self._parts(state):
             part, near, X = learner.explain(of, P, likeness.n_threads(), coded=codes is None)
             explained += weight * part
-            nearest += ((weight, learner, near),)
+            nearest += (near,)
             codes = X if codes is None else codes
         residual = np.maximum(1.0 - explained, 0.0)
         if self.in_batch:
@@ -142,11 +143,10 @@ class Levels(ClusterLearner):
         Below 0 for a word that the atoms have more of than the document. With `context` it is the share of the
         document's own score, times 1 - `context`.
         """
-        P = sparse.csr_array(P)
-        parts = scores.nearest or [
-            (weight, learner, learner.explain(of, P, coded=False)[1]) for weight, learner, of in self._parts(state)
-        ]
-        words = sum(weight * learner.words_of(P, near).data for weight, learner, near in parts)
+        P, words = sparse.csr_array(P), np.zeros(P.nnz)
+        for place, (weight, learner, of) in enumerate(self._parts(state)):
+            near = scores.nearest[place] if scores.nearest else learner.explain(of, P, coded=False)[1]
+            words += weight * learner.words_of(of, P, near).data
         return with_data(P, (1.0 - self.context) * words)
 
     def learn(
@@ -157,17 +157,25 @@ class Levels(ClusterLearner):
         Atoms are grouped anew once there were enough documents, until then each new one is a group.
         """
         state = self.fit_terms(state, P.shape[1])
-        arrays = {name: state.arrays.get(name, np.array([self.limit])) for name in self._atoms.kept}
-        new = self._atoms.learn(State(state.dictionary, arrays, state.updates), P, X)
+        limit = state.arrays | {"limit": np.array([self.limit])}
+        before = replace(state, arrays={name: limit[name] for name in self._atoms.kept})
+        object.__setattr__(before, "derived", state.derived)
+        new = self._atoms.learn(before, P, X)
         arrays = {name: value for name, value in new.arrays.items() if name != "limit"}
-        before, seen = int(state.arrays["grouped"][0]), int(arrays["seen"][0])
-        if before == 0 or seen - before >= REGROUP:
-            group, before = self._grouped(new), seen
+        since, seen = int(state.arrays["grouped"][0]), int(arrays["seen"][0])
+        if "room" in state.derived and "merging" in new.derived:
+            new.derived["room"] = state.derived.pop("room")
+        if since == 0 or seen - since >= REGROUP:
+            group, since = self._grouped(new), seen
         else:
             group = np.full(new.dictionary.shape[1], -1)
             group[: len(state.arrays["group"])] = state.arrays["group"]
             group[arrays["birth"] >= int(state.arrays["seen"][0])] = -1
-        return State(new.dictionary, arrays | {"group": group, "grouped": np.array([before])}, new.updates)
+        after = State(new.dictionary, arrays | {"group": group, "grouped": np.array([since])}, new.updates)
+        after.derived.update(new.derived)
+        if "groups" in state.derived and since == state.arrays["grouped"][0]:
+            after.derived["groups"] = self._sums_of_groups(after, state)
+        return after
 
     @cached_property
     def _atoms(self):
@@ -183,7 +191,7 @@ class Levels(ClusterLearner):
         if self.groups == 0 or not state.dictionary.shape[1]:
             return [(1.0, self._atoms, state)]
         if "groups" not in state.derived:
-            state.derived["groups"] = _sums_of_groups(state)
+            state.derived["groups"] = self._sums_of_groups(state)
         return [(1.0 - self.groups, self._atoms, state), (self.groups, self._sums, state.derived["groups"])]
 
     def _grouped(self, state):
@@ -191,47 +199,68 @@ class Levels(ClusterLearner):
         k, target = state.dictionary.shape[1], max(1, self.limit // self.merged)
         if k <= target:
             return np.arange(k)
-        rows, numbers = likeness.summed(state.dictionary, state.arrays["size"])
-        gram = np.empty((k, k))
         with likeness.Threads(likeness.n_threads()) as share:
-            likeness.grams(rows, likeness.inverted(rows, numbers.count), gram, share)
-            return groups(gram, np.maximum(state.arrays["members"], NO_ATOM), target, share)
+            atoms = state.derived.get("merging") or merging(state, self.flatten, k, share)
+        rooms = state.derived if "merging" in state.derived else {}
+        return groups(atoms, np.maximum(state.arrays["members"], NO_ATOM), target, rooms)
+
+    def _sums_of_groups(self, state, before=None):
+        """Return the state whose atoms are the groups of atoms, from that of an earlier state where there is one."""
+        arrays, n_slots = state.arrays, 2 * self.limit
+        slots = self._slots(arrays["group"])
+        touched = np.unique(slots)
+        if before:
+            k, old = len(before.arrays["group"]), before.derived["groups"]
+            changed = np.ones(len(slots), dtype=bool)
+            for name in ("members", "birth"):  # one of which changes with an atom
+                changed[:k] &= arrays[name][:k] == before.arrays[name]
+            changed[:k] = ~changed[:k]
+            touched = np.union1d(slots[changed], self._slots(before.arrays["group"])[changed[:k]])
+        joins = sparse.csc_array((arrays["size"], (np.arange(len(slots)), slots)), shape=(len(slots), n_slots))
+        sums = sparse.csc_array(state.dictionary @ joins[:, touched]).sorted_indices()
+        of_column = np.repeat(np.arange(len(touched)), np.diff(sums.indptr))
+        norms = np.sqrt(np.bincount(of_column, sums.data**2, minlength=len(touched)))
+        sums.data = sums.data / np.where(norms > 0, norms, 1.0)[of_column]
+        sizes, used = np.zeros(n_slots), np.full(n_slots, -1)
+        if before:
+            sizes[:] = old.arrays["size"]
+        sizes[touched] = norms
+        np.maximum.at(used, slots, arrays["used"])
+        members = np.bincount(slots, arrays["members"], minlength=n_slots)
+        columns = widen(old.dictionary, n_rows=sums.shape[0]) if before else sparse.csc_array((sums.shape[0], n_slots))
+        groups = State(replaced(columns, touched, sums), {**arrays, "members": members, "size": sizes, "used": used})
+        if before:
+            groups.derived["index", self.flatten] = likeness.renewed(
+                index_of(old, self.flatten), groups.dictionary, touched, self.flatten
+            )
+        return groups
+
+    def _slots(self, group):
+        """Return the slot of each atom's group: after the atom that names it, and further on for an atom by itself."""
+        return np.where(group >= 0, group, self.limit + np.arange(len(group)))
 
 
-def _sums_of_groups(state):
-    """Return the state whose atoms are the groups of atoms."""
-    k, group = state.dictionary.shape[1], state.arrays["group"]
-    # The number of an atom may still name the group of others once the atom was replaced, hence k and more.
-    numbers, places = np.unique(np.where(group >= 0, group, k + np.arange(k)), return_inverse=True)
-    joins = sparse.csc_array((state.arrays["size"], (np.arange(k), places)), shape=(k, len(numbers)))
-    sums = sparse.csc_array(state.dictionary @ joins).sorted_indices()
-    members = np.bincount(places, state.arrays["members"], minlength=len(numbers))
-    of_column = np.repeat(np.arange(len(numbers)), np.diff(sums.indptr))
-    sizes = np.sqrt(np.bincount(of_column, sums.data**2, minlength=len(numbers)))
-    sums.data = sums.data / np.where(sizes > 0, sizes, 1.0)[of_column]
-    used = np.full(len(numbers), -1)
-    np.maximum.at(used, places, state.arrays["used"])
-    return State(sums, {**state.arrays, "members": members, "size": sizes, "used": used})
-
-
-def groups(gram, documents, target, share=likeness.ALONE):
+def groups(atoms, documents, target, rooms):
     """Group atoms, the two groups that are cheapest to merge first, until `target` are left.
 
     Parameters
     ----------
-    gram : ndarray of float64, shape (k, k), changed
-        Inner products of the atoms' sums.
-    documents : ndarray of float64, shape (k,), changed
+    atoms : odl.kernels.marshalling.Merging
+        Nothing of it changes but what was not searched for.
+    documents : ndarray of float64, shape (k,)
         Documents of each atom, above 0.
     target : int
-    share : Threads
-        What comes before the first merge is shared out.
+    rooms : dict
+        Work space is kept there for the next time.
 
     Returns
     -------
     ndarray of int64, shape (k,)
         The atom that names the group of each: of two groups that of more documents, and the later one among equals.
     """
-    atoms = likeness.merging(gram, documents, gram.diagonal().copy(), len(documents))
-    likeness.search(atoms, share)
-    return kernels.group(atoms, target)
+    kernels.search_changed(atoms)
+    room = rooms.setdefault("room", np.empty_like(atoms.gram))
+    room[:] = atoms.gram
+    copies = type(atoms)(room, *map(np.copy, atoms[1:]))
+    copies.documents[:] = documents
+    return kernels.group(copies, target)

@@ -13,12 +13,11 @@ import numpy as np
 from scipy import sparse
 
 from odl.errors import ParameterError
-from odl.kernels import marshalling, native
+from odl.kernels import native
 
 kernels = native.Kernels("inverted_lists")
-merges = native.Kernels("ward_merging")
 SWEEPS = 30  # of coordinate descent over a handful of atoms
-BLOCK, CANDIDATES, UNKNOWN = 64, 4, -2  # as in odl.kernels.ward_merging
+LATE = 0.25  # share of the early columns that may have changed before all lists are made anew
 
 
 class Rows(NamedTuple):
@@ -40,12 +39,6 @@ class Lists(NamedTuple):
 NOTHING = Lists(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.uint32), np.empty(0))
 
 
-def with_terms(lists, n_terms):
-    """Return lists of more terms, empty ones at the end."""
-    more = np.full(n_terms + 1 - len(lists.offsets), lists.offsets[-1])
-    return lists._replace(offsets=np.concatenate([lists.offsets, more]))
-
-
 class Numbers:
     """Numbers of terms: those that come with the same matrix for the first time follow one another.
 
@@ -65,6 +58,9 @@ class Numbers:
 
     def rows(self, matrix):
         """Return the rows of a CSR matrix, or the columns of a CSC matrix, with numbers for terms."""
+        more = matrix.shape[matrix.format == "csr"] + 1 - len(self.place)
+        if more > 0:
+            self.place = np.concatenate([self.place, np.full(more, -1, dtype=np.int32)])
         starts, terms, weights = _parts(matrix)
         new = np.zeros(len(self.place), dtype=bool)
         new[terms] = True
@@ -74,11 +70,9 @@ class Numbers:
         return Rows(starts, self.place[terms].view(np.uint32), weights)
 
     def known_rows(self, matrix):
-        """Return the rows of a CSR matrix; terms without a number have that of the next one."""
-        starts, terms, weights = _parts(matrix)
-        numbers = self.place[np.minimum(terms, len(self.place) - 1)]
-        numbers[numbers < 0] = self.count
-        return Rows(starts, numbers.view(np.uint32), weights)
+        """Return the rows of a CSR matrix; terms without a number have one that no list has."""
+        (starts, terms, weights), place = _parts(matrix), self.place  # a longer one may come meanwhile
+        return Rows(starts, place[np.minimum(terms, len(place) - 1)].view(np.uint32), weights)
 
 
 class Threads:
@@ -133,11 +127,52 @@ def leave_one():
 ALONE = Threads()
 
 
-def summed(dictionary, size, n_terms=0):
-    """Return the sums of atoms as compressed rows, from their directions and norms, and the numbers of their terms."""
-    numbers = Numbers(max(n_terms, dictionary.shape[0]))
-    rows = numbers.rows(dictionary)
-    return rows._replace(weights=rows.weights * np.repeat(size, np.diff(rows.starts))), numbers
+class Index(NamedTuple):
+    """Inverted lists of the columns of a matrix: early ones, and late ones of those that changed since.
+
+    Parameters
+    ----------
+    numbers : Numbers
+    early, late : tuple of Lists
+        Plain, and flattened: weights raised to a power, columns of unit l2 norm.
+    owner : ndarray of int64
+        Column of each piece, those of the early lists and then of the late ones; -1: there is a late one.
+    before : int
+        Early pieces.
+    """
+
+    numbers: Numbers
+    early: tuple[Lists, Lists]
+    late: tuple[Lists, Lists]
+    owner: np.ndarray
+    before: int
+
+
+def indexed(A, power):
+    """Return the index of the columns of a CSC matrix that are not empty."""
+    numbers, columns = Numbers(A.shape[0]), np.flatnonzero(np.diff(A.indptr))
+    early = _both(A if len(columns) == A.shape[1] else A[:, columns], numbers, power)
+    return Index(numbers, early, (NOTHING, NOTHING), columns, len(columns))
+
+
+def renewed(index, A, changed, power):
+    """Return the index of a matrix that differs in some columns, rising, from the one that there is an index of."""
+    late = np.union1d(index.owner[index.before :], changed)
+    if len(late) > LATE * index.before:
+        return indexed(A, power)
+    owner = index.owner[: index.before].copy()
+    owner[np.isin(owner, changed)] = -1
+    late = late[np.diff(A.indptr)[late] > 0]
+    return index._replace(late=_both(A[:, late], index.numbers, power), owner=np.concatenate([owner, late]))
+
+
+def _both(A, numbers, power):
+    """Return the plain and the flattened lists of columns."""
+    rows = numbers.rows(A)
+    places = sparse.csr_array((np.arange(A.nnz), rows.terms.view(np.int32), rows.starts), (A.shape[1], numbers.count))
+    lists = places.tocsc()
+    plain = Lists(lists.indptr.astype(np.int64), lists.indices.astype(np.uint32), rows.weights[lists.data])
+    return plain, plain._replace(values=flattened(A, power)[lists.data])
 
 
 def inverted(rows, n_terms):
@@ -147,40 +182,44 @@ def inverted(rows, n_terms):
     return Lists(lists.indptr.astype(np.int64), lists.indices.astype(np.int32, copy=False).view(np.uint32), lists.data)
 
 
-def flattened(rows, power, scale, share=ALONE):
-    """Return rows with their weights raised to a power, of the l2 norms `scale`."""
-    values = np.empty(len(rows.weights))
-    share(
-        lambda first, last, _: kernels.flatten(first, last, rows.starts, rows.weights, float(power), scale, values),
-        len(scale),
-    )
-    return rows._replace(weights=values)
+def flattened(A, power):
+    """Return the weights of a CSC matrix raised to a power, columns of unit l2 norm."""
+    starts, _, weights = _parts(A)
+    values = np.empty(len(weights))
+    kernels.flatten(starts, weights, float(power), values)
+    return values
 
 
-def nearest(documents, lists, n_rows, most, apart=False, share=ALONE):
-    """Return the rows of the largest inner products with each document, falling; among equals the first one first.
+def nearest(documents, index, most, scale, flat=False, apart=False, share=ALONE):
+    """Return the columns of the largest products of document, column and scale, falling; among equals the first one.
 
     Parameters
     ----------
     documents : Rows
-    lists : Lists
-        Of the rows.
-    n_rows, most : int
-        `most` rows are looked for.
+    index : Index
+    most : int
+        Columns that are looked for.
+    scale : ndarray, shape (n_columns,)
+        What products with a column are multiplied by.
+    flat : bool
+        Columns are compared with their weights flattened.
     apart : bool
-        The rows are the documents, and none is compared with itself.
+        The columns are the documents, and none is compared with itself.
     share : Threads
 
     Returns
     -------
-    neighbours, best : ndarray of int64 and float64, shape (n_documents, min(most, n_rows))
+    neighbours, best : ndarray of int64 and float64, shape (n_documents, min(most, n_columns))
         -1 and 0 where fewer are above 0.
     """
-    count, most = len(documents.starts) - 1, min(most, n_rows)
+    count, most = len(documents.starts) - 1, min(most, len(scale))
     neighbours, best = np.full((count, most), -1), np.zeros((count, most))
+    lists = index.early[flat], index.late[flat], index.before, index.owner
+    scale = np.where(index.owner >= 0, scale[index.owner], 0.0)
 
     def compare(first, last, _):
-        kernels.nearest(first, last, apart, documents, lists, np.empty(n_rows), neighbours, best)
+        work = np.empty(len(scale)), np.empty(64)
+        kernels.nearest(first, last, apart, documents, *lists, scale, *work, neighbours, best)
 
     if most:
         share(compare, count)
@@ -191,19 +230,19 @@ def nearest_among(P, most):
     """Return the most similar other documents of each document of a batch, and the cosines, as `nearest`."""
     numbers = Numbers(P.shape[1])
     documents = numbers.rows(sparse.csr_array(P))
-    lists = inverted(documents, numbers.count)
+    lists, count = (inverted(documents, numbers.count), NOTHING), P.shape[0]
     with Threads(n_threads()) as share:
-        return nearest(documents, lists, P.shape[0], most, apart=True, share=share)
+        index = Index(numbers, lists, (NOTHING, NOTHING), np.arange(count), count)
+        return nearest(documents, index, most, np.ones(count), apart=True, share=share)
 
 
-def codes(documents, atoms, n_terms, neighbours, share=ALONE):
-    """Return the codes of documents on a few atoms each: min over x >= 0 of ||p - A x||_2^2 / 2.
+def codes(P, A, neighbours, share=ALONE):
+    """Return the codes of documents on a few columns of a matrix each: min over x >= 0 of ||p - A x||_2^2 / 2.
 
     Parameters
     ----------
-    documents, atoms : Rows
-    n_terms : int
-        Above all numbers of terms.
+    P : csr_array, shape (n_documents, n_terms)
+    A : csc_array
     neighbours : ndarray of int64, shape (n_documents, m)
         Of `nearest`.
     share : Threads
@@ -213,9 +252,10 @@ def codes(documents, atoms, n_terms, neighbours, share=ALONE):
     csr_array, shape (n_documents, n_atoms)
     """
     (count, most), weights = neighbours.shape, np.zeros(neighbours.shape)
+    documents, atoms = (Rows(starts, terms.view(np.uint32), values) for starts, terms, values in map(_parts, (P, A)))
 
     def code(first, last, _):
-        work = np.zeros(n_terms), np.empty((most + 1, most))
+        work = np.zeros(max(P.shape[1], A.shape[0])), np.empty((most + 1, most))
         kernels.codes(first, last, documents, atoms, neighbours, SWEEPS, weights, *work)
 
     if most:
@@ -224,94 +264,13 @@ def codes(documents, atoms, n_terms, neighbours, share=ALONE):
     neighbours, weights = (np.take_along_axis(array, order, axis=1) for array in (neighbours, weights))
     used = (neighbours >= 0) & (weights > 0)
     starts = np.concatenate([[0], np.cumsum(used.sum(axis=1))])
-    return sparse.csr_array((weights[used], neighbours[used], starts), shape=(count, len(atoms.starts) - 1))
+    return sparse.csr_array((weights[used], neighbours[used], starts), shape=(count, A.shape[1]))
 
 
 def _parts(matrix):
     """Return starts, indices and values of a compressed matrix as the kernels take them."""
     terms, weights = matrix.indices.astype(np.int32, copy=False), matrix.data.astype(np.float64, copy=False)
     return matrix.indptr.astype(np.int64, copy=False), terms, weights
-
-
-def combine(lists, later, before, owner, n_rows):
-    """Return the inverted lists of rows and of later ones (numbers from `before` on) under their owners.
-
-    Parameters
-    ----------
-    lists, later : Lists
-        The second ones have all terms.
-    before : int
-        Rows that `lists` is of.
-    owner : ndarray of int64
-        Row that each row and each later one is part of now; -1: dropped.
-    n_rows : int
-
-    Returns
-    -------
-    Lists
-        Rows are in no order.
-    """
-    size, lists = len(lists.rows) + len(later.rows), with_terms(lists, len(later.offsets) - 1)
-    union = Lists(np.empty(len(later.offsets), dtype=np.int64), np.empty(size, dtype=np.uint32), np.empty(size))
-    kernels.combine(lists, later, before, owner, np.full(n_rows, -1), union)
-    end = union.offsets[-1]
-    return union._replace(rows=union.rows[:end], values=union.values[:end])
-
-
-def heaviest(lists, numbers, n_rows, n_terms, most):
-    """Return the rows of inverted lists cut to their `most` largest weights, as columns of unit l2 norm.
-
-    Returns
-    -------
-    csc_array, shape (n_terms, n_rows)
-    sizes : ndarray, shape (n_rows,)
-        Norms of what is kept.
-    """
-    size = len(lists.rows)
-    order = np.argsort(numbers.known)
-    starts, terms, weights = np.zeros(n_rows + 2, dtype=np.int64), np.empty(size, dtype=np.int32), np.empty(size)
-    kernels.by_row(order, numbers.known, lists, starts, terms, weights)
-    ends, sizes = np.empty(n_rows + 1, dtype=np.int64), np.empty(n_rows)
-    kernels.heaviest(most, starts, terms, weights, ends, sizes)
-    terms, weights = terms[: ends[-1]].copy(), weights[: ends[-1]].copy()
-    return sparse.csc_array((weights, terms, ends.astype(np.int32)), shape=(n_terms, n_rows)), sizes
-
-
-def grams(rows, lists, gram, share=ALONE):
-    """Fill the upper left of a matrix with the inner products of compressed rows, of which there are inverted lists."""
-    count = len(rows.starts) - 1
-    share(lambda first, last, _: kernels.grams(first, last, rows, lists, gram), count, rising(count, share.count))
-
-
-def merging(gram, documents, squares, n_atoms):
-    """Return atoms that may merge, of which nothing has been searched for; there is room for as many as `documents`."""
-    k = len(documents)
-    times, (recent, places) = np.zeros(k, dtype=np.int64), np.zeros((2, k), dtype=np.int64)
-    times[:n_atoms] = np.arange(1, n_atoms + 1)
-    inverse = np.where(squares > 0, 1.0 / np.sqrt(np.where(squares > 0, squares, 1.0)), 0.0)
-    partner, cost = np.full((k, CANDIDATES), UNKNOWN), np.empty((k, CANDIDATES))
-    prices = np.full(k, np.inf), np.full(k // BLOCK + 1, np.inf)
-    counters = np.array([n_atoms, n_atoms, n_atoms, -k])
-    return marshalling.Merging(
-        *(gram, documents, squares, inverse, np.zeros(k), times, recent, partner, cost, *prices, counters),
-        *(places, np.empty(BLOCK)),
-    )
-
-
-def search(atoms, share=ALONE):
-    """Search the rows of all atoms, in the order of whose numbers they changed."""
-    count = atoms.counters[3] = len(atoms.documents)
-
-    def some(first, last, _):
-        merges.search(first, last, atoms._replace(work=np.empty(BLOCK)))
-
-    share(some, count, rising(count, share.count))
-
-
-def rising(count, parts):
-    """Return where to cut rows, each of which is compared with those before it, into parts of like work."""
-    cuts = BLOCK * np.round(count * np.sqrt(np.linspace(0, 1, parts + 1)) / BLOCK).astype(int)
-    return [*np.minimum(cuts[:-1], count).tolist(), count]
 
 
 FEWEST = 3  # documents that may tell something of each other

@@ -1,0 +1,267 @@
+"""Clusters of documents while they are learned: documents join, open and merge atoms, a block after another."""
+
+from itertools import pairwise
+
+import numpy as np
+from scipy import sparse
+
+from odl.kernels import marshalling, native
+from odl.learners import likeness
+from odl.learners.base import State
+from odl.learners.sparse_atoms import replaced, widen
+
+kernels = native.Kernels("atom_clusters")
+lists = native.Kernels("inverted_lists")
+merges = native.Kernels("ward_merging")
+BLOCK = 1024  # documents that are learned before atoms are cut
+AHEAD = 64  # documents that are compared while those before them are learned
+FULL = {"merge": 0, "join": 1, "retire": 2}  # as in odl.kernels.atom_clusters
+ATOMS, TIME, START, SEARCHED = 0, 1, 2, 3  # counters, as in odl.kernels.ward_merging
+PRICES, CANDIDATES, UNKNOWN = 64, 4, -2
+
+
+class Clusters:
+    """Atoms while a batch is learned.
+
+    Parameters
+    ----------
+    state : State
+        What it derived and what changes is taken from it.
+    n_terms : int
+        Of the batch.
+    settings : dict
+        terms, same, full and flatten, as of `odl.learners.adaptive.Adaptive`.
+    worth : float
+        Of a document in an atom.
+    share : odl.learners.likeness.Threads
+        What the order of the documents does not bear on is shared out.
+    """
+
+    def __init__(self, state, n_terms, settings, worth, share=likeness.ALONE):
+        self.dictionary = widen(state.dictionary, n_rows=n_terms)
+        self.arrays = {name: value.copy() for name, value in state.arrays.items()}
+        self.settings, self.worth, self.share = settings, worth, share
+        self.index, self.changed = index_of(state, settings["flatten"]), np.empty(0, dtype=np.int64)
+        self.atoms = state.derived.pop("merging", None)
+
+    def learn(self, P):
+        """Learn documents, rows of unit norm.
+
+        Equation `merging` of docs/method.md.
+        """
+        for first in range(0, P.shape[0], BLOCK):
+            self._learn(P[first : first + BLOCK])
+
+    def _learn(self, P):
+        arrays, numbers, count = self.arrays, self.index.numbers, P.shape[0]
+        documents = numbers.rows(P)
+        new, before = likeness.inverted(documents, numbers.count), len(self.index.owner)
+        if self.atoms is None:
+            known, room = State(self.dictionary, arrays), int(arrays["limit"][0])
+            known.derived["index", self.settings["flatten"]] = self.index
+            merges = self.settings["full"] == "merge" and self.dictionary.shape[1] + count > room
+            self.atoms = merging(known, self.settings["flatten"], room, self.share, merges)
+        room, k = len(self.atoms.documents), self.dictionary.shape[1]
+        used, birth = padded(arrays["used"], room), padded(arrays["birth"], room)
+        owner = np.concatenate([self.index.owner, np.empty(count, dtype=np.int64)])
+        weight = np.concatenate([padded(arrays["size"], k + 1)[self.index.owner], np.full(count, self.worth)])
+        pieces = documents, self.index.early[0], self.index.late[0], new
+        places, slots = (self.index.before, before), (self.atoms, used, birth)
+        seen, rule = int(arrays["seen"][0]), (float(self.settings["same"]), FULL[self.settings["full"]])
+
+        def compare(begin, end, since, work):
+            kernels.products(begin, end, since, pieces, *places, *work)
+
+        def learn(begin, end, ahead, work):
+            kernels.learn(begin, end, ahead, pieces, owner, weight, *work, *slots, *places, seen, *rule)
+
+        if self.share.pool:
+            self._side_by_side(count, len(owner), compare, learn)
+        else:
+            learn(0, count, 0, (np.empty((1, len(owner))), np.empty(1)))
+        n_atoms = int(self.atoms.counters[ATOMS])
+        arrays |= {name: slots[:n_atoms] for name, slots in (("used", used), ("birth", birth))}
+        arrays |= {"members": self.atoms.documents[:n_atoms].copy(), "seen": arrays["seen"] + count}
+        self._cut(owner, weight, new)
+
+    def _cut(self, owner, weight, new):
+        """Put the pieces of every atom that changed together, and cut it to its heaviest terms."""
+        before, n_atoms = self.index.owner, len(self.arrays["used"])
+        moved = (before >= 0) & (owner[: len(before)] != before)
+        changed = np.unique(np.concatenate([owner[: len(before)][moved], owner[len(before) :]]))
+        changed = changed[changed >= 0]
+        places = np.full(n_atoms + 1, -1)  # the last one: of pieces that are of no atom
+        places[changed] = np.arange(len(changed))
+        parts = np.flatnonzero((before >= 0) & (places[owner[: len(before)]] >= 0))
+        rows = self.index.numbers.rows(self.dictionary[:, before[parts]])
+        rows = rows._replace(weights=rows.weights * np.repeat(weight[parts], np.diff(rows.starts)))
+        early = likeness.inverted(rows, self.index.numbers.count)
+        late = new._replace(values=new.values * self.worth)
+        owner = places[np.concatenate([owner[parts], owner[len(before) :]])]
+        union = combined(early, late, len(parts), owner, len(changed))
+        columns, sizes = heaviest(
+            union, self.index.numbers, len(changed), self.dictionary.shape[0], self.settings["terms"]
+        )
+        self.dictionary = replaced(self.dictionary, changed, columns, n_atoms)
+        self.arrays["size"] = padded(self.arrays["size"], n_atoms)
+        self.arrays["size"][changed] = sizes
+        self.index = likeness.renewed(self.index, self.dictionary, changed, self.settings["flatten"])
+        self.changed = np.union1d(self.changed, changed)
+        self._keep(changed)
+
+    def _keep(self, changed):
+        """Bring what is known for merging up to date with atoms that were cut, if all slots are used."""
+        atoms, size = self.atoms, self.arrays["size"]
+        room = len(atoms.documents)
+        if not len(atoms.gram) or len(size) < room:
+            self.atoms = None
+            return
+        products(self.dictionary, size, self.index, changed, atoms.gram, self.share)
+        atoms.squares[:], atoms.inverse[:] = size**2, inverse(size)
+        times = atoms.counters[TIME] + np.arange(1, len(changed) + 1)
+        atoms.stamp[changed], atoms.recent[times % room], atoms.partner[changed, 0] = times, changed, UNKNOWN
+        atoms.counters[[TIME, START]] += len(changed)
+        atoms.counters[START] = atoms.counters[TIME]
+
+    def _side_by_side(self, count, width, compare, learn):
+        """Compare the next documents with all pieces, whoever owns them, while those before them are learned."""
+        rooms = [(np.empty((AHEAD, width)), np.empty(AHEAD)) for _ in range(2)]
+
+        def begin(first, room):
+            parts = min(max(self.share.count, 2), AHEAD + 1)
+            cuts = np.linspace(first, min(first + AHEAD, count), parts).astype(int).tolist()
+            return [self.share.pool.submit(compare, *part, first, room) for part in pairwise(cuts)]
+
+        coming = begin(0, rooms[0])
+        for first in range(0, count, AHEAD):
+            for part in coming:
+                part.result()
+            now, following = rooms[first // AHEAD % 2], first + AHEAD
+            coming = begin(following, rooms[following // AHEAD % 2]) if following < count else []
+            learn(first, min(following, count), 1, now)
+
+    def state(self, updates):
+        """Return the state after the batch; what is derived of it goes with it."""
+        state = State(self.dictionary, self.arrays, updates)
+        state.derived["index", self.settings["flatten"]] = self.index
+        if self.atoms is not None:
+            state.derived["merging"] = self.atoms
+        return state
+
+
+def index_of(state, power):
+    """Return the index of the atoms of a state, which is kept with it."""
+    if ("index", power) not in state.derived:
+        state.derived["index", power] = likeness.indexed(state.dictionary, power)
+    return state.derived["index", power]
+
+
+def padded(values, length):
+    """Return a copy with zeros up to the length."""
+    longer = np.zeros(length, dtype=values.dtype)
+    longer[: len(values)] = values
+    return longer
+
+
+def inverse(size):
+    """Return 1 / size, 0 where there is none."""
+    return np.where(size > 0, 1.0 / np.where(size > 0, size, 1.0), 0.0)
+
+
+def products(A, size, index, which, gram, share=likeness.ALONE):
+    """Fill rows and columns of a matrix with the inner products of some atoms and all, of these sizes."""
+    rows = index.numbers.rows(A if len(which) == A.shape[1] else A[:, which])
+    pieces = index.early[0], index.late[0], index.before, index.owner
+
+    def some(first, last, _):
+        lists.grams(first, last, which, rows, *pieces, size, np.empty(len(index.owner)), gram)
+
+    share(some, len(which))
+    if len(which) < A.shape[1]:
+        share(lambda first, last, _: lists.mirror(first, last, which, gram), A.shape[1])
+
+
+def merging(state, power, room, share=likeness.ALONE, merges=True):
+    """Return the atoms of a state, which may merge, and their inner products if they do; there is room for so many."""
+    A, size = state.dictionary, state.arrays["size"]
+    gram, k = np.empty((room, room) if merges else (0, 0)), A.shape[1]
+    atoms = mergeable(gram, padded(state.arrays["members"], room), padded(size, room), k)
+    if merges:
+        products(A, size, index_of(state, power), np.arange(k), gram, share)
+        if k == room:
+            search(atoms, share)
+    return atoms
+
+
+def mergeable(gram, documents, size, n_atoms):
+    """Return atoms that may merge, of which nothing has been searched for; there is room for as many as `documents`."""
+    k = len(documents)
+    times, (recent, places) = np.zeros(k, dtype=np.int64), np.zeros((2, k), dtype=np.int64)
+    times[:n_atoms] = np.arange(1, n_atoms + 1)
+    partner, cost = np.full((k, CANDIDATES), UNKNOWN), np.empty((k, CANDIDATES))
+    prices = np.full(k, np.inf), np.full(k // PRICES + 1, np.inf)
+    counters = np.array([n_atoms, n_atoms, n_atoms, -k])
+    return marshalling.Merging(
+        *(gram, documents, size**2, inverse(size), np.zeros(k), times, recent, partner, cost, *prices, counters),
+        *(places, np.empty(PRICES)),
+    )
+
+
+def search(atoms, share=likeness.ALONE):
+    """Search the rows of all atoms, in the order of whose numbers they changed."""
+    count = atoms.counters[SEARCHED] = len(atoms.documents)
+
+    def some(first, last, _):
+        merges.search(first, last, atoms._replace(work=np.empty(PRICES)))
+
+    share(some, count, rising(count, share.count))
+
+
+def rising(count, parts):
+    """Return where to cut rows, each of which is compared with those before it, into parts of like work."""
+    cuts = PRICES * np.round(count * np.sqrt(np.linspace(0, 1, parts + 1)) / PRICES).astype(int)
+    return [*np.minimum(cuts[:-1], count).tolist(), count]
+
+
+def combined(early, late, before, owner, n_rows):
+    """Return the inverted lists of rows and of later ones (numbers from `before` on) under their owners.
+
+    Parameters
+    ----------
+    early, late : Lists
+        Of the same terms.
+    before : int
+        Rows that `early` is of.
+    owner : ndarray of int64
+        Row that each row and each later one is part of; -1: none.
+    n_rows : int
+
+    Returns
+    -------
+    Lists
+        Rows are in no order.
+    """
+    size = len(early.rows) + len(late.rows)
+    union = likeness.Lists(np.empty(len(late.offsets), dtype=np.int64), np.empty(size, dtype=np.uint32), np.empty(size))
+    lists.combine(early, late, before, owner, np.full(n_rows, -1), union)
+    end = union.offsets[-1]
+    return union._replace(rows=union.rows[:end], values=union.values[:end])
+
+
+def heaviest(inverted, numbers, n_rows, n_terms, most):
+    """Return the rows of inverted lists cut to their `most` largest weights, as columns of unit l2 norm.
+
+    Returns
+    -------
+    csc_array, shape (n_terms, n_rows)
+    sizes : ndarray, shape (n_rows,)
+        Norms of what is kept.
+    """
+    size = len(inverted.rows)
+    order = np.argsort(numbers.known, kind="stable")  # of runs that rise
+    starts, terms, weights = np.zeros(n_rows + 2, dtype=np.int64), np.empty(size, dtype=np.int32), np.empty(size)
+    lists.by_row(order, numbers.known, inverted, starts, terms, weights)
+    ends, sizes = np.empty(n_rows + 1, dtype=np.int64), np.empty(n_rows)
+    lists.heaviest(most, starts, terms, weights, ends, sizes)
+    terms, weights = terms[: ends[-1]].copy(), weights[: ends[-1]].copy()
+    return sparse.csc_array((weights, terms, ends.astype(np.int32)), shape=(n_terms, n_rows)), sizes

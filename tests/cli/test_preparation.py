@@ -1,7 +1,11 @@
 """Stop words, cleaners and batches that a stream asks for."""
 
+import sys
+from typing import ClassVar
+
 import numpy as np
 import pytest
+from called import odl
 from ownfiles import FOOTER, jsonl, own
 
 from odl.cli import preparation
@@ -87,3 +91,38 @@ class TestCleaners:
         assert cleaners(tmp_path / "a.jsonl", lambda n: f"Title\n{own(n)}\n{FOOTER}")[0] == ["boilerplate"]
         assert cleaners(tmp_path / "b.jsonl", lambda n: f"Title\n{own(n)}\n-- \n{FOOTER}")[0] == ["signatures"]
         assert cleaners(tmp_path / "c.jsonl", lambda n: f"Title\n{own(n)}\n" + (FOOTER if n < 4 else ""))[0] == []
+
+
+class TestMeaning:
+    """Vectors beside words are offered where texts are short and English, and taken where somebody says so."""
+
+    TEXTS = ("the harvest of the year is in", "a tanker and the port of call", "they were at sea for the night")
+    TOKENS: ClassVar = {"tokeniser": "words", "stop_words": "english"}
+
+    def test_short_texts_have_an_offer_with_its_cost(self):
+        options, features, why = preparation.meaning_of(self.TEXTS, self.TOKENS, False)
+        assert (options, features) == ({}, {})
+        assert "texts have about 2 distinct words" in why and "odl init --meaning" in why and "320 kB" in why
+
+    @pytest.mark.parametrize(
+        ("texts", "tokens"),
+        [
+            ([" ".join(f"word{chr(97 + n)}" for n in range(20))] * 3, TOKENS),
+            (TEXTS, {**TOKENS, "stop_words": "german"}),
+            (TEXTS, {**TOKENS, "stop_words": None}),
+            ((), TOKENS),
+        ],
+    )
+    def test_others_have_none(self, texts, tokens):
+        assert preparation.meaning_of(texts, tokens, False) == ({}, {}, "")
+
+    def test_who_asks_has_them_if_the_encoder_can_be_loaded(self, monkeypatch, tmp_path):
+        monkeypatch.setattr(preparation.encoder, "encoder_of", lambda name: name)
+        options, features, why = preparation.meaning_of(self.TEXTS, self.TOKENS, True)
+        assert options == {"vectors": "wordllama"} and features == {"meaning": None} and "a checkpoint" in why
+        monkeypatch.undo()
+        monkeypatch.setitem(sys.modules, "tokenizers", None)
+        (tmp_path / "a.csv").write_text("id,text\n1,the harvest is in\n2,the port of call\n")
+        said = odl("init", tmp_path / "mine", tmp_path / "a.csv", "--meaning")
+        assert said.returncode == 1 and "pip install 'online-dictionary-learning[meaning]'" in said.stderr
+        assert not (tmp_path / "mine").exists()

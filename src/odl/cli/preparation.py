@@ -10,7 +10,7 @@ from odl.config.sections import Alerts
 from odl.errors import ConfigError, DataError
 from odl.files.documents import NO_TIME
 from odl.stream import batching, boilerplate, pieces
-from odl.text import stopwords
+from odl.text import encoder, stopwords
 from odl.text.cleaning import CHAINED, CLEANERS
 from odl.text.shingles import Splitter, split
 from odl.text.tokens import count_words
@@ -32,6 +32,8 @@ FEWEST = 5  # words
 MAX_SHARE = 0.5  # of the documents, from which on a word is a stop word where no list fits
 DOCUMENTS = 200  # of a batch, at least, in the middle one
 SHORT = 100  # scored documents before the alerts of a short stream
+BRIEF = 16  # distinct words of a text, up to which vectors count half or more (docs/method.md#meaning-beside-words)
+ENCODER, COST = "wordllama", "about .1 ms and 3 kB a document, 320 kB a checkpoint"
 FIRST = 1000  # documents that a dictionary starts from, where there are enough
 
 
@@ -65,6 +67,27 @@ def tokens_of(texts, stop_words):
     tokens = {"tokeniser": "words"} | ({} if stop_words == "english" else {"stop_words": stop_words})
     letters = "".join(word for text in texts for word in WORD.findall(text[:LONG]))
     return tokens | ({"hangul": "pairs"} if len(HANGUL.findall(letters)) > KOREAN * len(letters) else {})
+
+
+def meaning_of(texts, tokens, asked):
+    """Return the options ``vectors`` and features for vectors beside words where they are asked for, and why.
+
+    Where they are not, English texts of so few distinct words that vectors would count half or more have a line about
+    them.
+
+    Raises
+    ------
+    ConfigError
+        If they are asked for, and their encoder cannot be loaded.
+    """
+    if asked:
+        encoder.encoder_of(ENCODER)
+        return {"vectors": ENCODER}, {"meaning": None}, f"vectors of {ENCODER} beside words; {COST}"
+    length = np.median(np.diff(count_words(texts, tokens)[0].indptr)) if len(texts) else 0
+    if not 0 < length <= BRIEF or tokens.get("stop_words") != "english":
+        return {}, {}, ""
+    offer = f"none; texts have about {length:.0f} distinct words, so that vectors beside them would tell more"
+    return {}, {}, f"{offer}: odl init --meaning, with the extra meaning; {COST}"
 
 
 def pieces_of(texts, tokens, cleaners, n_documents):

@@ -78,7 +78,7 @@ def survey(sources, answers):
     answers : dict
         What the person said: roles of `odl.cli.columns.NAMES`; kind, delimiter, encoding, dates, times of the
         reader's options; stop_words, period. None or missing: to be found out. ``only``: true where files that come
-        later are not to be read.
+        later are not to be read. ``meaning``: true for vectors beside words.
 
     Returns
     -------
@@ -118,6 +118,11 @@ def survey(sources, answers):
     report.features |= weights
     if weights:
         report.say("pieces", why)
+    options, weights, why = preparation.meaning_of(texts, report.options["tokens"], answers.get("meaning", False))
+    report.options |= options
+    report.features |= weights
+    if why:
+        report.say("meaning", why)
     if "encoded" in shares:  # what is left of a part of an encoded file is no document
         fewest = preparation.FEWEST
         report.set("min_words", fewest, f"{fewest}; shorter ones, once cleaned, are left out and counted")

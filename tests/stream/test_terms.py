@@ -20,7 +20,7 @@ from odl.config.schema import load_schema
 from odl.config.setting import merge
 from odl.errors import CheckpointError, ConfigError, DataError, ParameterError, StorageError
 from odl.evaluation import baselines, scorefiles
-from odl.files import agentfiles, checkpoints, documents, verify
+from odl.files import agentfiles, checkpoints, documents, storage, verify
 from odl.files.documents import Documents
 from odl.jobs import mpi, runs, update
 from odl.learners.sparse_atoms import moved
@@ -363,3 +363,34 @@ def test_a_checkpoint_with_ids_of_other_terms_is_refused(stream, tmp_path):
         file["terms"][:] = held[::-1]
     with pytest.raises(StorageError, match="the ids of its terms do not rise"):
         checkpoints.read_checkpoint(tmp_path / "0.h5")
+
+
+class TestMatrix:
+    """A matrix of a file by ranges of rows."""
+
+    def matrix(self, rng):
+        return sparse.random_array((5000, 300), density=0.1, format="csr", rng=rng)
+
+    def test_ranges_of_rows_are_those_of_the_whole(self, rng, tmp_path):
+        P, words = self.matrix(rng), [f"word{number}" for number in range(200)]
+        with storage.writing(tmp_path / "whole.h5", "test") as file:
+            storage.write_csr(file, "matrix", P)
+            storage.write_strings(file, "words", words)
+        with storage.reading(tmp_path / "whole.h5", "test") as source:
+            held = terms.Matrix(source, "matrix")
+            assert (held[:] != P).nnz == 0 and (held[4000:4100] != P[4000:4100]).nnz == 0
+            with storage.writing(tmp_path / "again.h5", "test") as file:
+                storage.copy_array(source, file, "words")
+                assert storage.read_strings(file, "words") == words
+
+    def test_what_does_not_fit_is_refused(self, rng, tmp_path):
+        with storage.writing(tmp_path / "bad.h5", "test") as file:
+            storage.write_csr(file, "matrix", self.matrix(rng))
+            file["matrix/indices"][0] = 300
+            file["matrix/indptr"][3000] = 7
+        with storage.reading(tmp_path / "bad.h5", "test") as file:
+            held = terms.Matrix(file, "matrix")
+            assert held[100:200].shape == (100, 300)
+            for span in (slice(0, 5), slice(2999, 3002)):
+                with pytest.raises(StorageError, match=r"bad\.h5 is damaged .* delete"):
+                    held[span]

@@ -10,9 +10,10 @@ from scipy import sparse
 
 from odl.errors import DataError, StorageError
 from odl.files import documents as docs
-from odl.files import passages, rows, storage
+from odl.files import passages, storage
 from odl.files.documents import NO_TIME
 from odl.stream import batching
+from odl.stream.terms import Matrix
 
 SPAN = 1 << 15  # rows of a file held at a time, of which a batch may need a few only
 KEPT = 8  # files whose words and ends of lines are remembered
@@ -166,7 +167,7 @@ def _pieces(parts, name):
     """Return the rows of a matrix as (part, rows, their places); neighbours are read together."""
     pieces = []
     for number, part in enumerate(parts):
-        matrix, wanted = rows.Matrix(part.file, name), part.rows
+        matrix, wanted = Matrix(part.file, name), part.rows
         if wanted.min(initial=0) < 0 or wanted.max(initial=-1) >= matrix.shape[0]:
             raise ValueError(f"it has {matrix.shape[0]} documents, and row {wanted.max()} is asked for")
         for low in range(int(wanted.min(initial=0)), int(wanted.max(initial=-1)) + 1, SPAN):

@@ -38,7 +38,7 @@ class Features:
     ----------
     t : int
         Timestep; 0 is the initialisation batch.
-    counts : odl.files.rows.Matrix, shape (n_documents, n_terms)
+    counts : odl.stream.terms.Matrix, shape (n_documents, n_terms)
         Term counts; column = global term id, or its position in `terms`. ``counts[:]`` is the csr_array of all
         documents.
     frequencies : ndarray of int64, shape (n_terms,)

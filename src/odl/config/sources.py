@@ -81,6 +81,7 @@ def closure(*names):
             seen.add(name)
             todo += imports(name)
             todo += [f"{name.split('/')[0]}/__init__"] if "/" in name else []
+    _stamps().save()
     return seen - {"__init__"}
 
 
@@ -92,7 +93,6 @@ def digest(*names, packages=(), more=""):
         joined.update(f"{name}\0{_stamps().of(name)[0]}".encode())
         for path in (PACKAGE / f"{name}{suffix}" for suffix in DATA):
             joined.update(path.read_bytes() if path.exists() else b"")
-    _stamps().save()
     for package in packages:
         joined.update(f"{package}\0{_version_of(package)}".encode())
     joined.update(more.encode())

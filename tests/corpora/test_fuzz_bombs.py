@@ -54,23 +54,23 @@ def tar_of(size):
 
 def test_a_gzip_bomb_in_every_form(tmp_path, narrow):
     for name, data, read in (
-        ("a.tar.gz", tar_of(8 << 20), lambda path: list(checks.tar_members(path))),
-        ("a.csv.gz", b'"","A"\n"g",0\n' + b'"g",0\n' * (1 << 20), biclustering.parse_expression),
-        ("a.jsonl.gz", b'{"text": "wheat grain"}\n' * (1 << 18), lambda path: corpora.read("documents", [path])),
+        ("a.tar.gz", tar_of(3 << 20), lambda path: list(checks.tar_members(path))),
+        ("a.csv.gz", b'"","A"\n"g",0\n' + b'"g",0\n' * (1 << 18), biclustering.parse_expression),
+        ("a.jsonl.gz", b'{"text": "wheat grain"}\n' * (3 << 15), lambda path: corpora.read("documents", [path])),
     ):
         (tmp_path / name).write_bytes(gzip.compress(data))
         refused("unpacks to more than", read, tmp_path / name)
     for letter, said in ((b"w", "line 1 has 262144 characters or more"), (b"\0", "holds zeros as no text does")):
-        (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(letter * (8 << 20)))
+        (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(letter * (3 << 20)))
         refused(said, corpora.read, "documents", [tmp_path / "b.jsonl.gz"])
 
 
-def test_a_parquet_file_whose_rows_share_long_texts(tmp_path):
-    """Of 3 kB, which took 2.3 GB: dictionary and run lengths store a text once for all rows."""
+def test_a_parquet_file_whose_rows_share_long_texts(tmp_path, narrow):
+    """Of 3 kB, which took 240 MB: dictionary and run lengths store a text once for all rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    long, options = "grain " * 400_000, {"compression": "zstd", "dictionary_pagesize_limit": 1 << 30}
+    long, options = "grain " * 40_000, {"compression": "zstd", "dictionary_pagesize_limit": 1 << 30}
     options["store_schema"] = False  # a reader finds plain texts
     same = pa.DictionaryArray.from_arrays(pa.array(np.zeros(1000, dtype=np.int32)), pa.array([long]))
     for name, column in (
@@ -81,10 +81,10 @@ def test_a_parquet_file_whose_rows_share_long_texts(tmp_path):
         pq.write_table(pa.table({"text": text, "topics": column}), tmp_path / f"{name}.parquet", **options)
         assert (tmp_path / f"{name}.parquet").stat().st_size < 1 << 13
     begin, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    refused("unpacks to more than 256 MiB", corpora.read, "documents", [tmp_path / "a.parquet"])
-    refused("unpacks to more than 256 MiB|row 1 has", corpora.read, "documents", [tmp_path / "b.parquet"])
-    assert time.process_time() - begin < 20
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1 << 20  # KiB
+    refused("unpacks to more than 1 MiB", corpora.read, "documents", [tmp_path / "a.parquet"])
+    refused("unpacks to more than 1 MiB|row 1 has", corpora.read, "documents", [tmp_path / "b.parquet"])
+    assert time.process_time() - begin < 2
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1 << 17  # KiB
 
 
 def test_a_parquet_row_that_is_too_long_and_many_rows_of_nothing(tmp_path, narrow):
@@ -116,37 +116,39 @@ def test_rows_that_share_texts_are_read_as_before(tmp_path):
 
 def test_blank_lines_without_end(tmp_path, monkeypatch):
     """700 MB of them take 700 kB packed."""
+    monkeypatch.setattr(checks, "BLANK_LINES", 1 << 17)
     for name, rows in (("a.jsonl.gz", b""), ("b.csv.gz", b"text\nwheat\n")):
         with gzip.open(tmp_path / name, "wb", compresslevel=1) as file:
             file.write(rows)
-            for _ in range(100):
+            for _ in range(10):
                 file.write(b"\n" * 2_000_000)
         begin = time.process_time()
         refused("blank lines up to line", corpora.read, "documents", [tmp_path / name])
-        assert time.process_time() - begin < 10
+        assert time.process_time() - begin < 2
     (tmp_path / "c.jsonl").write_bytes(b'{"text": "wheat grain"}\n \n\n' * 20)
     monkeypatch.setattr(checks, "BLANK_LINES", 30)
     assert len(corpora.read("documents", [tmp_path / "c.jsonl"])) == 20
 
 
 @pytest.mark.parametrize("piece", ["<a/>", "<a>", "<a> </a>\n", "&nbsp;", "<item/>", "<category/>"])
-def test_a_feed_of_tags_without_text(tmp_path, piece):
+def test_a_feed_of_tags_without_text(tmp_path, monkeypatch, piece):
     """587 MB of them kept the reader busy for longer than 100 s."""
+    monkeypatch.setattr(mailfeeds, "MARKUP", 1 << 16)
     (tmp_path / "a.xml").write_text("<rss><item><title>wheat grain</title>" + piece * (3 << 19))
     begin = time.process_time()
-    said = "a.xml has 1,048,576 tags and entities more than characters of text up to line"
+    said = "a.xml has 65,536 tags and entities more than characters of text up to line"
     refused(said, corpora.read, "documents", [tmp_path / "a.xml"])
     refused(said, survey.survey, [str(tmp_path / "a.xml")], {})
-    assert time.process_time() - begin < 20
+    assert time.process_time() - begin < 4
 
 
 def test_an_item_of_many_pieces_is_read_in_linear_time(tmp_path):
-    pieces = "<category>wheat</category>" * 400_000
+    pieces = "<category>wheat</category>" * 100_000
     (tmp_path / "a.xml").write_text(f"<rss><item><title>grain</title>{pieces}</item></rss>")
     begin = time.process_time()
     with open(tmp_path / "a.xml", "rb") as file:
         assert [row["category"] for _, row in mailfeeds.feed_rows(file, "a.xml")] == [["wheat"]]
-    assert time.process_time() - begin < 20
+    assert time.process_time() - begin < 5
 
 
 def wide(path, n):
@@ -161,11 +163,11 @@ def wide(path, n):
 def test_tables_of_many_columns_are_read_in_linear_time_or_refused(tmp_path):
     begin = time.process_time()
     for name in ("a.csv", "a.jsonl"):
-        path = wide(tmp_path / name, 1_000_000)
-        refused("line . has 1000000 columns; expected at most 65536", corpora.read, "documents", [path])
-        refused("line . has 1000000 columns; expected at most 65536", survey.survey, [str(path)], {})
+        path = wide(tmp_path / name, 200_000)
+        refused("line . has 200000 columns; expected at most 65536", corpora.read, "documents", [path])
+        refused("line . has 200000 columns; expected at most 65536", survey.survey, [str(path)], {})
         assert len(corpora.read("documents", [wide(tmp_path / name, 65_536)])) == 1
-    assert time.process_time() - begin < 20
+    assert time.process_time() - begin < 8
 
 
 def test_an_xz_bomb(tmp_path, narrow):

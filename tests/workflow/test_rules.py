@@ -22,7 +22,7 @@ def commands(text):
 
 def unquoted(command):
     """Return the placeholders of a command that the shell reads as they are, and what it runs before."""
-    places = re.findall(r"\{([^{}]*)\}", command)
+    places = re.findall(r"(?<!\{)\{([^{}]*)\}(?!\})", command)  # two braces are one of the shell
     found = [place for place in places if not place.endswith(":q") and place not in PLAIN]
     return found + re.findall(r"\$\(|`", command)
 

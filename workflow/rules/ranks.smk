@@ -34,9 +34,9 @@ if config["ranks"]:
             code=code("rank"),
             run=chain_of,
             optional=options(previous="--previous", corpus="--corpus-features"),
+        # Jobs of a cluster get a launcher of several words in quotes.
         shell:
-            # Jobs of a cluster get a launcher of several words in quotes.
-            "launcher={resources.mpi:q}; ${{launcher//\\'/}} -n {resources.tasks} odl step rank {resources.tasks}"
+            "launcher={resources.mpi:q}; ${{launcher//\\'/}} -n {resources.tasks:q} odl step rank {resources.tasks:q}"
             " {input.features:q} --state {output.state:q} --timings {output.timings:q} {params.optional:q}"
             " --run {params.run:q} > {log:q} 2>&1 && odl step collect {input.features:q} --state {output.state:q}"
             " --scores {output.scores:q} {params.optional:q} --run {params.run:q} >> {log:q} 2>&1"

@@ -97,7 +97,7 @@ class TestMeaning:
     """Vectors beside words are offered where texts are short and English, and taken where somebody says so."""
 
     TEXTS = ("the harvest of the year is in", "a tanker and the port of call", "they were at sea for the night")
-    TOKENS: ClassVar = {"tokeniser": "words", "stop_words": "english"}
+    TOKENS: ClassVar = {"tokeniser": "words"}  # English stop words are the default
 
     def test_short_texts_have_an_offer_with_its_cost(self):
         options, features, why = preparation.meaning_of(self.TEXTS, self.TOKENS, False)

@@ -84,7 +84,7 @@ def meaning_of(texts, tokens, asked):
         encoder.encoder_of(ENCODER)
         return {"vectors": ENCODER}, {"meaning": None}, f"vectors of {ENCODER} beside words; {COST}"
     length = np.median(np.diff(count_words(texts, tokens)[0].indptr)) if len(texts) else 0
-    if not 0 < length <= BRIEF or tokens.get("stop_words") != "english":
+    if not 0 < length <= BRIEF or tokens.get("stop_words", "english") != "english":
         return {}, {}, ""
     offer = f"none; texts have about {length:.0f} distinct words, so that vectors beside them would tell more"
     return {}, {}, f"{offer}: odl init --meaning, with the extra meaning; {COST}"

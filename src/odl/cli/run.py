@@ -187,7 +187,9 @@ def _outdated(loop, named):
     if not loop.outdated:
         return []
     parts = ", ".join(f"{name} of {len(steps)}" if len(steps) > 1 else name for name, steps in loop.outdated.items())
-    made = " or ".join(["odl", *packages_of(loop.folder.stream["options"])])
+    options = loop.folder.stream["options"]
+    encoder = ["the encoder"] if isinstance(options.get("vectors"), dict) else []
+    made = " or ".join(["odl", *packages_of(options), *encoder])
     return [f"made by another version of {made}, and kept: {parts}; `odl run {named} --again` makes it anew"]
 
 

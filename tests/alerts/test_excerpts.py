@@ -128,3 +128,11 @@ def test_what_is_written_from_right_to_left_stands_by_itself():
     """A name among English words is isolated in the terminal and on the page; nothing else is."""
     assert show.name_of(("duct tape", "القمر")) == "duct tape, \u2068القمر\u2069"
     assert page.apart("القمر") == "<bdi>القمر</bdi>" and page.apart("duct <tape>") == "duct &lt;tape&gt;"
+
+
+def test_a_run_without_spaces_is_whole_to_both_sides():
+    """With each character that stands beside it in four of five places, and no further than is told."""
+    texts = ["の気象衛星を打", "新気象衛星の", "気象衛星"]
+    assert excerpts.phrases(texts, ["象衛"]) == [("気象衛星", ["象衛"])]
+    assert excerpts.phrases([*texts, "対象衛生"], ["象衛"]) == [("象衛", ["象衛"])]  # three of four places
+    assert excerpts.phrases([*texts, *texts, "対象衛星"], ["象衛"]) == [("気象衛星", ["象衛"])]  # six of seven

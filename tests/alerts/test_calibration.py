@@ -1,7 +1,5 @@
 """Alerts against brute force, limiting cases, and the promise of a budget."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -10,16 +8,6 @@ from scipy.sparse.linalg import norm
 from odl.alerts import calibration, reasons
 from odl.errors import ParameterError
 from odl.files import escaping
-
-
-def calibrated(batches, window):
-    """Tail probabilities of the documents of each batch, as the chain of periods calibrates them."""
-    recent, told = np.empty(0), []
-    for scores in batches:
-        scored = SimpleNamespace(score=scores, empty=np.zeros(len(scores), dtype=bool))
-        told.append(calibration.tails(scored, recent)[0])
-        recent = calibration.recent_after(recent, scored, window)
-    return told
 
 
 def test_tail_probability_counts(rng):
@@ -35,18 +23,18 @@ def test_tail_probability_counts(rng):
 @pytest.mark.parametrize("budget", [0.01, 0.05, 0.2])
 def test_a_budget_is_kept_without_novelty_and_in_spite_of_drift(rng, budget):
     batches = [rng.gamma(2.0, 1.0, 500) for _ in range(200)]
-    share = np.mean(np.concatenate(calibrated(batches, 1000)[3:]) <= budget)
+    share = np.mean(np.concatenate(calibration.calibrate(batches, 1000)[3:]) <= budget)
     assert abs(share - budget) < 0.2 * budget + 0.001
     drifting = [batch + 0.02 * t for t, batch in enumerate(batches)]
     raw = np.mean(np.concatenate(drifting[100:]) >= np.quantile(np.concatenate(drifting[:3]), 1 - budget))
-    share = np.mean(np.concatenate(calibrated(drifting, 1000)[100:]) <= budget)
+    share = np.mean(np.concatenate(calibration.calibrate(drifting, 1000)[100:]) <= budget)
     assert raw > 2 * budget > share
 
 
 def test_calibration_looks_at_the_past_only(rng):
     batches = [rng.random(30) for _ in range(6)]
-    whole = calibrated(batches, 50)
-    changed = calibrated([*batches[:4], batches[4] + 7, batches[5]], 50)
+    whole = calibration.calibrate(batches, 50)
+    changed = calibration.calibrate([*batches[:4], batches[4] + 7, batches[5]], 50)
     assert all(np.array_equal(first, second) for first, second in zip(whole[:4], changed[:4], strict=True))
     assert np.array_equal(whole[0], np.ones(30))
     last = np.concatenate(batches[:5])[-50:]
@@ -86,6 +74,7 @@ def test_nearest_atoms_are_those_of_sorting_all_of_them(rng):
             np.testing.assert_allclose([cosine for _, cosine in pairs], cosines[best], rtol=1e-12)
 
 
-def test_a_score_that_is_none_is_refused():
-    with pytest.raises(ParameterError):
-        calibration.tail_probability([np.nan], [1.0])
+def test_scores_that_are_none_and_windows_without_any_are_refused():
+    for call in (lambda: calibration.tail_probability([np.nan], [1.0]), lambda: calibration.calibrate([[1.0]], 0)):
+        with pytest.raises(ParameterError):
+            call()

@@ -211,11 +211,12 @@ class TestSources:
                 file.write("EDITED = True\n")
             changed = digests()
             assert changed[0] != update and changed[1] == index
-            page = sources.digest("report/newpage")
-            with open(tmp_path / "odl" / "report" / "page.css", "a") as file:
-                file.write("p { color: red; }\n")
-            digests()
-            assert sources.digest("report/newpage") != page  # a template, a style or a script of a module
+            for name, data in (("report/newpage", "report/page.css"), ("text/tokens", "text/stopwords.txt")):
+                before = sources.digest(name)
+                with open(tmp_path / "odl" / data, "a") as file:
+                    file.write("p { color: red; }\n")
+                digests()
+                assert sources.digest(name) != before  # a template, a style, a script or a list of a module
         finally:
             monkeypatch.undo()
             digests()

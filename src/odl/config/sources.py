@@ -14,7 +14,7 @@ from pathlib import Path
 from odl.files.atomic import replacing
 
 PACKAGE = Path(__file__).parents[1]
-DATA = (".css", ".js", ".jinja")  # of a module, under its name
+DATA = (".css", ".js", ".jinja", ".txt")  # of a module, under its name
 
 
 @functools.cache

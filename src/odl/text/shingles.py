@@ -12,7 +12,6 @@ import hashlib
 import re
 from array import array
 from collections import Counter
-from itertools import chain
 
 import numpy as np
 from scipy import sparse
@@ -35,11 +34,11 @@ class Shingler:
     Attributes
     ----------
     numbers : dict
-        Piece of a text (`odl.text.tokens.pieces_of`) -> numbers of 64 bits of its words, of the pieces met last.
+        Piece of a text (`odl.text.tokens.pieces_of`) -> numbers of its words, eight bytes each, of the pieces met last.
     """
 
     def __init__(self):
-        self.numbers = Remembered(_numbers_of)
+        self.numbers = Remembered(_digests)
         self.restart()
 
     def restart(self):
@@ -53,8 +52,7 @@ class Shingler:
 
     def of(self, text):
         """Return the shingles of a text as numbers from 0 to `SHINGLES` - 1, each once, ascending."""
-        each = map(self.numbers.__getitem__, pieces_of(text.lower()))
-        words = np.fromiter(chain.from_iterable(each), dtype=np.uint64)
+        words = np.frombuffer(b"".join(map(self.numbers.__getitem__, pieces_of(text.lower()))), dtype="<u8")
         if not len(words):
             return np.empty(0, dtype=np.int32)
         n_shingles, size = max(1, len(words) - WORDS + 1), min(WORDS, len(words))
@@ -72,16 +70,16 @@ class Shingler:
         return sparse.csr_array((data, np.array(self.indices), np.array(self.indptr)), shape=shape)
 
 
-def _number(word):
-    """Return the number of a word, which is UTF-8."""
-    return int.from_bytes(hashlib.blake2b(word, digest_size=8).digest(), "little")
+def _digest(word):
+    """Return the eight bytes of the number of a word, which is UTF-8."""
+    return hashlib.blake2b(word, digest_size=8).digest()
 
 
-def _numbers_of(piece):
-    """Return the numbers of the words in a piece."""
+def _digests(piece):
+    """Return those of the words in a piece."""
     if piece.isascii():  # where texts are cut at all else
-        return (_number(piece),)
-    return tuple(_number(word.encode()) for word in WORD.findall(piece.decode("utf-8", "surrogatepass")))
+        return _digest(piece)
+    return b"".join(_digest(word.encode()) for word in WORD.findall(piece.decode("utf-8", "surrogatepass")))
 
 
 class Splitter:
@@ -134,7 +132,7 @@ def split(text):
         if len(words) < FEWEST:
             left.append(part)
             continue
-        key = _number(" ".join(words).encode())
+        key = int.from_bytes(_digest(" ".join(words).encode()), "little")
         passages[key] = f"{passages[key]}\n{part}" if key in passages else part
     return "\n".join(left), passages
 

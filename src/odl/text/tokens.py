@@ -241,7 +241,7 @@ class Tally:
         )
 
     def _numbers(self, piece):
-        return tuple(map(self.numbers.__getitem__, self._words(piece)))
+        return array("i", map(self.numbers.__getitem__, self._words(piece))).tobytes()
 
     def _pieces(self, text):
         return self.cut(text.lower() if self.lowercase else text)
@@ -252,7 +252,7 @@ class Tally:
 
     def of(self, text):
         """Return the numbers of the tokens of a text, in order; a word met first gets the next number."""
-        return list(chain.from_iterable(map(self.known.__getitem__, self._pieces(text))))
+        return array("i", b"".join(map(self.known.__getitem__, self._pieces(text)))).tolist()
 
     def add(self, numbers):
         """Append a document of the tokens of these numbers."""

@@ -14,7 +14,10 @@ DOCUMENTED = {"_asdict", "_exit", "_fields", "_make", "_replace"}  # of named tu
 # Settings of the whole process, which Snakemake and other libraries share with us.
 PROCESS = {"gc.freeze", "gc.set_threshold", "resource.setrlimit", "sys.setrecursionlimit", "threading.enumerate"}
 HOOKS = {"sys.unraisablehook"}  # which Python's documentation says to set
-EXCEPTIONS = {"src/odl/kernels/compiled.py": {"_nrt"}}  # numba's compiler, where libraries are built
+EXCEPTIONS = {
+    "src/odl/kernels/compiled.py": {"_nrt"},  # numba's compiler, where libraries are built
+    "src/odl/live/server.py": {"gc.freeze"},  # the process of `odl watch --http` is its own
+}
 OF_SNAKEMAKE = {"workflow", "rules", "checkpoints"}  # names that every Snakefile has
 BODY = re.compile(r"^( *)(?:on(?:start|success|error)|rule \w+|checkpoint \w+|use rule .* with|module \w+):$", re.M)
 DIRECTIVE = re.compile(r"^( *)(?!else|try|finally)(\w+):\n((?:\1 +.*\n|\n(?=\1 +))+)", re.M)

@@ -3,6 +3,7 @@
 So documents of several clients share one write to the disk, and a slow client holds up nobody.
 """
 
+import gc
 import json
 import math
 import os
@@ -130,6 +131,7 @@ class Desk:
     def groups(self, watch, ended):
         """Yield (number, line) of what has come; nothing now and then, while nothing comes."""
         self.watch = watch
+        gc.freeze()  # a full collection looks at all that is loaded, for 25 ms and more in which nobody is answered
         try:
             while not ended():
                 if self.renew and not watch.child:

@@ -203,14 +203,16 @@ class Adaptive(ClusterLearner):
 
     def words_of(self, state: State, P: sparse.csr_array, neighbours: np.ndarray) -> sparse.csr_array:
         """Return the shares of words by the nearest atoms, as `explain` returns them."""
-        A = widen(state.dictionary, n_rows=P.shape[1])
-        data = likeness.flattened(A, self.flatten) * np.repeat(self._scale(state), np.diff(A.indptr))
+        if ("flattened", self) not in state.derived:
+            A = state.dictionary
+            data = likeness.flattened(A, self.flatten) * np.repeat(self._scale(state), np.diff(A.indptr))
+            state.derived["flattened", self] = sparse.csc_array((data, A.indices, A.indptr), shape=A.shape)
+        columns = widen(state.derived["flattened", self], n_rows=P.shape[1])
         order = np.argsort(neighbours, axis=1)  # sums run in the order of the atoms
         atoms = np.take_along_axis(neighbours, order, axis=1)
         weights = np.where(atoms >= 0, self._weights[order], 0.0)
         rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
         each = np.maximum(atoms[rows], 0).ravel(), np.repeat(P.indices, atoms.shape[1])
-        columns = sparse.csc_array((data, A.indices, A.indptr), shape=A.shape)
         parts = weights[rows] * values_at(columns.T, *each).reshape(atoms[rows].shape)
         q = sum(parts.T, np.zeros(P.nnz))
         own = (1.0 - self.context) / (1.0 + self.contrast)

@@ -10,10 +10,10 @@ from scipy import sparse
 
 from odl import learners
 from odl.config.sections import Batches, Order
-from odl.errors import ConfigError, DataError, ParameterError
-from odl.evaluation.study import write_plan
+from odl.errors import ConfigError, DataError, ParameterError, StorageError
+from odl.evaluation.study import load_plan, write_plan
 from odl.files import checkpoints
-from odl.files.tables import read_table
+from odl.files.tables import read_table, write_table
 from odl.jobs import runs, update
 from odl.learners import State
 from odl.papers import hindsight
@@ -319,3 +319,7 @@ def test_the_table_over_seeds(chain, tmp_path):
             assert row["phi"] == max(held["phi"] for held in one.values())
     with pytest.raises(ConfigError, match="regret of other"):
         hindsight.gather_regret(chain / "plan.json", tmp_path / "x.tsv", runs=["other"])
+    plan = [{**load_plan(chain / "plan.json")[0], "run": "none", "folder": str(tmp_path)}]
+    write_table(tmp_path / "regret.tsv", [], hindsight.COLUMNS)
+    with pytest.raises(StorageError, match="regret of none has no row"):
+        hindsight.gather_regret(plan, tmp_path / "x.tsv", runs=["none"])

@@ -37,7 +37,7 @@ from scipy import sparse
 from odl import learners
 from odl.coding.admm import largest_eigenvalue
 from odl.dictionary.l1 import fit_dictionary
-from odl.errors import ConfigError, DataError, ParameterError
+from odl.errors import ConfigError, DataError, ParameterError, StorageError
 from odl.evaluation.study import KEY, STATISTICS, aggregated, collect, load_plan, means_of, spread_of
 from odl.files import checkpoints
 from odl.files.tables import write_table
@@ -481,6 +481,9 @@ def gather_regret(plan, path, *, runs, sizes=()):
         defect = f"regret of {', '.join(runs) or 'no run'}"
         raise ConfigError(defect, "runs and sizes of the plan", "correct regret.runs and regret.sizes")
     rows = pandas.DataFrame(collect(entries, "regret.tsv", COLUMNS))
+    if rows.empty:
+        fault = f"the regret of {', '.join(runs)} has no row in {entries[0]['folder']}/regret.tsv"
+        raise StorageError(fault, "one for each timestep", "delete the file and run the same command again")
     largest = rows.groupby(list(KEY))[list(CONSTANTS)].transform("max")
     parameters = rows["parameters"].map(json.loads)
     rows = rows.assign(**largest, **{name: [each.get(name, np.nan) for each in parameters] for name in ("tau", "beta")})

@@ -136,3 +136,7 @@ def test_a_run_without_spaces_is_whole_to_both_sides():
     assert excerpts.phrases(texts, ["象衛"]) == [("気象衛星", ["象衛"])]
     assert excerpts.phrases([*texts, "対象衛生"], ["象衛"]) == [("象衛", ["象衛"])]  # three of four places
     assert excerpts.phrases([*texts, *texts, "対象衛星"], ["象衛"]) == [("気象衛星", ["象衛"])]  # six of seven
+
+
+def test_marks_that_overlap_are_one_wherever_they_stand():
+    assert excerpts.marks("oil 気象衛星", ["oil", "気象", "象衛"]) == [(0, 3), (4, 7)]

@@ -236,3 +236,7 @@ def test_items_that_words_bring_together_are_a_topic_however_unlike_they_are():
     assert changes.changes == [(1, "new")] and held.items.tolist() == [4]
     _, again = told(memory.nothing(SETTINGS), 1, [[0, 1, 2, 3], [1, 2, 3, 4, 5]])
     assert again.topic.tolist() == [1, 1, 1, 1, 0, 0] and again.of_words == [1]
+
+
+def test_equal_items_whose_cosine_exceeds_one_by_a_digit_are_alike():
+    assert candidates.alike(np.full((3, 3), np.nextafter(1.0, 2.0)), least=0.5).tolist() == [0, 0, 0]

@@ -333,7 +333,8 @@ def alike(cosines: np.ndarray, least: float) -> np.ndarray:
     n = len(cosines)
     if n < 2:
         return np.arange(n)
-    links = hierarchy.linkage(1.0 - cosines[np.triu_indices(n, 1)], "average")
+    distances = np.maximum(1.0 - cosines[np.triu_indices(n, 1)], 0.0)  # a cosine of equal items may exceed 1 by a digit
+    links = hierarchy.linkage(distances, "average")
     _, first, group = np.unique(
         hierarchy.fcluster(links, 1.0 - least, "distance"), return_index=True, return_inverse=True
     )

@@ -170,6 +170,7 @@ def _parse(text):
     return tuple(kinds)
 
 
+@functools.cache
 def axes(kind):
     """Return how many axes what is of a kind has, 0 for a number."""
     return kind.count("[") + kind.count(",")

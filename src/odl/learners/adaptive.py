@@ -224,10 +224,14 @@ class Adaptive(ClusterLearner):
         return replace(state, arrays={**state.arrays, "limit": limit})
 
     def _scale(self, state):
-        """Return 1 / rho_j^cohesion of the atoms, times the factor of their age."""
-        cohesion = state.arrays["size"] / np.maximum(state.arrays["members"], 1e-300)
-        scale = np.where(cohesion > 0, 1.0 / np.maximum(cohesion, 1e-12) ** self.cohesion, 0.0)
-        return scale * recency.factors(state.arrays, ages(state), self.recency) if self.recency else scale
+        """Return 1 / rho_j^cohesion of the atoms, times the factor of their age; it is kept with the state."""
+        if ("scale", self) not in state.derived:
+            cohesion = state.arrays["size"] / np.maximum(state.arrays["members"], 1e-300)
+            scale = np.where(cohesion > 0, 1.0 / np.maximum(cohesion, 1e-12) ** self.cohesion, 0.0)
+            if self.recency:
+                scale *= recency.factors(state.arrays, ages(state), self.recency)
+            state.derived["scale", self] = scale
+        return state.derived["scale", self]
 
     @property
     def _weights(self):

@@ -155,3 +155,15 @@ def test_a_topic_as_json():
     assert told["topic"] == number and told["state"] == topic.state and told["feedback"] is None
     assert told["sizes"] == {str(t): n for t, n in topic.sizes.items()} and told["topic_name"] == ", ".join(topic.name)
     assert told["history"] == [list(change) for change in topic.history] and told["birth"] == topic.birth
+
+
+def test_what_is_followed_says_so_and_json_is_the_text_itself():
+    watch = newpages.watch()
+    first, second = (
+        replace(alert, topic=0, title=f"Köln {at}") for at, alert in enumerate(watch.periods[-1].alerts[:2])
+    )
+    period = replace(
+        watch.periods[-1], alerts=(replace(first, feedback="follow", members=("a",)), replace(second, members=("b",)))
+    )
+    text = show.as_text(watch, [period])
+    assert "Köln 0 [followed]\n" in text and "Köln 1\n" in text and show.as_jsonl(watch, [period]).count('"Köln') == 2

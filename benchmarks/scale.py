@@ -63,7 +63,6 @@ def _cpu_of(process):
 def jobs_of(study, stream):
     """Yield the rows of `COLUMNS` of a stream: each timestep's batch, features and updates."""
     (folder,) = (study / stream).glob("seed*")
-    logs = study / "logs" / stream / folder.name
     with open(folder / "index.tsv", newline="") as table:
         sizes = [int(row["documents"]) for row in csv.DictReader(table, delimiter="\t")]
     chains = sorted(path.relative_to(folder) for path in folder.glob("*/k*"))
@@ -74,15 +73,16 @@ def jobs_of(study, stream):
             kept = [folder / file for file in files if (folder / file).exists()]
             # Of a checkpoint that was deleted since, the size is not known.
             disk = sum(path.stat().st_size for path in kept) / 1e3 if len(kept) == len(files) else ""
-            yield (stream, job, t, documents, *_cost(logs / at / f"{t}.log"), disk)
+            yield (stream, job, t, documents, *_cost(folder / at / "benchmarks" / f"{t}.tsv"), disk)
 
 
-def _cost(log):
-    """Return the CPU seconds and the peak MB that a job wrote at the end of its log."""
-    words = log.read_text().splitlines()[-1].split() if log.exists() else []
-    if words[-2:] != ["at", "most"]:
+def _cost(path):
+    """Return the CPU seconds and the peak MB of a job."""
+    if not path.exists():
         return "", ""
-    return float(words[-7]), float(words[-4])
+    with open(path, newline="") as table:
+        (row,) = csv.DictReader(table, delimiter="\t")
+    return float(row["cpu_time"]), float(row["max_rss"])
 
 
 def write(path, columns, rows):

@@ -316,7 +316,7 @@ def test_what_is_new_in_made_posts(tmp_path):
     assert found["pairs of alerts that are near-duplicates"] == found["alerts for an encoded block"] == 0.0
     assert found["share of 1 entering groups with a topic"] == 1.0
     assert 4 <= found["lines of configuration"] <= 8
-    assert len(rows) == 16 and all(float(row["value"]) > 0 for row in rows if row["unit"] == "CPU s")
+    assert len(rows) == 18 and all(float(row["value"]) > 0 for row in rows if row["unit"] == "CPU s")
 
 
 @pytest.fixture

@@ -84,7 +84,8 @@ class TestRun:
         (tmp_path / "away").symlink_to(tmp_path / "disk that is not there")
         (tmp_path / "file").touch()
         jsonl(tmp_path / "a.jsonl", ROWS)
-        with pytest.raises(ConfigError, match=f"{results.split('/')[0]} may not be written; expected a folder for res"):
+        fault = f"^in {tmp_path}: {results.split('/')[0]} may not be written; expected a folder for res"
+        with pytest.raises(ConfigError, match=fault):
             run.run(tmp_path)
 
     @pytest.mark.parametrize(("command", "megabytes"), [("run", 200), ("run", 511), ("new", 300)])

@@ -22,7 +22,7 @@ from odl.engine import folder as folders
 from odl.engine import forking, lock, stopping
 from odl.engine.ledger import Ledger
 from odl.engine.loop import Loop
-from odl.errors import ConfigError, StorageError
+from odl.errors import ConfigError, OdlError, StorageError
 from odl.live import inbox, notify
 
 LAST_RUN, KIND = ".last-run.h5", "run"
@@ -60,7 +60,7 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
     if project.read(folder).get("driver") == "snakemake":
         fault = f"{folder} is driven by Snakemake (driver in {project.FILE})"
         raise ConfigError(fault, "a folder of `odl run`", f"type: cd {folder} && snakemake --cores {forking.cores()}")
-    with contextlib.chdir(folder):
+    with contextlib.chdir(folder), _told_from(named):
         inbox.settle()
         place, words = folders.opened(), notify.command_of(".")
         if wrong := places.unwritable(place.names["root"]):
@@ -69,6 +69,17 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
             options = {"words": words, "again": again, "dry": dry, "cores": cores or forking.cores()}
             *lines, last = _run(place, Ledger(place.ledger, check), named, began, check=heed.check, **options)
     return "\n".join([*lines, *filter(None, [unread(folder, place.stream)]), last])
+
+
+@contextlib.contextmanager
+def _told_from(named):
+    """Say of an error in which folder its paths begin, to a person who is in another one."""
+    try:
+        yield
+    except OdlError as error:
+        if named != ".":
+            error.given = f"in {named}: {error.given}"
+        raise
 
 
 def _run(place, ledger, named, began, *, words, dry, **options):

@@ -92,7 +92,7 @@ def codes(P: MatrixLike, A: MatrixLike, lam: float, *, return_gap: bool = False)
     ParameterError
         As `check_matrices`, for another lam, and where codes or objectives leave the range of floating point numbers.
     OdlError
-        If neither this nor HiGHS reaches a gap of 1e-9 times the document's norm.
+        If no route reaches a gap of 1e-9 times the document's norm.
 
     References
     ----------
@@ -120,7 +120,7 @@ def solve(P, A, lam, limit=-1):
         As `codes` takes them; they are checked here.
     lam : float
     limit : int
-        Pivots of one document before HiGHS takes over; -1: a multiple of its size.
+        Pivots of one document before the next route is taken; -1: a multiple of its size.
 
     Returns
     -------

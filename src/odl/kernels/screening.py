@@ -31,6 +31,7 @@ class Work(NamedTuple):
     target: np.ndarray  # p_i, scaled
     residual: np.ndarray  # r_i = p_i - a_i x
     side: np.ndarray  # sign of r_i; a free choice where r_i = 0
+    saved: np.ndarray  # p_i while the targets are shaken
     tight: np.ndarray  # r_i is a form held at zero (0 or 1)
     speed: np.ndarray  # growth of a_i x along the edge, in the touched rows
     size: np.ndarray  # the same with all terms positive, to tell rounding from speed
@@ -78,6 +79,7 @@ def allocate(batch, by_term, n_atoms):
         np.zeros(entries, real),
         np.zeros(rows, whole),
         np.zeros(rows, whole),
+        np.zeros(rows, real),
         np.zeros(rows, real),
         np.zeros(rows, real),
         np.zeros(rows, real),

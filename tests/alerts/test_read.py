@@ -302,6 +302,18 @@ def test_near_duplicates_of_the_stream(made, tmp_path):
         alerts.follow(*files, **chain, settings=watched.SETTINGS)
 
 
+def test_an_unusual_text_that_came_often_is_told_of(made):
+    """Copies are one item; where that is no alert, a person still learns that so many came."""
+    records = [periods.read(made[1] / f"{t}.h5") for t in range(4)]
+    alerting = {alert.id for alert in read.watch(records).periods[3].alerts}
+    place, item = next((place, item) for place, item in enumerate(records[3].pool) if item.id not in alerting)
+    said = f"Held back: {read.COPIES} documents nearly the same as one another, unusual but within chance: {item.id}."
+    for copies in (read.COPIES - 1, read.COPIES):
+        records[3].pool[place] = replace(item, members=[f"copy{n}" for n in range(copies)])
+        watch = read.watch(records)
+        assert (said in show.closing(watch, watch.periods[3:])) == (copies == read.COPIES)
+
+
 class TestCalibration:
     """Scores that are all alike: alerts are as rare as the level says."""
 

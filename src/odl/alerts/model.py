@@ -264,7 +264,7 @@ class Withheld:
         "topic:12", the id of a document, "source:FILE"; empty where nobody said so.
     verdict : str
         "muted" or "known", which a person said. "empty": documents without a word, and "repeated": near-duplicates
-        of a document of an earlier period, which are never alerts.
+        of a document of an earlier period, which are never alerts. "copies": an unusual text that came often.
     items : int
         How many.
     """

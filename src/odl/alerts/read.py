@@ -20,6 +20,7 @@ from odl.files.escaping import heading, visible
 
 PATTERNS = ("", "*/seed*/*/k*/alerts", "*/*/seed*/*/k*/alerts")
 BELOW = "*/*/seed*/*/k*/alerts"  # of a folder of results
+COPIES = 10  # documents nearly the same as one another that are told of though they are no alert
 
 
 class Place(NamedTuple):
@@ -267,6 +268,9 @@ class _Reader:
             if alert.topic:
                 counts = self.topics[alert.topic].alerts
                 counts[record.t] = counts.get(record.t, 0) + 1
+        alerting = {alert.id for alert in alerts}
+        copied = [item for item in record.pool if len(item.members) >= COPIES and visible(item.id) not in alerting]
+        withheld.update({(item.id, "copies"): len(item.members) for item in copied if not facts["warm_up"]})
         self.of_atom = _by_atom(record.atoms)
         held_back = tuple(
             Withheld(visible(what), verdict, count) for (what, verdict), count in sorted(withheld.items()) if count

@@ -25,7 +25,11 @@ MOST = 40  # items of no topic that are shown as text where there are several pe
 WORD = 30  # characters of a word that a title cuts, at most
 BECAUSE = "      because: "
 OPENING = "more than usual"  # of the words that opened the gate
-UNSAID = {"empty": "without a word", "repeated": "nearly the same as one of an earlier period"}
+UNSAID = {
+    "empty": "without a word",
+    "repeated": "nearly the same as one of an earlier period",
+    "copies": "nearly the same as one another, unusual but within chance",
+}
 INNER = ("t", "line", "led")  # of an alert, which its map has otherwise or not
 BLOCKS, CHARACTERS = 50, 2900  # of a message of Slack, and of a text in it, which may have 3000
 MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~<>&]|(?<!\w)-|-(?!\w))")  # no hyphen within a word or a date
@@ -229,7 +233,7 @@ def held_back(periods):
     for entry in (entry for each in periods for entry in each.withheld):
         withheld[entry.what, entry.verdict] += entry.items
     return [
-        f"{plural(count, 'document')} {UNSAID[verdict]}"
+        f"{plural(count, 'document')} {UNSAID[verdict]}" + f": {what}" * bool(what)
         if verdict in UNSAID
         else f"{plural(count, 'item')} of {what} ({verdict} in feedback.csv)"
         for (what, verdict), count in withheld.items()

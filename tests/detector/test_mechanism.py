@@ -116,6 +116,14 @@ def test_a_file_of_version_0_2_is_read(rng, tmp_path):
         NoveltyDetector.load(tmp_path / "2.h5")
 
 
+def test_the_old_name_of_the_level_warns(rng):
+    with pytest.warns(FutureWarning, match=r"type NoveltyDetector\(level=0.3\)"):
+        detector = NoveltyDetector(budget=0.3)
+    assert (detector.level, detector.get_params()["budget"]) == (0.3, None)
+    with pytest.warns(FutureWarning, match="called level"):
+        assert NoveltyDetector().set_params(budget=0.3).fit(batch(rng)[0]).level == 0.3
+
+
 def test_an_empty_document_is_never_novel(rng):
     X = batch(rng)[0]
     X[[5, 7]] = 0

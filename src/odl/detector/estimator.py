@@ -50,6 +50,8 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         The first batch has no dictionary before it, so each of so many parts of it, drawn at random, is scored by a
         dictionary learned from the others: these scores are the first of the window. 0 leaves the window empty, and
         nothing is flagged before the second batch has been scored. Costs folds - 1 times as much as the fit alone.
+    budget : float, optional
+        The name of `level` in version 0.2; it warns, and will go.
 
     Attributes
     ----------
@@ -101,6 +103,10 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
     level: float = LEVEL
     window: int = Alerts.window
     folds: int = 3
+    budget: float | None = None
+
+    def __post_init__(self):
+        self._rename()
 
     _container = cast("str | None", None)  # of an instance: what `set_output` was told
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +33,7 @@ class Mechanism(LearnerSettings):
 
     level: float
     window: int
+    budget: float | None
 
     @property
     def components_(self) -> sparse.csr_array:
@@ -188,7 +190,15 @@ class Mechanism(LearnerSettings):
         self._check_parameters()
         return self._begin(self._rows(X, model, reset=True), model)
 
+    def _rename(self):
+        """Take the level by its name of version 0.2."""
+        if self.budget is not None:
+            text = f"budget is called level: type {type(self).__name__}(level={self.budget!r})"
+            warnings.warn(text, FutureWarning, stacklevel=4)
+            self.level, self.budget = self.budget, None
+
     def _check_parameters(self):
+        self._rename()
         for name, least in {"n_atoms": 1, "window": 1, "folds": 0}.items():
             check_whole(name, getattr(self, name), least)
         Alerts(level=self.level, window=self.window, warm_up=1)

@@ -41,16 +41,11 @@ class MiniLM(Encoder):
         self.tokenizer.no_padding()
         self.tokenizer.enable_truncation(LONGEST)
         self.layers = [self._layer(f"encoder.layer.{number}.") for number in range(LAYERS)]
-        self.found, self.waiting = [], []
+        super().__init__()
 
-    def vectors(self):
-        """Return the vectors of all texts so far, (n_texts, 384)."""
-        self._encode()
-        return np.concatenate([*self.found, np.zeros((0, WIDTH), dtype=np.float32)])
-
-    def _encode(self):
-        """Encode what waits, texts of the same number of tokens together: nothing is padded."""
-        tokens = [found.ids for found in self.tokenizer.encode_batch(self.waiting)]
+    def encoded(self, texts):
+        """Return the vectors of texts, those of the same number of tokens together: nothing is padded."""
+        tokens = [found.ids for found in self.tokenizer.encode_batch(texts)]
         vectors = np.zeros((len(tokens), WIDTH), dtype=np.float32)
         lengths = np.array([len(ids) for ids in tokens], dtype=np.int64)
         for length in np.unique(lengths):
@@ -58,8 +53,7 @@ class MiniLM(Encoder):
             for first in range(0, len(rows), step):
                 part = rows[first : first + step]
                 vectors[part] = self._states(np.array([tokens[row] for row in part])).mean(axis=1)
-        self.found.append(vectors)
-        self.waiting = []
+        return [*vectors]
 
     def _layer(self, prefix):
         """Return the matrices of a layer as they are multiplied from the right, with their biases."""
@@ -121,7 +115,7 @@ def main():
         rows = [json.loads(line) for line in lines if line.strip()]
     for row in rows:
         encoder.add(str(row.get(given.text) or ""))
-    for row, vector in zip(rows, encoder.vectors(), strict=True):
+    for row, vector in zip(rows, encoder.vectors() if rows else [], strict=True):
         found = {**row, given.vector: [float(f"{value:.6g}") for value in vector]}
         sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n")
 

@@ -155,5 +155,6 @@ class TestInit:
             capfd.readouterr()
             assert cli.main(["run", str(tmp_path / "good")]) == 1
             printed = capfd.readouterr().err
-            assert f"odl run: the name of ../posts/{said}" in printed and printed.count("\n") == 1
+            fault = f"odl run: in {tmp_path / 'good'}: the name of ../posts/{said}"
+            assert fault in printed and printed.count("\n") == 1
             assert not list((tmp_path / "good").rglob("*.h5"))

@@ -35,7 +35,7 @@ def run(study, cores, changes):
     overlay.write_text(json.dumps(changes))
     words = [measure.tool("snakemake"), "--cores", str(cores), "--configfile", config, str(overlay)]
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-    variables = {**os.environ, **threads, "ODL_COSTS": "1"}
+    variables = {**os.environ, **threads}
     log, began, spent = study / "snakemake.log", time.monotonic(), (0.0, 0.0)
     with log.open("w") as file:
         process = subprocess.Popen(words, stdout=file, stderr=subprocess.STDOUT, env=variables)
@@ -61,13 +61,13 @@ def _cpu_of(process):
 
 
 def jobs_of(study, stream):
-    """Yield the rows of `COLUMNS` of a stream: each timestep's batch, features and updates."""
+    """Yield the rows of `COLUMNS` of a stream: each timestep's features and updates."""
     (folder,) = (study / stream).glob("seed*")
     with open(folder / "index.tsv", newline="") as table:
         sizes = [int(row["documents"]) for row in csv.DictReader(table, delimiter="\t")]
     chains = sorted(path.relative_to(folder) for path in folder.glob("*/k*"))
     for t, documents in enumerate(sizes):
-        places = {"batch": ("batches", [f"batches/{t}.h5"]), "features": ("features", [f"features/{t}.h5"])}
+        places = {"features": ("features", [f"features/{t}.h5"])}
         places |= {chain.parts[0]: (chain, [f"{chain}/scores/{t}.h5", f"{chain}/{t}.h5"]) for chain in chains}
         for job, (at, files) in places.items():
             kept = [folder / file for file in files if (folder / file).exists()]

@@ -60,6 +60,15 @@ REFUSED = {
         lambda at: jsonl(at / "a.jsonl", [{**row, "time": row["time"] if row["id"] % 7 else None} for row in POSTS]),
         "9 of 60 rows have nothing in the column 'time'; .*--time ''",
     ),
+    "times in one of two files": (
+        lambda at: (
+            [
+                jsonl(at / "a.jsonl", POSTS),
+                jsonl(at / "b.jsonl", [{"id": f"b{row['id']}", "text": row["text"], "when": 1} for row in POSTS[:20]]),
+            ][0].parent
+        ),
+        r"20 of 80 rows have nothing in the column 'time' \(\S*b\.jsonl has no such column\); .*--time ''",
+    ),
     "times before the year 1 and after 9999 in UTC": (
         lambda at: jsonl(
             at / "a.jsonl",

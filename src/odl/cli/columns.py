@@ -49,7 +49,7 @@ class Column:
     filled: int = 0
     distinct: set = field(default_factory=set)
     doubled: bool = False
-    file: str | None = None
+    files: dict = field(default_factory=dict)  # that have a value, in their order
     inside: set = field(default_factory=set)  # hashes of those of this file
 
     def add(self, value, file=None):
@@ -58,8 +58,8 @@ class Column:
             return
         self.filled += 1
         key = hash(str(value))
-        if file != self.file:
-            self.file, self.inside = file, set()
+        if file not in self.files:
+            self.files[file], self.inside = True, set()
         self.doubled |= key in self.inside
         self.inside.add(key)
         self.distinct.add(key)
@@ -160,7 +160,9 @@ def _time(columns, n_rows, dates):
     if best.filled < n_rows / 2:
         return None, f"{best.name!r} is mostly empty; the order is that of the files"
     if best.filled < n_rows:
-        fault = f"{n_rows - best.filled} of {n_rows} rows have nothing in the column {best.name!r}"
+        without = next((file for column in columns for file in column.files if file not in best.files), "")
+        where = f" ({without} has no such column)" if without else ""
+        fault = f"{n_rows - best.filled} of {n_rows} rows have nothing in the column {best.name!r}{where}"
         raise ConfigError(fault, "dates in all rows", "correct it, name another by --time, or go without: --time ''")
     return best, "holds dates" + ("" if best.rank("time") else ", whatever its name")
 

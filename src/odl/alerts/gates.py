@@ -292,8 +292,10 @@ def together(period, opened):
     share = period.frequencies[opened.terms] / max(period.n_documents, 1)
     has = (period.X[:, opened.terms] > 0).toarray()
     for at, alone in enumerate((share <= RARE).tolist()):
-        second = (share[at] * share <= RARE) & (np.arange(len(share)) != at)
-        rows = np.flatnonzero(has[:, at] & (alone | has[:, second].any(axis=1)))
+        rows = np.flatnonzero(has[:, at])
+        if not alone:
+            second = (share[at] * share <= RARE) & (np.arange(len(share)) != at)
+            rows = rows[has[np.ix_(rows, second)].any(axis=1)]
         if not len(rows):
             continue
         group = next((group for group in groups if 2 * group[rows].sum() >= len(rows)), None)

@@ -569,6 +569,8 @@ def test_every_document_of_a_topic_is_listed(made, watch):
         "wire.jsonl",
         "desk.jsonl",
     }
+    features_of = {t: features.read(f"{watch.place.features}/{t}.h5") for t in topic.sizes}
+    assert all(each.time == features_of[each.t].times[features_of[each.t].ids.index(each.id)] for each in every)
 
 
 def test_a_topic_counts_and_lists_the_items_of_earlier_periods_that_it_was_made_of(watch, monkeypatch):

@@ -11,11 +11,12 @@ from elements import Checker
 from places import ROOT
 
 from odl import cli
-from odl.alerts import breakdown, explain, feedback, read, show
+from odl.alerts import breakdown, explain, feedback, read
 from odl.alerts.alarms import Alarm
 from odl.alerts.feedback import Entry
 from odl.alerts.model import Withheld
 from odl.errors import DataError
+from odl.files.documents import NO_TIME
 from odl.report import newfeeds, newpage, newparts, newtext
 
 
@@ -310,12 +311,13 @@ def test_without_the_library_it_says_what_to_install(monkeypatch):
 
 def test_a_card_has_course_members_and_commands(watch):
     topic = next(topic for topic, _ in newparts.groups(watch, watch.periods[-1]) if topic)
-    of = [explain.Member(11, f"id{n}", f"Title {n}", ("a.jsonl", "b.jsonl")[n % 2]) for n in range(7)]
+    sources, times = ("a.jsonl", "b.jsonl"), [NO_TIME, *(86_400_000 * day for day in (9, 4, 5, 7, 12, 6))]
+    of = [explain.Member(11, f"id{n}", f"Title {n}", sources[n % 2], time) for n, time in enumerate(times)]
     text = newpage.text(watch, members={topic.number: of})
     card = text[text.index("<article") :].split("</article>")[0]
     told = plain(card)
-    days = newtext.since(topic), show.date_of(watch.periods[-1].first)
-    assert card.count('<svg class="course"') == 1 and "First seen {}, last {}.".format(*days) in told
+    assert card.count('<svg class="course"') == 1 and "First seen 1970-01-05, last 1970-01-13." in told
+    assert newparts.seen(topic, of[:1]) == ("period 11", "period 11")
     assert "Who else: all 7 documents by source a.jsonl (4)" in told and "b.jsonl (3)" in told
     assert all(f"Title {n} id{n}" in told for n in range(7))
     assert f"odl mute . topic:{topic.number}" in told and f"odl follow . topic:{topic.number}" in told

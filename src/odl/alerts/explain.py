@@ -89,12 +89,13 @@ def named(watch, what):
 
 
 class Member(NamedTuple):
-    """A document of a topic: its period, id, title and source file, empty where not known."""
+    """A document of a topic: its period, id, title and source file, empty where not known, and its time."""
 
     t: int
     id: str
     title: str
     source: str
+    time: int
 
 
 def members(place, topics, silence):
@@ -122,9 +123,9 @@ def members(place, topics, silence):
     for t in sorted(ts):
         with storage.reading(os.path.join(place.alerts, f"{t}.h5"), periods.KIND) as file:
             topic_of = storage.read_array(file, "topic", "i")
-        for number, ident, title, source in zip(topic_of.tolist(), *_names(place, t), strict=True):
+        for number, ident, title, source, time in zip(topic_of.tolist(), *_names(place, t), strict=True):
             if (number := founders.get(ident, number)) in members_of:
-                members_of[number].append(Member(t, visible(ident), heading(title), visible(source)))
+                members_of[number].append(Member(t, visible(ident), heading(title), visible(source), int(time)))
     return members_of
 
 
@@ -133,7 +134,7 @@ def _names(place, t):
     if names := periods.read_names(os.path.join(place.alerts, f"{t}.h5")):
         return names
     data = features.read(os.path.join(place.features, f"{t}.h5"))
-    return periods.Names(data.ids, data.titles, [origin["source"] for origin in _origins(place, data)])
+    return periods.Names(data.ids, data.titles, [origin["source"] for origin in _origins(place, data)], data.times)
 
 
 def document(place, t, row, watch):

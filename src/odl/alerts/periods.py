@@ -135,11 +135,12 @@ class Record:
 
 
 class Names(NamedTuple):
-    """Ids, titles and source files of the documents of a period; a file is empty where it is not known."""
+    """Ids, titles, source files and times of the documents of a period; a file is empty where it is not known."""
 
     ids: list
     titles: list
     files: list
+    times: np.ndarray
 
 
 @dataclass
@@ -221,6 +222,7 @@ def _write_names(file, names):
     for name, texts in (("ids", names.ids), ("titles", names.titles), ("sources", list(sources))):
         storage.write_strings(file, name, texts)
     storage.write_array(file, "source", np.array([sources[source] for source in names.files], dtype=np.int32))
+    storage.write_array(file, "times", names.times)
 
 
 def _line(item):
@@ -307,13 +309,14 @@ def read_names(path):
         If the file is missing, damaged or of another kind.
     """
     with storage.reading(path, KIND) as file:
-        if "ids" not in file:
+        if "times" not in file:
             return None
         sources, source = storage.read_strings(file, "sources"), storage.read_array(file, "source", "i")
         if source.min(initial=0) < 0:
             raise ValueError("a source is none of its files")
         ids, titles = (storage.read_strings(file, name) for name in ("ids", "titles"))
-        return Names(ids, titles, [sources[number] for number in source.tolist()])
+        files = [sources[number] for number in source.tolist()]
+        return Names(ids, titles, files, storage.read_array(file, "times", "i"))
 
 
 class Known(NamedTuple):

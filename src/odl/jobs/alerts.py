@@ -123,7 +123,7 @@ def follow(learned, output, *, run, settings=DEFAULT, before=FIRST, batch=None):
         data.t, record.run, record.settings, carried.digest, past.topics, recent, births, examples, linked,
         data.terms, past.gates, past_words,
     )  # fmt: skip
-    names = periods.Names(data.ids, data.titles, [origin["source"] for origin in origins])
+    names = periods.Names(data.ids, data.titles, [origin["source"] for origin in origins], data.times)
     return replace(after, digest=periods.write(output, record, names, after))
 
 

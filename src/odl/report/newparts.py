@@ -6,6 +6,7 @@ import numpy as np
 
 from odl.alerts import excerpts, show
 from odl.alerts.breakdown import LEAST
+from odl.files.documents import NO_TIME
 from odl.report.newtext import chance, dates, day_of, leading, percent, plural, reasons, title_of, where
 from odl.report.page import Markup, apart, escape
 
@@ -65,11 +66,12 @@ def headline(watch, period, groups):
     return text[0].upper() + text[1:] + "."
 
 
-def last_day(topic, watch):
-    """Return the day of the last period with a topic, or the period where there are no dates."""
-    last = max(topic.sizes, default=topic.birth)
-    days = (show.date_of(period.first) for period in watch.periods if period.t == last)
-    return next(days, None) or f"period {last}"
+def seen(topic, members):
+    """Return the days of the first and the last document of a topic, or their periods where no time is known."""
+    times = [each.time for each in members if each.time != NO_TIME]
+    if times:
+        return show.date_of(min(times)), show.date_of(max(times))
+    return f"period {topic.birth}", f"period {max(topic.sizes, default=topic.birth)}"
 
 
 def among(watch, t):

@@ -62,18 +62,6 @@ def test_unlabelled_scores_may_be_missing():
     assert metrics.auc([np.nan, 1.0, 2.0], [-1, 0, 1]) == 1.0
 
 
-def test_roc_curve_encloses_the_auc(rng):
-    scores, labels = tied_sample(rng, 300)
-    false, true, thresholds = metrics.roc_curve(scores, labels)
-    assert (false[0], true[0], false[-1], true[-1]) == (0, 0, 1, 1)
-    assert np.all(np.diff(false) >= 0) and np.all(np.diff(true) >= 0) and np.all(np.diff(thresholds) < 0)
-    assert np.trapezoid(true, false) == pytest.approx(metrics.auc(scores, labels), abs=1e-12)
-    at = 3
-    assert true[at] == np.mean(scores[labels == 1] >= thresholds[at])
-    assert false[at] == np.mean(scores[labels == 0] >= thresholds[at])
-    assert all(part.size == 0 for part in metrics.roc_curve([1.0], [1]))
-
-
 def test_every_bootstrap_replicate_is_an_exact_auc(rng):
     scores, labels = tied_sample(rng, 60)
     draws = metrics.bootstrap(scores, labels, replicates=25, seed=7)

@@ -150,28 +150,6 @@ def test_few_low_scores_do_not_set_the_axis(rng):
     assert lower_limit(scores, labels) == 0.1
 
 
-def test_roc_panels_are_the_listed_timesteps(made):
-    chosen = select(made)
-    figure = figures.draw("roc", chosen).figure
-    titles = [axis.get_title() for axis in figure.axes if axis.get_title()]
-    assert [int(title.split()[2]) for title in titles] == chosen.listed()
-    assert any(text.startswith("nearest5-logtf 0.9") for text in texts(figure))
-
-
-def test_topics_show_use_and_words(made):
-    chosen = select(made)
-    use, steps, words, shown, atoms = selection.topic_strip(chosen)
-    batches = [read_scores(score_path(chosen.shown, t)) for t in steps]
-    assert shown == [0, 2, 5] or shown == [0, 3, 5]
-    assert words[0][1] == batches[shown[1]].atoms[atoms[0]][0]
-    total = sum(weight for _, _, weight in batches[2].atoms)
-    assert use[0, 2] == pytest.approx(batches[2].atoms[atoms[0]][2] / total)
-    assert np.all(np.diff(use.mean(axis=1)) <= 1e-12)
-    figure = figures.draw("topics", chosen).figure
-    assert {row[-1][:30] for row in words[:10]} <= {text[:30] for text in texts(figure)}
-    assert np.allclose(figure.axes[0].collections[0].get_array(), 100 * use[:10])
-
-
 def test_settings_choose_runs_and_detail(made):
     chosen = select(made, run="pg", k=10, seed=1, runs=["admm", "pg"])
     assert (chosen.runs, chosen.shown["run"], chosen.shown["seed"]) == (["admm", "pg"], "pg", 1)
@@ -181,38 +159,22 @@ def test_settings_choose_runs_and_detail(made):
 def test_a_stream_without_novel_documents_gets_notes(tmp_path):
     studies.unevaluated(tmp_path)
     held = read_json(tmp_path / "figures" / "wires-figures.json")
-    assert held["topics"]["drawn"] and not any(held[name]["drawn"] for name in ("auc", "roc", "scores", "costs"))
+    assert not any(held[name]["drawn"] for name in ("auc", "scores", "time", "tradeoff"))
+
+
+def test_tradeoff_has_the_seconds_of_scoring_and_learning(made):
+    chosen = select(made)
+    seconds = {}
+    for row in chosen.tables["costs"]:
+        seconds.setdefault((row["run"], row["k"]), []).append(row["score_cpu_s"] + row["learn_cpu_s"])
+    points = figures.draw("tradeoff", chosen).figure.axes[0].collections
+    drawn = {round(x, 9) for line in points for segment in line.get_segments() for x in segment[:, 0]}
+    assert drawn == {round(sum(held), 9) for (name, _), held in seconds.items() if name in chosen.runs}
 
 
 def test_thin_keeps_both_ends():
     assert selection.thin(range(100), 3) == [0, 50, 99]
     assert selection.thin([1, 2], 3) == [1, 2]
-
-
-def test_costs_are_the_seconds_of_scoring_and_learning(made):
-    chosen = select(made)
-    seconds = {}
-    for row in chosen.tables["costs"]:
-        seconds.setdefault((row["run"], row["k"]), {})[row["t"]] = row["score_cpu_s"] + row["learn_cpu_s"]
-    run = chosen.runs[0]
-    k = chosen.entry(run)["k"]
-    axis = figures.draw("costs", chosen).figure.axes[0]
-    assert dict(zip(*axis.lines[0].get_data(), strict=True)) == pytest.approx(seconds[run, k])
-    points = figures.draw("tradeoff", chosen).figure.axes[0].collections
-    drawn = {round(x, 9) for line in points for segment in line.get_segments() for x in segment[:, 0]}
-    assert drawn == {round(sum(held.values()), 9) for (name, _), held in seconds.items() if name in chosen.runs}
-
-
-def test_atoms_that_came_later_have_no_use_before(made):
-    chosen = select(made)
-    last = chosen.batch(chosen.shown, chosen.shown["timesteps"][-1])
-    use, steps, *_ = selection.topic_strip(chosen, most=100)
-    last.atoms.append(("fresh words", "1 1", 5.0))
-    last.use.append(5.0)
-    grown, _, named, _, kept = selection.topic_strip(chosen, most=100)
-    row = list(kept).index(len(last.atoms) - 1)
-    assert grown.shape == (len(use) + 1, len(steps)) and grown[row, -1] > 0 and not grown[row, :-1].any()
-    assert named[row] == ["", "", "fresh words"]
 
 
 BROKEN = r"$\frac{x$"  # mathematics to matplotlib, and wrong
@@ -236,7 +198,7 @@ def test_no_text_of_data_is_read_as_mathematics(tmp_path, monkeypatch):
     study.summarise(plan, tmp_path / "tables")
     chosen = selection.Selection(plan, study.read_tables(tmp_path / "tables"), "wires", {})
     shown = {name for name in figures.modules() if all_plain(figures.draw(name, chosen).figure, tmp_path / "figure")}
-    assert shown >= {"auc", "timesteps", "roc", "topics", "time", "costs", "tradeoff"}
+    assert shown >= {"auc", "timesteps", "time", "tradeoff"}
     path = {"problem": BROKEN, "network": "ring", "method": BROKEN}
     rows = [{**path, "exchanges": n, "inner": n, "floats": n, "distance": 1 / n} for n in (10, 100)]
     memory = [{"stream": BROKEN, "seed": 0, "run": BROKEN, "size": 9, "entries": n, "average": 0.5} for n in (1, 9)]

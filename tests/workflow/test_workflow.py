@@ -143,7 +143,7 @@ class TestEditedSources:
         assert study.run("-n").names("algorithm", "run", "t") == both | chain("da") | chain("pg") | SHOWN
 
     def test_pictures_and_page_are_drawn_again(self, study):
-        study.edit("report/figures/roc.py")
+        study.edit("report/figures/scores.py")
         assert study.run("-n").names("run", "t") == {"figures", "page"}
 
     def test_an_edited_reader_that_finds_the_same_stops_at_the_batches(self, study):

@@ -1,4 +1,4 @@
-"""How well scores separate novel from known documents: AUC with ties, ROC curves, how certain an AUC is.
+"""How well scores separate novel from known documents: AUC with ties, how certain an AUC is.
 
 Labels are 1 (novel), 0 (known) and -1 (unlabelled, ignored). Where no document is novel, or none is
 known, nothing can be measured: the functions return nan rather than a number. numpy only, because
@@ -68,45 +68,6 @@ def auc(scores: ArrayLike, labels: ArrayLike) -> float:
     known = np.sort(known)
     twice = sum(int(np.searchsorted(known, novel, side).sum()) for side in ("left", "right"))  # 2 * below + equal
     return float(twice / (2 * len(novel) * len(known)))
-
-
-def roc_curve(scores: ArrayLike, labels: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Points of the ROC curve, from (0, 0) to (1, 1), one per distinct score.
-
-    Returns
-    -------
-    false_positives, true_positives : ndarray of float, shape (n_points,)
-        Shares of the known and of the novel documents with a score of at least the threshold. Tied
-        scores are one step, so the trapezoids under the points have the area `auc` returns.
-    thresholds : ndarray of float, shape (n_points,)
-        From inf downwards.
-
-    Raises
-    ------
-    ParameterError
-        As `auc`. Without novel or without known documents all three arrays are empty.
-
-    Examples
-    --------
-    >>> from odl.evaluation.metrics import roc_curve
-    >>> false_positives, true_positives, thresholds = roc_curve([0.9, 0.4, 0.4, 0.1], [1, 1, 0, 0])
-    >>> false_positives, true_positives
-    (array([0. , 0. , 0.5, 1. ]), array([0. , 0.5, 1. , 1. ]))
-    >>> thresholds
-    array([inf, 0.9, 0.4, 0.1])
-    """
-    novel, known = split(scores, labels)
-    if not len(novel) or not len(known):
-        return np.empty(0), np.empty(0), np.empty(0)
-    values, inverse = np.unique(np.concatenate([novel, known]), return_inverse=True)
-    hits = np.bincount(inverse[: len(novel)], minlength=len(values))[::-1].cumsum()
-    alarms = np.bincount(inverse[len(novel) :], minlength=len(values))[::-1].cumsum()
-    start = np.zeros(1)
-    return (
-        np.concatenate([start, alarms / len(known)]),
-        np.concatenate([start, hits / len(novel)]),
-        np.concatenate([[np.inf], values[::-1]]),
-    )
 
 
 Seed = int | Sequence[int] | np.random.SeedSequence

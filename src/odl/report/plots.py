@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from matplotlib.ticker import LogFormatterSciNotation, MaxNLocator
+from matplotlib.ticker import LogFormatterSciNotation
 from seaborn import axes_style, color_palette, despine, plotting_context
 
 from odl.files import storage
@@ -139,12 +139,6 @@ def sizes_below(axis, sizes):
     axis.set_xticks(sizes, [f"{size:g}" for size in sizes])
 
 
-def timesteps_below(axis):
-    """Name whole timesteps below an axis."""
-    axis.set(xlabel="timestep t")
-    axis.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=16, min_n_ticks=1))
-
-
 def lines(axis, frame, x, y, spread=None, **look):
     """Draw a line a run.
 
@@ -203,12 +197,3 @@ def note(text):
     FigureCanvasAgg(figure)
     figure.text(0.5, 0.5, "\n".join(textwrap.wrap(text, 80)), ha="center", va="center", color=GREY)
     return figure
-
-
-def scale_from_zero(axis, name, values):
-    """Let the axis ``"x"`` or ``"y"`` start at zero; make it logarithmic where its values span more than tenfold."""
-    if (values > 0).all() and values.max() > 10 * values.min():
-        logarithmic(axis, name)
-        getattr(axis, f"{name}axis").set_major_formatter("{x:g}")
-    else:
-        axis.set(**{f"{name}lim": (0, 1.08 * max(values.max(), 1e-9))})

@@ -63,11 +63,6 @@ class Selection:
 
         return pandas.DataFrame(self.tables[name], columns=list(study.COLUMNS[name]))
 
-    def seconds(self):
-        """CPU seconds to score and to learn each timestep, as a data frame with a column ``cpu_s``."""
-        costs = self.frame("costs")
-        return costs.assign(cpu_s=costs["score_cpu_s"] + costs["learn_cpu_s"]).dropna(subset=["cpu_s"])
-
     def in_order(self, frame, *columns, runs=None):
         """Rows of a data frame in the order in which the runs are drawn, or of `runs`, then by columns."""
         return frame.assign(order=frame["run"].map((runs or self.runs).index)).sort_values(["order", *columns])
@@ -116,29 +111,3 @@ def thin(values, most):
     if len(values) <= most:
         return values
     return [values[i] for i in np.unique(np.linspace(0, len(values) - 1, most).round().astype(int))]
-
-
-def topic_strip(selection, most=10):
-    """Words of the most used atoms at the first, middle and last timestep, and their use over time.
-
-    Returns
-    -------
-    use : ndarray, shape (n_atoms, n_timesteps)
-    steps : list of int
-    words : list of list of str
-        By atom and shown timestep; empty before the atom was there.
-    shown_steps : list of int
-    atoms : ndarray of int
-    """
-    steps = list(selection.shown["timesteps"])
-    batches = [selection.batch(selection.shown, t) for t in steps]
-    use = np.zeros((max(len(batch.use) for batch in batches), len(steps)))
-    for column, batch in enumerate(batches):
-        use[: len(batch.use), column] = batch.use
-    share = use / np.maximum(use.sum(axis=0), 1e-300)
-    atoms = np.argsort(-share.mean(axis=1), kind="stable")[:most]
-    atoms = atoms[share[atoms].sum(axis=1) > 0]
-    shown_steps = thin(steps, 3)
-    shown = [batches[steps.index(t)].atoms for t in shown_steps]
-    words = [[of_step[atom][0] if atom < len(of_step) else "" for of_step in shown] for atom in atoms]
-    return share[atoms], steps, words, shown_steps, atoms

@@ -18,7 +18,7 @@ from odl.files.escaping import visible
 from odl.files.tables import read_json, read_table
 from odl.report import page, topictree
 from odl.report.page import element, mean_sd, number, percent
-from odl.report.selection import Selection, references, thin, topic_strip
+from odl.report.selection import Selection, references, thin
 
 # Sections of the page about a corpus and their tables (macros of studysections.jinja), at places 1, 2, ...; a figure
 # says where it stands itself.
@@ -33,7 +33,7 @@ TABLES = {
     "Time and memory": ("timing",),
     "Runs": ("runs",),
 }
-MOST_STEPS = 60  # timesteps whose most novel documents are listed
+MOST_STEPS, MOST_ATOMS = 60, 40  # timesteps whose most novel documents are listed, and atoms whose words are
 UNDEFINED = (float("nan"),) * 3
 
 
@@ -301,12 +301,17 @@ def _shares(text):
 
 def topics(selection):
     """Names of timesteps, and cells of the most used atoms: number, use, top words at these, how many of them stay."""
-    use, _, words, steps, atoms = topic_strip(selection, most=40)
-    rows = []
-    for position, atom in enumerate(atoms):
-        first, last = set(words[position][0].split()), set(words[position][-1].split())
-        rows.append([int(atom), percent(use[position].mean()), *words[position], f"{len(first & last)} of {len(last)}"])
-    return [f"after timestep {t}" for t in steps], rows
+    batches = [selection.batch(selection.shown, t) for t in selection.shown["timesteps"]]
+    use = np.zeros((max(len(batch.use) for batch in batches), len(batches)))
+    for column, batch in enumerate(batches):
+        use[: len(batch.use), column] = batch.use
+    share = (use / np.maximum(use.sum(axis=0), 1e-300)).mean(axis=1)
+    told, rows = thin(batches, 3), []
+    for atom in [atom for atom in np.argsort(-share, kind="stable")[:MOST_ATOMS] if share[atom] > 0]:
+        words = [batch.atoms[atom][0] if atom < len(batch.atoms) else "" for batch in told]  # of one that came later
+        first, last = set(words[0].split()), set(words[-1].split())
+        rows.append([int(atom), percent(share[atom]), *words, f"{len(first & last)} of {len(last)}"])
+    return [f"after timestep {batch.t}" for batch in told], rows
 
 
 def topic_tree(selection):

@@ -1,7 +1,9 @@
 """AUC at every timestep of learners and baselines."""
 
+from matplotlib.ticker import MaxNLocator
+
 from odl.report.figures import Picture, absent
-from odl.report.plots import GREY, legend_below, lines, new_figure, timesteps_below
+from odl.report.plots import GREY, legend_below, lines, new_figure
 from odl.report.selection import references
 
 PLACE = ("Timesteps", 0.2)
@@ -26,6 +28,6 @@ def draw(selection):
     figure, ((axis,),) = new_figure(7.6, 4.2)
     lines(axis, frame[~grey], "t", "auc_mean", "auc_sd")
     lines(axis, frame[grey], "t", "auc_mean", "auc_sd", color=GREY, zorder=1)
-    timesteps_below(axis)
-    axis.set(ylabel="AUC")
+    axis.set(xlabel="timestep t", ylabel="AUC")
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=16, min_n_ticks=1))
     return Picture(legend_below(figure, 3), caption, alt)

@@ -1,13 +1,15 @@
 """Average AUC against the CPU seconds of the whole stream (NIPS 2012, appendix, figure 1)."""
 
 from odl.report.figures import Picture, absent
-from odl.report.plots import INK, legend_below, lines, new_figure, scale_from_zero
+from odl.report.plots import INK, legend_below, lines, logarithmic, new_figure
 
 PLACE = ("Time and memory", 0.3)
 
 
 def draw(selection):
-    totals = selection.seconds().groupby(["run", "k"], as_index=False)["cpu_s"].sum()
+    costs = selection.frame("costs")
+    costs = costs.assign(cpu_s=costs["score_cpu_s"] + costs["learn_cpu_s"]).dropna(subset=["cpu_s"])
+    totals = costs.groupby(["run", "k"], as_index=False)["cpu_s"].sum()
     frame = selection.frame("summary").dropna(subset=["average_mean"]).merge(totals, on=["run", "k"])
     frame = frame[frame["run"].isin(selection.runs)]
     if frame.empty:
@@ -25,7 +27,12 @@ def draw(selection):
     for row in frame.itertuples():
         at = row.cpu_s, row.average_mean
         axis.annotate(f"{row.k:g}", at, (4, 4), textcoords="offset points", fontsize=7.5, color=INK)
-    scale_from_zero(axis, "x", frame["cpu_s"])
+    seconds = frame["cpu_s"]
+    if seconds.min() > 0 and seconds.max() > 10 * seconds.min():
+        logarithmic(axis, "x")
+        axis.xaxis.set_major_formatter("{x:g}")
+    else:
+        axis.set(xlim=(0, 1.08 * max(seconds.max(), 1e-9)))
     axis.set(xlabel="CPU seconds to score and learn the stream", ylabel="average AUC")
     axis.margins(y=0.1)
     return Picture(legend_below(figure, 4), caption, alt)

@@ -155,7 +155,7 @@ def heaviest(words, row, most=None):
     span = slice(words.indptr[row], words.indptr[row + 1])
     terms, parts = words.indices[span], words.data[span]
     order = np.lexsort((terms, -parts))[:most]
-    return [(int(terms[at]), float(parts[at])) for at in order]
+    return [*zip(terms[order].tolist(), parts[order].tolist(), strict=True)]
 
 
 def nearest(P, A, most):
@@ -246,8 +246,10 @@ def lead(words, row, shared, most):
 
     A term that a single document has says nothing of a topic, so it comes after those that are shared.
     """
-    terms = [term for term, part in heaviest(words, row) if part > 0]
-    return sorted(terms, key=lambda term: not shared[term])[:most]
+    span = slice(words.indptr[row], words.indptr[row + 1])
+    terms, parts = words.indices[span], words.data[span]
+    order = np.lexsort((terms, -parts, ~shared[terms]))
+    return terms[order[parts[order] > 0]][:most].tolist()
 
 
 def shares_of(words, row):

@@ -199,24 +199,25 @@ class Adaptive(ClusterLearner):
         """
         P = sparse.csr_array(P)
         near = scores.nearest[0] if scores.nearest else self.explain(state, P, coded=False)[1]
-        return self.words_of(state, P, near)
+        return with_data(P, self.words_of(state, P, near))
 
-    def words_of(self, state: State, P: sparse.csr_array, neighbours: np.ndarray) -> sparse.csr_array:
-        """Return the shares of words by the nearest atoms, as `explain` returns them."""
+    def words_of(self, state: State, P: sparse.csr_array, neighbours: np.ndarray) -> np.ndarray:
+        """Return the shares of the entries of P by the nearest atoms, as `explain` returns them."""
         if ("flattened", self) not in state.derived:
             A = state.dictionary
             data = likeness.flattened(A, self.flatten) * np.repeat(self._scale(state), np.diff(A.indptr))
-            state.derived["flattened", self] = sparse.csc_array((data, A.indices, A.indptr), shape=A.shape)
-        columns = widen(state.derived["flattened", self], n_rows=P.shape[1])
+            parts = data, A.indices, A.indptr  # of atoms in rows
+            state.derived["flattened", self] = sparse.csr_matrix(parts, shape=A.shape[::-1])
+        flattened = widen(state.derived["flattened", self], n_columns=P.shape[1])
         order = np.argsort(neighbours, axis=1)  # sums run in the order of the atoms
         atoms = np.take_along_axis(neighbours, order, axis=1)
         weights = np.where(atoms >= 0, self._weights[order], 0.0)
         rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
         each = np.maximum(atoms[rows], 0).ravel(), np.repeat(P.indices, atoms.shape[1])
-        parts = weights[rows] * values_at(columns.T, *each).reshape(atoms[rows].shape)
+        parts = weights[rows] * values_at(flattened, *each).reshape(atoms[rows].shape)
         q = sum(parts.T, np.zeros(P.nnz))
         own = (1.0 - self.context) / (1.0 + self.contrast)
-        return with_data(P, own * P.data * (P.data - q))
+        return own * P.data * (P.data - q)
 
     def with_room(self, state: State, n_atoms: int) -> State:
         """Return the state with a higher limit of atoms."""

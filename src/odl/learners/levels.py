@@ -146,7 +146,7 @@ class Levels(ClusterLearner):
         P, words = sparse.csr_array(P), np.zeros(P.nnz)
         for place, (weight, learner, of) in enumerate(self._parts(state)):
             near = scores.nearest[place] if scores.nearest else learner.explain(of, P, coded=False)[1]
-            words += weight * learner.words_of(of, P, near).data
+            words += weight * learner.words_of(of, P, near)
         return with_data(P, (1.0 - self.context) * words)
 
     def learn(

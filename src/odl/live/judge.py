@@ -217,7 +217,8 @@ class Judge:
         tail, _ = calibration.tails(scored, self.recent, self.settings.warm_up)
         parts, _ = novelty.shares(self.learner, self.state, wide, scored)
         shares = with_data(P, parts.data)
-        shares = (pieces.folded(shares, own.counts) if pieces else shares).astype(np.float32)
+        shares = pieces.folded(shares, own.counts) if pieces else shares
+        shares.data = shares.data.astype(np.float32)
         alike = (self.run.weighting, self.learner.norm, pieces) == (self.of_topics, "l2", None)
         Q = wide if alike else self._among_all(self._weighed(own, self.of_topics, "l2"), own.terms)
         topics = candidates.nearest_topics(Q, self.topics, self.settings)

@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import re
+import sys
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import numpy as np
@@ -161,8 +162,8 @@ def test_half_a_surrogate_pair_can_be_stored(tmp_path):
 
 
 def test_parquet_asks_for_what_reads_it(tmp_path, monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     pq.write_table(pa.table({"text": ["storm"]}), tmp_path / "d.parquet")
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(DataError, match=r"d\.parquet is a Parquet file.*pip install pyarrow"):
         read(tmp_path)
 

@@ -470,11 +470,6 @@ def _tree_text(path):
     trees.parse(path.read_bytes().decode("utf-8", "replace"), 3)
 
 
-BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
-    f"{chr(98 + n)}: &{chr(98 + n)} [{','.join(['*' + chr(97 + n)] * 9)}]\n" for n in range(12)
-)
-
-
 def _places(node, path=()):
     if isinstance(node, dict):
         for key, inner in node.items():
@@ -483,10 +478,6 @@ def _places(node, path=()):
 
 
 def _config(rnd):
-    if rnd.random() < 0.1:
-        place = rnd.choice(list(_places(DEFAULT)))
-        text = "".join(f"{'  ' * depth}{key}:\n" for depth, key in enumerate(place)).rstrip("\n")
-        return (BOMB + text + " *" + rnd.choice("acfm") + "\n").encode()
     held = json.loads(json.dumps(DEFAULT))
     for _ in range(rnd.choice((1, 1, 2))):
         *way, last = rnd.choice(list(_places(held)))

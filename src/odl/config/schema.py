@@ -8,8 +8,6 @@ from pathlib import Path
 
 from odl.errors import ConfigError, advice
 
-MOST, DEEPEST = 100_000, 30  # values of a configuration, and how deep they may lie
-BITS = 256  # of a whole number; Python refuses to write some thousand digits
 _SHORT = reprlib.Repr()
 _SHORT.maxlist = _SHORT.maxdict = 20
 _SHORT.maxstring = 200
@@ -48,28 +46,6 @@ def check_map(value, schema, path=""):
     ConfigError
         At the first key or value that is wrong, naming the nearest key for a typo.
     """
-    _check_size(value)
-    _check(value, schema, path)
-
-
-def _check_size(config):
-    """Refuse what repeats or holds itself: a few aliases of YAML make more values than there is memory."""
-    n_values, level = 0, [config]
-    for _ in range(DEEPEST):
-        n_values += len(level)
-        if any(isinstance(value, int) and value.bit_length() > BITS for value in level):
-            raise ConfigError(f"a whole number of more than {BITS} bits", "a smaller one", "correct it")
-        inner = [node.values() if isinstance(node, dict) else node for node in level if isinstance(node, (dict, list))]
-        if n_values + sum(map(len, inner)) > MOST:
-            break
-        level = [value for values in inner for value in values]
-        if not level:
-            return
-    defect = f"the configuration has more than {MOST} values, or more than {DEEPEST} inside one another"
-    raise ConfigError(defect, "a smaller one", "look for an alias (*name) that is repeated or stands in itself")
-
-
-def _check(value, schema, path):
     where = path or "the configuration"
     kinds = schema.get("type", list(TYPES))
     kinds = [kinds] if isinstance(kinds, str) else kinds
@@ -88,12 +64,12 @@ def _check(value, schema, path):
         if len(value) < schema.get("minItems", 0):
             raise _wrong(where, value, _describe(schema))
         for position, item in enumerate(value):
-            _check(item, schema.get("items", {}), f"{where}[{position}]")
+            check_map(item, schema.get("items", {}), f"{where}[{position}]")
     if isinstance(value, dict):
-        _check_map(value, schema, path)
+        _check_keys(value, schema, path)
 
 
-def _check_map(value, schema, path):
+def _check_keys(value, schema, path):
     where = path or "the configuration"
     if "select" in schema:
         more = _selected(value, schema["select"], path)
@@ -105,15 +81,15 @@ def _check_map(value, schema, path):
         if not isinstance(name, str):
             raise ConfigError(f"the key {name!r} in {where} is not text", "a name", f"write it in quotes: '{name}'")
         if name in known:
-            _check(item, known[name], inner)
+            check_map(item, known[name], inner)
         elif others is False:
             expected, todo = "one of " + ", ".join(known), advice(name, known, "remove it")
             raise ConfigError(f"'{inner}' is not a key of the configuration", expected, todo)
         else:
             names = schema.get("propertyNames")
             if names:
-                _check(name, names, f"the name {inner}")
-            _check(item, others if isinstance(others, dict) else {}, inner)
+                check_map(name, names, f"the name {inner}")
+            check_map(item, others if isinstance(others, dict) else {}, inner)
     for name in schema.get("required", []):
         if name not in value:
             raise ConfigError(f"{where} has no '{name}'", f"'{name}' ({_describe(known[name])})", "add it")
@@ -124,7 +100,7 @@ def _selected(value, select, path):
     key, where = select["key"], path or "the configuration"
     if key not in value:
         raise ConfigError(f"{where} has no '{key}'", f"'{key}'", "add it")
-    _check(value[key], {"enum": list(select["schemas"]), "todo": select.get("todo")}, f"{path}.{key}".lstrip("."))
+    check_map(value[key], {"enum": list(select["schemas"]), "todo": select.get("todo")}, f"{path}.{key}".lstrip("."))
     return select["schemas"][value[key]]
 
 

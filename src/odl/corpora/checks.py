@@ -1,4 +1,4 @@
-"""What readers share: sources and content that are checked, packed files within bounds, documents of texts."""
+"""What readers share: sources and content that are checked, packed files, documents of texts."""
 
 import io
 import os
@@ -16,10 +16,7 @@ from odl.text import encoder
 from odl.text.tokens import count_words
 
 FETCH = "download it again, or put the right file there"
-FLOOR, RATIO = 1 << 28, 200  # a packed file may make 256 MiB, and beyond that so many times its size
 LONGEST_LINE = 1 << 26  # characters
-BLANK_LINES = 1 << 20  # beside one for each line that is not blank
-COLUMNS = 1 << 16  # of a table
 
 
 def check_options(reader: str, options: dict, allowed: dict) -> None:
@@ -141,78 +138,31 @@ def documents_of(records: Iterable[tuple], options: Mapping[str, Any]) -> Docume
     )
 
 
-class Left:
-    """How many bytes a packed file may still make; more than a file of its size honestly makes are refused."""
-
-    def __init__(self, path):
-        self.path = path
-        self.left = self.most = max(FLOOR, RATIO * os.path.getsize(path))
-
-    def take(self, n_bytes):
-        self.left -= n_bytes
-        if self.left < 0:
-            fault = f"{self.path} unpacks to more than {self.most >> 20} MiB, {RATIO} times its size"
-            raise DataError(fault, "a file that was packed without tricks", "unpack it by hand if it is right")
-
-
-class Unpacked(io.RawIOBase):
-    """The bytes of a packed file as they come, refused when they are more than a file of its size honestly makes.
-
-    Parameters
-    ----------
-    stream : file
-        Has the unpacked bytes.
-    path : path-like
-        The packed file.
-    """
-
-    def __init__(self, stream, path):
-        self.stream, self.left = stream, Left(path)
-
-    def readable(self):
-        return True
-
-    def readinto(self, buffer):
-        block = self.stream.read(len(buffer))
-        self.left.take(len(block))
-        buffer[: len(block)] = block
-        return len(block)
-
-    def close(self):
-        self.stream.close()
-        super().close()
-
-
 def unpacked(path, form="gz"):
-    """Open a file packed by gzip or xz for reading bytes, bounded by its size (`Unpacked`)."""
+    """Open a file packed by gzip or xz for reading bytes."""
     import gzip
     import lzma
 
-    return io.BufferedReader(Unpacked({"gz": gzip, "xz": lzma}[form].open(path), path), 1 << 17)
+    return io.BufferedReader({"gz": gzip, "xz": lzma}[form].open(path), 1 << 17)
 
 
 def unpacked_text(path, form="gz", newline=""):
-    """Open a packed file for reading UTF-8 text, bounded like `unpacked`."""
+    """Open a packed file for reading UTF-8 text."""
     return io.TextIOWrapper(unpacked(path, form), encoding="utf-8", newline=newline)
 
 
 def lines(file, path):
-    """Yield the lines of an open file (text or bytes), refusing what no file of documents or rows has.
+    """Yield the lines of an open file (text or bytes).
 
     Raises
     ------
     DataError
-        Naming the line that is too long, or up to which too many are blank.
+        Naming a line that is too long.
     """
-    end, blank = file.readline(0), 0
-    for number, line in enumerate(iter(partial(file.readline, LONGEST_LINE), end), start=1):
+    for number, line in enumerate(iter(partial(file.readline, LONGEST_LINE), file.readline(0)), start=1):
         if len(line) == LONGEST_LINE:
             fault = f"{path} line {number} has {LONGEST_LINE} characters or more"
             raise DataError(fault, "shorter lines", "look for a missing line break")
-        blank += line.isspace()
-        if 2 * blank > BLANK_LINES + number:
-            fault = f"{path} has {blank} blank lines up to line {number}"
-            raise DataError(fault, "fewer blank lines than others", "remove them")
         yield line
 
 
@@ -250,7 +200,7 @@ def tar_members(path, wanted=None):
     Raises
     ------
     DataError
-        If the archive is damaged or truncated, or unpacks to more than it can honestly hold.
+        If the archive is damaged or truncated.
     """
     import tarfile
 
@@ -258,8 +208,6 @@ def tar_members(path, wanted=None):
         with tarfile.open(fileobj=stream, mode="r|") as archive:
             for member in archive:
                 if member.isfile() and (wanted is None or wanted(member.name.rpartition("/")[2])):
-                    if member.issparse():
-                        raise ValueError(f"{member.name} is stored without its zeros")
                     yield member.name, archive.extractfile(member).read()
         while stream.read(1 << 20):  # tarfile takes a missing end for the end; the checksum is behind it
             pass

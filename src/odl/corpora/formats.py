@@ -8,10 +8,11 @@ import re
 import zlib
 from collections import Counter
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
-from odl.corpora.checks import COLUMNS, LONGEST_LINE, lines, unpacked
+from odl.corpora.checks import LONGEST_LINE, lines, unpacked
 from odl.corpora.encodings import UTF8, Encoding, not_decoded, recoded
+from odl.corpora.fields import EPOCH
 from odl.errors import DataError
 from odl.files import listing
 
@@ -23,6 +24,7 @@ STAMP = re.compile(
 )
 VISIT = re.compile(r"\[(\d\d/[A-Z][a-z]{2}/\d{4}):(\d\d:\d\d:\d\d [+-]\d{4})\]\s*")  # in lines of web servers
 LEAD = re.compile(r"\s*|sep=.")  # before the names of columns: a blank line, the line of spreadsheets
+BATCH_ROWS = 1024  # of Parquet, in memory at a time
 QUOTING = {True: csv.QUOTE_MINIMAL, False: csv.QUOTE_NONE}
 FRONT = re.compile(r"\A---\s*\n(.*?\n)(?:---|\.\.\.)\s*(?:\n|\Z)", re.S)
 recorded: dict = {}  # path -> seconds: when a file that is there had its content first, where somebody keeps that
@@ -60,7 +62,7 @@ class Form:
 def rows(path, form=Form(), name=None):
     """Yield (place, row) of a file: "line 3", "row 3", "message 3" or "item 3", and a dict of column -> value.
 
-    Memory is that of one row or, for Parquet, `odl.corpora.parquet.BATCH_ROWS` rows.
+    Memory is that of one row or, for Parquet, `BATCH_ROWS` rows.
 
     Parameters
     ----------
@@ -78,9 +80,6 @@ def rows(path, form=Form(), name=None):
     try:
         for place, row in _rows(path, form, name or os.path.basename(path)):
             empty = False
-            if len(row) > COLUMNS:
-                fault = f"{path} {place} has {len(row)} columns"
-                raise DataError(fault, f"at most {COLUMNS}", "leave out those that documents do not need")
             yield place, row
     except UnicodeDecodeError as error:
         raise _located(path, form.encoding, error) from error
@@ -94,9 +93,7 @@ def rows(path, form=Form(), name=None):
 def _rows(path, form, name):
     kind = form.of(path)
     if kind == "parquet":
-        from odl.corpora import parquet
-
-        yield from parquet.rows(path)
+        yield from _parquet_rows(path)
         return
     with opened(path) as file:
         if kind in ("mail", "feed"):
@@ -197,6 +194,39 @@ def _csv_rows(binary, path, delimiter, encoding, quoted):
                     yield place, dict(zip(header, fields, strict=True))
     finally:
         csv.field_size_limit(limit)
+
+
+def _parquet_rows(path):
+    """Yield the rows of a Parquet file. pyarrow, which is large, is an extra that only such files need."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        fault = f"{path} is a Parquet file, and pyarrow, which reads it, is not installed"
+        raise DataError(fault, "pyarrow 18 or later", "install it: pip install pyarrow") from error
+    try:
+        with pq.ParquetFile(path, memory_map=False) as file:
+            number = 0
+            for batch in file.iter_batches(batch_size=BATCH_ROWS, use_threads=False):
+                for values in zip(*map(_values, batch.columns), strict=True):
+                    number += 1
+                    yield f"row {number}", dict(zip(batch.schema.names, values, strict=True))
+    except (pa.ArrowException, LookupError, OverflowError, TypeError, ValueError, MemoryError) as error:
+        reason = " ".join(str(error).split())
+        raise DataError(
+            f"{path} cannot be read as Parquet ({reason})", "a whole Parquet file", "write it again"
+        ) from error
+
+
+def _values(column):
+    """Return a column as Python values; dates and timestamps as datetimes in UTC, to the millisecond."""
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
+        zone = getattr(column.type, "tz", None)
+        numbers = column.cast(pa.timestamp("ms", tz=zone), safe=False).cast(pa.int64()).to_pylist()
+        return [None if number is None else EPOCH + timedelta(milliseconds=number) for number in numbers]
+    return column.to_pylist()
 
 
 def delimiter_of(columns):

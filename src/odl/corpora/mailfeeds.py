@@ -1,8 +1,6 @@
 """Messages of mail (an mbox file, or one without "From " lines) and items of feeds (RSS 0.9 to 2.0, Atom).
 
-Feeds are read by expat, an item at a time. Entities that a file declares are refused, so that a few of them cannot
-stand for a text of any length; those of HTML, which feeds use without declaring them, are known. A feed that is
-mostly tags and entities without text (`MARKUP`) is refused: it would keep the parser busy for nothing.
+Feeds are read by expat, an item at a time. Entities of HTML, which feeds use without declaring them, are known.
 """
 
 import email
@@ -19,7 +17,6 @@ from odl.files.listing import CATEGORY
 ENVELOPE = b"From "
 DATED = re.compile(rb"From .*\d\d:\d\d.*\d{4}\s*$")  # a line "From here on" is text
 QUOTED = re.compile(rb"^>+From ")
-PARTS = 1000  # of a message, beyond which it is no letter
 ITEMS = {"item", "entry"}
 ROLES = {
     "guid": "id", "id": "id", "title": "title", "link": "url", "pubdate": "time", "published": "time", "date": "time",
@@ -27,7 +24,6 @@ ROLES = {
 }  # fmt: skip
 CATEGORIES = {CATEGORY, "subject"}  # the latter of Dublin Core
 BLOCK = 1 << 16
-MARKUP = 1 << 20  # tags and entities beside one for each character of text
 
 
 def mail_rows(file, path, encoding):
@@ -48,7 +44,7 @@ def mail_rows(file, path, encoding):
     Raises
     ------
     DataError
-        If a message is too long or cannot be taken apart.
+        If a message cannot be taken apart.
     """
     for number, (envelope, data) in enumerate(_messages(file, path), start=1):
         place = f"message {number}"
@@ -61,18 +57,14 @@ def mail_rows(file, path, encoding):
 
 def _messages(file, path):
     """Yield ("From " line, bytes) of each message."""
-    envelope, body, size, first = b"", [], 0, True
+    envelope, body, first = b"", [], True
     for line in checks.lines(file, path):
         if DATED.match(line) or (first and line.startswith(ENVELOPE)):
             if body:
                 yield envelope, b"".join(body)
-            envelope, body, size = line, [], 0
+            envelope, body = line, []
         else:
             body.append(line[1:] if QUOTED.match(line) else line)
-            size += len(line)
-            if size > checks.LONGEST_LINE:
-                fault = f"{path} holds a message of more than {checks.LONGEST_LINE >> 20} MiB"
-                raise DataError(fault, "mail", "remove it")
         first = False
     if b"".join(body).strip():
         yield envelope, b"".join(body)
@@ -81,9 +73,7 @@ def _messages(file, path):
 def _mail_row(message, envelope, encoding):
     subject = _header(message["Subject"])
     plain, html = [], []
-    for number, part in enumerate(message.walk()):
-        if number > PARTS:
-            raise ValueError(f"it has more than {PARTS} parts")
+    for part in message.walk():
         kind = part.get_content_type()
         if kind in ("text/plain", "text/html") and part.get_filename() is None:
             (plain if kind == "text/plain" else html).append(_payload(part, encoding))
@@ -136,7 +126,7 @@ def feed_rows(file, path):
     Raises
     ------
     DataError
-        Naming the line at which it is not XML; or if it declares entities or is no feed.
+        Naming the line at which it is not XML; or if it is no feed.
     """
     parser = _Items(path)
     while block := file.read(BLOCK):
@@ -149,13 +139,12 @@ class _Items:
 
     def __init__(self, path):
         self.path, self.complete, self.item, self.role, self.depth = path, [], None, None, 0
-        self.number, self.size, self.root, self.markup = 0, 0, "", -MARKUP
+        self.number = 0
         self.parser = parser = expat.ParserCreate(namespace_separator=" ")
         parser.buffer_text = True
         parser.UseForeignDTD(True)  # an entity that is not declared is skipped, not an error
         parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
-        parser.CharacterDataHandler, parser.EntityDeclHandler = self._text, self._refuse
-        parser.SkippedEntityHandler = self._skipped
+        parser.CharacterDataHandler, parser.SkippedEntityHandler = self._text, self._skipped
         parser.ExternalEntityRefHandler = lambda *_: 1  # nothing is fetched
 
     def feed(self, block, last=False):
@@ -169,15 +158,12 @@ class _Items:
         return complete
 
     def _start(self, name, attributes):
-        self._mark()
         self.depth += 1
         bare = name.rpartition(" ")[2].lower()
-        if self.depth == 1:
-            self.root = bare
-            if bare not in ("rss", "rdf", "feed"):
-                raise DataError(f"{self.path} is XML with the root {bare!r}", "a feed, RSS or Atom", "remove it")
+        if self.depth == 1 and bare not in ("rss", "rdf", "feed"):
+            raise DataError(f"{self.path} is XML with the root {bare!r}", "a feed, RSS or Atom", "remove it")
         if self.item is None and bare in ITEMS:
-            self.item, self.inner, self.size = {}, self.depth, 0
+            self.item, self.inner = {}, self.depth
         elif self.item is not None and self.depth == self.inner + 1:
             self.role = ROLES.get(bare)
             if bare == "link" and "href" in attributes and attributes.get("rel", "alternate") == "alternate":
@@ -199,30 +185,13 @@ class _Items:
             self.role = None
         self.depth -= 1
 
-    def _mark(self):
-        self.markup += 1
-        if self.markup > 0:
-            line = self.parser.CurrentLineNumber
-            fault = f"{self.path} has {MARKUP:,} tags and entities more than characters of text up to line {line}"
-            raise DataError(fault, "a feed with texts", "remove it")
-
     def _text(self, text):
-        self.markup -= 0 if text.isspace() else len(text)
-        if self.role is None:
-            return
-        self.size += len(text)
-        if self.size > checks.LONGEST_LINE:
-            raise DataError(f"{self.path} holds an item of more than {checks.LONGEST_LINE >> 20} Mi characters",
-                            "news", "remove it")  # fmt: skip
-        self.item.setdefault(self.role, []).append(text)
+        if self.role is not None:
+            self.item.setdefault(self.role, []).append(text)
 
     def _skipped(self, name, is_parameter):
         if not is_parameter:
-            self._mark()
             self._text(entities.html5.get(f"{name};", " "))
-
-    def _refuse(self, name, *_):
-        raise DataError(f"{self.path} declares the entity {name!r}", "a feed without entities of its own", "remove it")
 
 
 def _feed_row(item):

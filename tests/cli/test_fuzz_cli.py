@@ -62,7 +62,6 @@ NOT_READING = {
     "trust",
     "watch",
     "step",
-    "completion",
     "show",
     "forget",
     "unmute",

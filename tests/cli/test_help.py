@@ -1,23 +1,15 @@
-"""What the command says of itself: help, its examples, names of before, completion."""
+"""What the command says of itself: help, its examples, names of before."""
 
 import argparse
 import shlex
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from odl import cli
 
 COMMANDS, STEPS = cli.commands(), cli.steps()
-
-ASK = """
-eval "$(odl completion bash)"
-COMP_LINE=$1 COMP_POINT=${#1} COMP_TYPE=9
-_python_argcomplete odl
-printf '%s\\n' "${COMPREPLY[@]}"
-"""
 
 
 def helped(*words, capsys):
@@ -85,45 +77,7 @@ def test_what_is_missing_is_named_and_no_more(capsys):
 def test_help_needs_the_standard_library_only():
     code = "import sys; from odl import cli; cli._parser(); print(sorted({n.split('.')[0] for n in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert not {name for name in ("numpy", "yaml", "h5py", "argcomplete", "snakemake") if f"'{name}'" in loaded}
-
-
-class TestCompletion:
-    @pytest.fixture
-    def folder(self, tmp_path):
-        for name in ("news", "results", "other"):
-            (tmp_path / name).mkdir()
-        return tmp_path
-
-    @pytest.mark.parametrize(
-        ("line", "expected"),
-        [
-            ("odl ", [*COMMANDS, "step"]),
-            ("odl step ", list(STEPS)),
-            ("odl step up", ["update"]),
-            ("odl explain n", ["news/"]),
-            ("odl run r", ["results/"]),
-            ("odl mute o", ["other/"]),
-            ("odl new news --format ", ["text", "jsonl", "csv", "md", "slack"]),
-            ("odl step regret --c", ["--checkpoints", "--costs"]),
-        ],
-    )
-    def test_bash_is_told_what_may_come(self, folder, line, expected):
-        place = str(Path(sys.executable).parent)
-        done = subprocess.run(
-            ["bash", "-c", ASK, "bash", line],
-            cwd=folder,
-            env={"PATH": f"{place}:/usr/bin:/bin"},
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        assert [word.strip() for word in done.stdout.splitlines()] == expected, done.stderr
-
-    @pytest.mark.parametrize("shell", ["zsh", "fish"])
-    def test_other_shells_have_one_too(self, shell, capsys):
-        assert cli.main(["completion", shell]) == 0
-        assert "odl" in capsys.readouterr().out
+    assert not {name for name in ("numpy", "yaml", "h5py", "snakemake") if f"'{name}'" in loaded}
 
 
 def test_no_command_has_the_place_of_another():

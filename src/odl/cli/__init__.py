@@ -209,11 +209,8 @@ def _parsed(words):
 
     Those of a step without the parsers of all others, which jobs would wait for.
     """
-    from odl.cli import upkeep
     from odl.config import places
 
-    if "_ARGCOMPLETE" in os.environ:
-        upkeep.complete(_parser())
     if words[:1] == ["step"] and words[1:] and not words[1].startswith("-"):
         if declared := steps().get(words[1]):
             parser = _new(argparse.ArgumentParser, prog=f"odl step {words[1]}")

@@ -1,4 +1,4 @@
-"""Commands around a folder or a study: original texts, the main table, digests, completion in a shell."""
+"""Commands around a folder or a study: original texts, the main table, digests."""
 
 import contextlib
 import glob
@@ -11,7 +11,6 @@ from odl.cli import argument, subcommand
 from odl.config import project
 from odl.errors import DataError
 
-SHELLS = ("bash", "zsh", "fish")
 FOLDER = argument("folder", help="a folder with odl.yaml")
 IDENT = argument("id", help="the id of a document, as odl new and odl explain name it")
 
@@ -155,27 +154,6 @@ def verify(args):
     print(f"odl verify: {n_files} files and {n_libraries} libraries of kernels, {fits}")
     if wrong:
         sys.exit(1)
-
-
-@subcommand(
-    "print what completes commands in your shell",
-    argument("shell", choices=SHELLS),
-    more='Add to ~/.bashrc:                    eval "$(odl completion bash)"\n'
-    'Add to ~/.zshrc, after compinit:     eval "$(odl completion zsh)"\n'
-    "Add to ~/.config/fish/config.fish:   odl completion fish | source",
-    examples=('eval "$(odl completion bash)"',),
-)
-def completion(args):
-    import argcomplete
-
-    print(argcomplete.shellcode(["odl"], shell=args.shell))
-
-
-def complete(parser):
-    """Answer the shell that asks, and end."""
-    import argcomplete
-
-    argcomplete.autocomplete(parser, always_complete_options=False)
 
 
 def _pages(folder):

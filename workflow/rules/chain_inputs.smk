@@ -1,5 +1,4 @@
 # What the jobs of a corpus and of a chain read and depend on, as functions of their wildcards.
-SHARE = "corpora/portions"  # what reads a share
 
 
 def reader_file(wildcards):

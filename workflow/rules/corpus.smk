@@ -37,7 +37,7 @@ rule share:
         runtime=minutes(1, base=10),
     params:
         code=lambda wildcards: code(
-            "read", reader_file(wildcards), SHARE, **reading(wildcards)
+            "read", reader_file(wildcards), **reading(wildcards)
         ),
         options=lambda wildcards: json.dumps(
             config["corpora"][wildcards.corpus]["options"]
@@ -65,10 +65,7 @@ rule read:
         runtime=minutes(1, base=10),
     params:
         code=lambda wildcards: code(
-            "read",
-            reader_file(wildcards),
-            *([SHARE] if shared(wildcards.corpus) else []),
-            **reading(wildcards),
+            "read", reader_file(wildcards), **reading(wildcards)
         ),
         reader=lambda wildcards: config["corpora"][wildcards.corpus]["reader"],
         options=lambda wildcards: json.dumps(

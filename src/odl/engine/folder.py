@@ -62,13 +62,13 @@ class Folder(NamedTuple):
         """Return the folder of a file of every timestep."""
         return os.path.dirname(self.path(STEPS[step].writes[role], 1))
 
-    def code(self, step, shared=False):
-        """Return the stamp of the code of a step; `shared`: of files that are read in shares."""
+    def code(self, step):
+        """Return the stamp of the code of a step."""
         more, packages, encoder = [], (), ""
         if step in ("update", "alerts"):
             more = [f"learners/{self.algorithm}"]
         elif step in ("share", "read"):
-            more = ["corpora/collection", *(["corpora/portions"] if shared else [])]
+            more = ["corpora/collection"]
             options = self.stream["options"]
             packages, encoder = chains.packages_of(options), chains.encoder_of(options)
         names = self.registry["stages"]["read" if step == "share" else step]

@@ -174,7 +174,7 @@ class Loop:
             if role not in arguments and pattern and "{last}" not in pattern and "{share}" not in pattern
         }
         if name not in self.codes:
-            self.codes[name] = self.folder.code(name, name == "share" or bool(arguments.get("shares")))
+            self.codes[name] = self.folder.code(name)
         return {**files, **arguments, "t": t, "code": self.codes[name]}
 
     def reason(self, name, arguments):

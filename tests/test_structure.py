@@ -45,7 +45,7 @@ ROOMS = {
     "evaluation": BOTH,
     "alerts": BOTH | {"evaluation"},
     "detector": BOTH | {"evaluation", "alerts"},
-    "report": {"trees", "evaluation", "alerts"} | FILES,
+    "report": {"evaluation", "alerts"} | FILES,
     "papers": BOTH | {"evaluation", "alerts", "report", "cli"},
     "jobs": BOTH | {"evaluation", "alerts"},
     "engine": BOTH | {"evaluation", "alerts", "report", "jobs"},

@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from odl import trees
 from odl.evaluation import metrics, study
 from odl.evaluation.scorefiles import without_window
 from odl.evaluation.study import BASELINE, load_plan, parameters_text
 from odl.files import storage
 from odl.files.escaping import visible
 from odl.files.tables import read_json, read_table
-from odl.report import page, topictree
+from odl.report import page
 from odl.report.page import element, mean_sd, number, percent
 from odl.report.selection import Selection, references, thin
 
@@ -29,7 +28,7 @@ TABLES = {
     "Regret": (),
     "Most novel documents": ("top",),
     "Emerging topics": (),
-    "Topics": ("topics", "topic_tree"),
+    "Topics": ("topics",),
     "Time and memory": ("timing",),
     "Runs": ("runs",),
 }
@@ -312,18 +311,3 @@ def topics(selection):
         first, last = set(words[0].split()), set(words[-1].split())
         rows.append([int(atom), percent(share[atom]), *words, f"{len(first & last)} of {len(last)}"])
     return [f"after timestep {batch.t}" for batch in told], rows
-
-
-def topic_tree(selection):
-    """Name, picture and list of the tree of a hierarchical run after the last timestep; None without such a run."""
-    entries = [entry for entry in selection.plan if entry["algorithm"] == "hierarchical"]
-    entries = [entry for entry in entries if entry["seed"] == selection.shown["seed"]]
-    if not entries:
-        return None
-    entry = selection.shown if selection.shown in entries else entries[0]
-    tree = trees.parse(entry["parameters"].get("tree", "binary"), entry["k"])
-    batch = selection.batch(entry, entry["timesteps"][-1])
-    words, use = [atom[0].split() for atom in batch.atoms], [atom[2] for atom in batch.atoms]
-    name = f"{entry['run']}, k = {entry['k']}, seed {entry['seed']}, after timestep {entry['timesteps'][-1]}"
-    drawing = topictree.svg(tree, words, use=use, title=f"Tree of topics: {name}")
-    return name, drawing, topictree.nested_list(tree, words, use=use)

@@ -3,18 +3,15 @@
 Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), section 4.2, figure 4.
 """
 
-import os
-
 import numpy as np
 from scipy import sparse
 
 from odl import trees
 from odl.corpora import nips
 from odl.dictionary import structured, treestart
-from odl.files import storage
 from odl.novelty import top_terms
 from odl.papers.experiments import write
-from odl.report import topictree
+from odl.report import plots
 
 TITLE = "Topics of the NIPS proceedings as a tree"
 TAKES, ALGORITHMS = ("files",), ("hierarchical",)
@@ -29,12 +26,13 @@ FACTORS, LAM = (3, 3), 2.0**-15
 OCCURRENCES = 10  # fewest of a word, in all papers
 STARTS = ("documents", "clusters")
 TOLD, DRAWN = 20, 5  # words of a topic, in the table and in the picture
+WIDE, HIGH = 3.8, 0.36  # inches of a depth and of a leaf in the picture
 
 
 def run(settings, folder, files):
     """Learn the tree from every start and keep the one with the smallest objective.
 
-    Writes ``topics.tsv`` (words and use of every node), ``starts.tsv``, ``corpus.tsv`` and ``tree.svg``.
+    Writes ``topics.tsv`` (words and use of every node), ``starts.tsv``, ``corpus.tsv`` and the picture ``tree``.
     """
     words, vocabulary = frequent(nips.read(files, {}), OCCURRENCES)
     fits, rows, tree = [], [], trees.balanced(FACTORS)
@@ -47,9 +45,7 @@ def run(settings, folder, files):
     rows[best]["chosen"] = "yes"
     nodes = describe(tree, fits[best], vocabulary)
     corpus = [{"documents": words.shape[0], "words": words.shape[1]}]
-    write(folder, {"starts": rows, "topics": nodes, "corpus": corpus}, {})
-    with storage.replacing(os.path.join(folder, "tree.svg")) as part, open(part, "w", encoding="utf-8") as file:
-        file.write(drawing(nodes))
+    write(folder, {"starts": rows, "topics": nodes, "corpus": corpus}, {"tree": drawing(nodes)})
 
 
 def frequent(documents, occurrences):
@@ -90,24 +86,30 @@ def describe(tree, fit, vocabulary):
     ]
 
 
-def _read(nodes):
-    """Return tree, words and use of the nodes of a table."""
-    tree = trees.Tree(tuple(int(row["parent"]) for row in nodes))
-    return tree, [str(row["words"]).split() for row in nodes], [row["use"] for row in nodes]
-
-
+@plots.styled
 def drawing(nodes):
-    """Return the picture of the nodes of a table."""
-    tree, words, use = _read(nodes)
-    return topictree.svg(tree, words, most=DRAWN, size=13, use=use, title=TITLE)
+    """Return the picture of the nodes of a table from left to right: leaves below each other, parents between theirs."""
+    tree = trees.Tree(tuple(int(row["parent"]) for row in nodes))
+    below, height, n_leaves = [row["use"] for row in nodes], {}, 0
+    for node in reversed(tree.preorder):
+        children = tree.children[node]
+        height[node] = (height[children[0]] + height[children[-1]]) / 2 if children else n_leaves
+        n_leaves += not children
+        below[node] += sum(below[child] for child in children)
+    figure, ((axis,),) = plots.new_figure(WIDE * (max(tree.depths) + 1), HIGH * n_leaves)
+    for node, row in enumerate(nodes):
+        depth, parent = tree.depths[node], tree.parents[node]
+        words = ", ".join(str(row["words"]).split()[:DRAWN]) or "no word"
+        box = {"facecolor": "white", "edgecolor": plots.GREY, "pad": 3}
+        axis.text(depth, height[node], words, va="center", fontsize=8, bbox=box)
+        if parent >= 0:
+            width = 0.6 + 5 * below[node] / max(max(below), 1e-300)
+            axis.plot([depth - 1, depth], [height[parent], height[node]], color=plots.PALE, linewidth=width, zorder=0)
+    axis.set(xlim=(-0.1, max(tree.depths) + 1), ylim=(-0.6, n_leaves - 0.4))
+    axis.axis("off")
+    return figure
 
 
 def shown(tables):
-    """Return the values of the page: the picture, the list, the corpus and the topic that most papers use."""
-    tree, words, use = _read(tables["topics"])
-    return {
-        "drawing": drawing(tables["topics"]),
-        "nested": topictree.nested_list(tree, words, use=use),
-        "corpus": tables["corpus"][0],
-        "used": max(tables["topics"], key=lambda row: row["documents"]),
-    }
+    """Return the values of the page: the corpus, the topic that most papers use."""
+    return {"corpus": tables["corpus"][0], "used": max(tables["topics"], key=lambda row: row["documents"])}

@@ -250,7 +250,7 @@ class TestTopicTree:
         assert words[0] == {"w0", "w1", "w2", "w3"}
         fields = [{int(word[1:]) // 10 for word in below} for below in words[1:]]
         assert sorted(map(min, fields)) == [1, 2, 3] and all(len(kinds) == 1 for kinds in fields)
-        texts = [text for text in topic_tree.drawing(rows).axes[0].texts]
+        texts = list(topic_tree.drawing(rows).axes[0].texts)
         assert [text.get_text() for text in texts] == [", ".join(row["words"].split()[:5]) for row in rows]
         assert [text.get_position() for text in texts] == [(0, 1), (1, 2), (1, 1), (1, 0)]
         assert "<img" in experiments.section(tmp_path)[2] and (tmp_path / "tree.svg").exists()

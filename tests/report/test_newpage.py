@@ -187,15 +187,16 @@ def test_ten_thousand_alerts_are_of_a_size():
 class TestFindings:
     """What the page says of the watch itself."""
 
-    def told(self, watch, others=()):
-        return {entry.what: entry for entry in newpage.findings(watch, others)}
+    def told(self, watch):
+        return {entry.what: entry for entry in newpage.findings(watch)}
 
     def changed(self, watch, **changes):
         return replace(watch, periods=tuple(replace(period, **changes) for period in watch.periods))
 
     def test_an_ordinary_watch_needs_nobody(self, watch):
-        told = self.told(watch)
-        assert told and not any(entry.look or entry.todo for entry in told.values() if entry.what != "Budget")
+        assert not any(entry.look or entry.todo for entry in newpage.findings(watch))
+        nothing = self.changed(watch, withheld=())
+        assert newpage.findings(nothing) == [] and "All is well." in plain(newpage.text(nothing))
 
     def test_an_alarm_comes_first_on_the_page_and_is_an_entry_of_the_feed(self, watch):
         alarm = Alarm("silence", "a<b.jsonl", "No document came from a<b.jsonl.", "Look.")
@@ -205,23 +206,18 @@ class TestFindings:
         assert entry.id == f"urn:odl:{watch.corpus}:watch:silence%3Aa%3Cb.jsonl" and "a&lt;b" in entry.body
         assert "No document came from a&lt;b.jsonl." in newpage.text(watch, sounded=[alarm])
 
-    def test_equal_scores_and_empty_documents(self, watch):
-        few = self.changed(watch, scores=np.ones(200), withheld=(Withheld("", "empty", 20),))
-        told = self.told(few)
-        assert all(told[name].look for name in ("Equal scores", "Documents without a word"))
-        assert "80 documents of the last 4 periods" in told["Documents without a word"].text
-        assert newpage.findings(few)[0].look
+    def test_empty_documents(self, watch):
+        first = newpage.findings(self.changed(watch, withheld=(Withheld("", "empty", 20),)))[0]
+        assert first.what == "Documents without a word" and first.look
+        assert "80 documents of the last 4 periods" in first.text
 
     def test_the_last_periods_are_the_last(self, watch):
         """Of twelve periods, two of them a warm-up: what is said of the last four is not of the first, nor of all."""
-        recent = {"scores": np.ones(200)}
         held = (Withheld("", "empty", 20),)
-        changed = tuple(replace(p, **recent, withheld=held) for p in watch.periods)
+        changed = tuple(replace(p, withheld=held) for p in watch.periods)
         told = self.told(replace(watch, periods=watch.periods[:8] + changed[8:]))
-        assert told["Equal scores"].text.startswith("100\u00a0% of the recent documents")
         assert told["Documents without a word"].text.startswith("80 documents of the last 4 periods")
         told = self.told(replace(watch, periods=changed[:8] + watch.periods[8:]))
-        assert "Equal scores" not in told
         assert told["Documents without a word"].text.startswith("2 documents of the last 4 periods")
 
     def test_languages_are_compared_with_the_eight_periods_before(self, watch):
@@ -241,11 +237,6 @@ class TestFindings:
         assert "Taken out of the texts" not in self.told(watch)
         assert "headers of 3 (40 characters)" in plain(newpage.text(watch, taken=said))
 
-    def test_another_budget(self, watch):
-        more = newpages.watch(per=16)
-        text = self.told(watch, [(20, more)])["Budget"].text
-        assert "The budget of 10 gives 8 alerts" in text and "one of 20 would give 16 alerts" in text
-
     def test_what_a_person_holds_back(self, watch):
         entries = [("topic:3", "muted"), ("topic:4", "known", "2030-01-01"), ("topic:5", "muted", "grows")]
         text = self.told(replace(watch, feedback=tuple(Entry(*entry) for entry in entries)))[
@@ -263,17 +254,13 @@ def made(tmp_path_factory):
 
 
 def test_the_command_writes_it(made, tmp_path):
-    """From files; feedback.csv elsewhere is respected, and half and twice the budget are told of."""
+    """From files; feedback.csv elsewhere is respected."""
     assert cli.main(["step", "newpage", str(tmp_path / "new.html"), str(made)]) == 0
     page = plain((tmp_path / "new.html").read_text(encoding="utf-8"))
     watch = read.alerts_of(made)
     last = watch.periods[-1]
     assert newparts.headline(watch, last, newparts.groups(watch, last)) in page
     assert all(alert.title in page for period in watch.periods for alert in period.alerts)
-    for budget in (2, 10):
-        other = read.alerts_of(made, budget=budget).periods[-1]
-        assert f"one of {budget} would give {len(other.alerts)} alert" in page
-    assert len(read.alerts_of(made, budget=2).periods[-1].alerts) < len(last.alerts)
     number = next(alert.topic for alert in last.alerts if alert.topic)
     feedback.add(tmp_path, Entry(f"topic:{number}", "muted"))
     alerts = read.place_of(made).alerts

@@ -17,12 +17,10 @@ from odl.report.page import Markup
 from odl.stream import boilerplate
 
 SHOWN = 100  # periods; what the page costs does not grow with the stream
-TIMES = (0.5, 2)  # other budgets that the page tells of, times the one that is set
 PARTS = (("words", "Words never seen before"), ("before", "Periods before"),
          ("topics", "Topics over time"), ("scores", "Scores over time"),
          ("all-alerts", "All alerts"), ("health", "How the watch itself is doing"))  # fmt: skip
 RECENT = 4  # periods that count as now
-TIED = 0.2  # share of documents with the highest score of all
 LATELY = 8  # periods before that languages are compared with
 CHANGED = 0.1  # share of the documents by which a language comes or goes before something is said
 EMPTY = 0.02
@@ -58,11 +56,8 @@ def write(path, folder, stream=None, *, home=None, study=None, atom=None, feed=N
     place = read.place_of(folder, stream)
     entries = feedback.read(place.home if home is None else home)
     first = read.first_of(place, SHOWN)
-    records = list(read.records(place, first))
-    watch = read.watch(records, entries, None, place, read.Earlier(place, first))
-    before = read.Earlier(place, records[-1].t)
-    others = [(each, read.watch(records[-1:], entries, each, place, before)) for each in other_budgets(watch)]
-    taken = boilerplate.sentence(place.documents, os.path.join(place.features, f"{records[-1].t}.h5"))
+    watch = read.watch(read.records(place, first), entries, None, place, read.Earlier(place, first))
+    taken = boilerplate.sentence(place.documents, os.path.join(place.features, f"{watch.periods[-1].t}.h5"))
     link = os.path.relpath(study, os.path.dirname(os.path.abspath(path))) if study else None
     told = {alert.topic for alert in watch.periods[-1].alerts} - {NONE}
     members = explain.members(place, [watch.topics[number] for number in sorted(told)], watch.settings["silence"])
@@ -72,24 +67,15 @@ def write(path, folder, stream=None, *, home=None, study=None, atom=None, feed=N
         if place_of_feed:
             newfeeds.write(place_of_feed, form(watch, stories))
     with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
-        file.write(provenance.page(text(watch, others, link, taken, members, sounded)))
+        file.write(provenance.page(text(watch, link, taken, members, sounded)))
 
 
-def other_budgets(watch):
-    """Return half and twice the budget of a stream, as far as they are others."""
-    budget = watch.settings["budget"]
-    budgets = [budget * times if budget < 1 else max(1, int(budget * times)) for times in TIMES]
-    return [each for each in budgets if each != budget and (each < 1 or each == int(each))]
-
-
-def text(watch, others=(), study=None, taken="", members=None, sounded=()):
+def text(watch, study=None, taken="", members=None, sounded=()):
     """Return the page as HTML.
 
     Parameters
     ----------
     watch : odl.alerts.model.Watch
-    others : sequence of (budget, Watch)
-        The latest period with other budgets.
     study : str, optional
         Address of the study page, relative to this one.
     taken : str
@@ -100,7 +86,7 @@ def text(watch, others=(), study=None, taken="", members=None, sounded=()):
     """
     last = watch.periods[-1]
     when = dates(last) or f"period {last.t}"
-    macros, told = parts(), findings(watch, others, taken, sounded)
+    macros, told = parts(), findings(watch, taken, sounded)
     drawn = {"words": macros.unseen, "before": macros.before, "topics": macros.topics}
     drawn |= {"scores": macros.scores, "all-alerts": macros.alerts}
     bodies = {name: part(watch) for name, part in drawn.items()} | {"health": macros.health(told)}
@@ -143,20 +129,17 @@ class Finding(NamedTuple):
     todo: str = ""
 
 
-def findings(watch, others=(), taken="", sounded=()):
+def findings(watch, taken="", sounded=()):
     """Return what is to be said about a watch, what needs a person first.
 
     Parameters
     ----------
     watch : odl.alerts.model.Watch
-    others : sequence of (budget, Watch)
-        The latest period with other budgets.
     taken : str
         What was taken out of the texts before words were counted.
     sounded : sequence of odl.alerts.alarms.Alarm
     """
-    scored = [period for period in watch.periods if not period.warm_up and len(period.scores)]
-    findings = [_languages(watch), _ties(scored), _empty(watch), _budget(watch, others), _mutes(watch), _taken(taken)]
+    findings = [_languages(watch), _empty(watch), _mutes(watch), _taken(taken)]
     findings += [Finding(ALARMS[alarm.kind], True, alarm.text, alarm.todo) for alarm in sounded]
     return sorted((entry for entry in findings if entry), key=lambda entry: not entry.look)
 
@@ -188,17 +171,6 @@ def _language(name):
     return name.capitalize() if name else "others"
 
 
-def _ties(scored):
-    scores = np.concatenate([period.scores for period in scored[-RECENT:]]) if scored else np.zeros(0)
-    if not len(scores):
-        return None
-    share = float(np.mean(scores == scores.max())) if len(scores) > 1 else 0.0
-    if share <= TIED:
-        return None
-    text = f"{percent(share)} of the recent documents have the highest score of all, so that chance ranks them."
-    return Finding("Equal scores", True, text, "Raise atoms, lower lam, or make periods longer.")
-
-
 def _taken(text):
     return Finding("Taken out of the texts", False, text[:1].upper() + text[1:] + ".") if text else None
 
@@ -212,32 +184,6 @@ def _empty(watch):
     text = f"{plural(empty, 'document')} of the last {plural(len(recent), 'period')} had no word left to be scored by."
     todo = "Look at their text: is the right column read, is too much cleaned away?" if empty > EMPTY * total else ""
     return Finding("Documents without a word", bool(todo), text, todo)
-
-
-def _budget(watch, others):
-    period = watch.periods[-1]
-    if period.warm_up:
-        return None
-    parts = [_count(watch, period, f"The budget of {period.budget}", "gives")]
-    for budget, other in others:
-        parts.append(_count(other, other.periods[-1], f"one of {budget:g}", "would give"))
-    text = "; ".join(parts) + "."
-    if not period.alerts:
-        return Finding("Budget", False, text)
-    full = len(period.alerts) >= period.budget
-    larger = max((len(other.periods[-1].alerts) for _, other in others), default=0)
-    if full and larger > len(period.alerts):
-        text += " Whoever has time for more sets alerts.budget higher, or asks odl new --budget."
-    elif not full:
-        limit = "gates" if watch.settings["gates"] else "level"
-        text += f" A larger one changes nothing here: nothing else was surprising enough (alerts.{limit})."
-    return Finding("Budget", False, text)
-
-
-def _count(watch, period, who, verb):
-    numbers = {alert.topic for alert in period.alerts if alert.topic}
-    fresh = sum(watch.topics[number].birth == period.t for number in numbers)
-    return f"{who} {verb} {plural(len(period.alerts), 'alert')} with {plural(fresh, 'new topic')}"
 
 
 def _mutes(watch):

@@ -88,7 +88,7 @@ def describe(tree, fit, vocabulary):
 
 @plots.styled
 def drawing(nodes):
-    """Return the picture of the nodes of a table from left to right: leaves below each other, parents between theirs."""
+    """Return the picture of the nodes of a table from left to right: leaves below each other, parents centred."""
     tree = trees.Tree(tuple(int(row["parent"]) for row in nodes))
     below, height, n_leaves = [row["use"] for row in nodes], {}, 0
     for node in reversed(tree.preorder):

@@ -2,7 +2,6 @@
 
 python benchmarks/adaptive.py --corpora ~/corpora                    # TDT2 and 20 Newsgroups
 python benchmarks/adaptive.py --against ../before/src                # and another version of the package beside it
-python benchmarks/adaptive.py --threads                              # one and two threads on the clock, `levels`
 python benchmarks/adaptive.py --small [--against ...]                # batches of 50 and 1 by `NoveltyDetector`
 """
 
@@ -12,7 +11,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from statistics import median
 
@@ -30,7 +28,7 @@ STREAMS = {"tdt2": "TDT2", "newsgroups": "20 Newsgroups"}
 
 
 def adaptive(material):
-    """Rows of one run over the stream: sizes, the window, a large vocabulary, two threads."""
+    """Rows of one run over the stream: sizes, the window, a large vocabulary."""
     P = [batch.weighed(tf="log", norm="l2")[:] for batch in material.batches]
     # Of the made stream of a try-out other sizes.
     sizes = SIZES if material.real else tuple((atoms, 30) for atoms in material.size.atoms)
@@ -51,8 +49,6 @@ def adaptive(material):
         rows.append((f"{what}: faster than the window", near / (score + learn), "times", ">= 1"))
     own = sum(found[max(MEMORY)][:2])
     rows.append((f"{material.name}, levels: in a vocabulary of 1,000,000 over its own", wider / own, "times", "<= 1.1"))
-    for name, ratio in side_by_side(P).items():
-        rows.append((f"{material.name}, levels: two threads on the clock, {name}", ratio, "times", ">= 1.8"))
     found = {size: found[size] for size in sizes}
     for size, (score, learn, stored) in found.items():
         what = f"{material.name}, {size[0]} atoms of {size[1]} words, {stored:.0f} stored"
@@ -61,7 +57,6 @@ def adaptive(material):
         rows.append((f"{what}: faster than the window", near / (score + learn), "times", ">= 1"))
     first, name = sum(found[sizes[0]][:2]), f"{material.name}, {sizes[0][0]} atoms of {sizes[0][1]} words"
     rows.append((f"{name}: in a vocabulary of 1,000,000 over its own", wide / first, "times", "<= 1.1"))
-    rows.append((f"{name}: two threads on the clock, score", threads(P, *sizes[0]), "times", ">= 1.8"))
     rows.append((f"{material.name}, {NEIGHBOURS} nearest of the last {WINDOW} documents", near, "CPU us", ""))
     return [Row("adaptive", *row) for row in rows]
 
@@ -126,57 +121,6 @@ def window(P):
 def widened(P, n_terms=1_000_000):
     """Return the batches with columns that nothing uses."""
     return [sparse.csr_array((one.data, one.indices, one.indptr), shape=(one.shape[0], n_terms)) for one in P]
-
-
-def threads(P, atoms, terms, count=2, repeats=15):
-    """Return how many times as fast on the clock the last whole batch is scored by two threads."""
-    learner, state = start(P[0], atoms, terms)
-    batch = P[-2]
-    for one in P[1:-2]:
-        state = learner.learn(state, one, None)
-    state, walls, before = learner.fit_terms(state, batch.shape[1]), {1: [], count: []}, os.environ.get("ODL_THREADS")
-    for _ in range(repeats):
-        for number, wall in walls.items():
-            os.environ["ODL_THREADS"] = str(number)
-            began = time.perf_counter()
-            learner.score(state, batch)
-            wall.append(time.perf_counter() - began)
-    os.environ.pop("ODL_THREADS")
-    if before:
-        os.environ["ODL_THREADS"] = before
-    return min(walls[1]) / min(walls[count])
-
-
-def side_by_side(P, count=2, repeats=5):
-    """Return how many times as fast on the clock `levels` is by two threads: score, learn, both, both at the same time.
-
-    The least time of each batch over the repetitions, the two numbers of threads in turn.
-    """
-    from odl import learners, novelty
-
-    learner, before, least = learners.make("levels", memory=max(MEMORY)), os.environ.get("ODL_THREADS"), {}
-    for _ in range(repeats):
-        for threads, together in ((1, False), (count, False), (count, True)):
-            os.environ["ODL_THREADS"] = str(threads)
-            state, walls = learner.start(P[0], 1, None), []
-            for batch in P[1:]:
-                state, began = learner.fit_terms(state, batch.shape[1]), time.perf_counter()
-                if together:
-                    _, state = novelty.score_and_learn(learner, state, batch)
-                    walls.append((0.0, time.perf_counter() - began))
-                else:
-                    novelty.score(learner, state, batch)
-                    scored = time.perf_counter()
-                    state = learner.learn(state, batch, None)
-                    walls.append((scored - began, time.perf_counter() - scored))
-            key = threads, together
-            least[key] = np.minimum(walls, least.get(key, np.inf))
-    os.environ.pop("ODL_THREADS")
-    if before:
-        os.environ["ODL_THREADS"] = before
-    one, two, both = (value.sum(axis=0) for value in least.values())
-    ratios = {"score": one[0] / two[0], "learn": one[1] / two[1], "score, then learn": one.sum() / two.sum()}
-    return ratios | {"score and learn at once": one.sum() / both.sum()}
 
 
 def prepared(folder, corpus, name):
@@ -269,7 +213,6 @@ def main():
     parser.add_argument("--corpora", help="folder of the corpora in the layout of a mirror; else ODL_CORPORA ...")
     parser.add_argument("--against", help="folder src of another version, measured in turn with this one")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--threads", action="store_true", help="measure one and two threads on the clock instead")
     parser.add_argument("--small", action="store_true", help="measure small batches by `NoveltyDetector` instead")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -284,11 +227,6 @@ def main():
     sources["newsgroups"] = ["20news/20news-bydate.tar.gz", "20news/20news-bydate-dates.tsv.gz"]
     with tempfile.TemporaryDirectory() as folder:
         paths = {name: prepared(folder, [place / file for file in files], name) for name, files in sources.items()}
-        if options.threads:
-            for name, path in paths.items():
-                rows = [Row(STREAMS[name], what, ratio, "times") for what, ratio in side_by_side(read(path)).items()]
-                print(table(rows))
-            return
         print(table(compared(paths, packages, options.repeats, ["--small"] * options.small)))
 
 

@@ -2,13 +2,11 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from odl.learners import likeness
 from odl.learners.base import Learner, Scores, State
 from odl.learners.sparse_atoms import leading, with_data
 from odl.learners.vectors import Memory
@@ -109,9 +107,6 @@ def score_and_learn(
 ) -> tuple[Novelty, State]:
     """Score documents by the dictionary of the past, and learn them.
 
-    Where the learner needs no codes to learn and there are threads (``ODL_THREADS``), at the same time, to the same
-    bytes: both begin from the same state.
-
     Parameters
     ----------
     learner : odl.learners.Learner
@@ -137,13 +132,8 @@ def score_and_learn(
     >>> found.score, state.dictionary.shape
     (array([1.]), (4, 2))
     """
-    if learner.from_codes or likeness.n_threads() == 1:
-        scored = score(learner, state, P)
-        return scored, learner.learn(state, P, scored.codes, history)
-    with ThreadPoolExecutor(1, initializer=likeness.leave_one) as pool:
-        scoring = pool.submit(score, learner, state, P)
-        after = learner.learn(state, P, None, history)
-        return scoring.result(), after
+    scored = score(learner, state, P)
+    return scored, learner.learn(state, P, scored.codes, history)
 
 
 def of(scores: Scores, P: sparse.csr_array) -> Novelty:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from odl import learners, novelty
+from odl import learners
 from odl.errors import ParameterError
 from odl.kernels import ward_merging
 from odl.learners import clusters, likeness
@@ -135,65 +135,6 @@ def test_among_equal_pairs_the_first_is_merged(seed):
     assert len(reference.merges) > 10
 
 
-@pytest.mark.parametrize("context", [0.0, 0.5])
-def test_threads_change_no_bit(rng, monkeypatch, context):
-    P = topics(rng, 301, 80)
-    learner = learners.make("adaptive", context=context, contrast=context)
-    state = learner.start(topics(rng, 200, 80), 40, None)
-    found = []
-    for threads in ("", "1", "2", "3", "16", "700"):
-        monkeypatch.setenv("ODL_THREADS", threads)
-        scores = learner.score(state, P)
-        X = scores.codes
-        found.append([part.tobytes() for part in (scores.residual, scores.penalty, X.data, X.indices, X.indptr)])
-    assert all(one == found[0] for one in found)
-    assert learner.score(state, P[:0]).residual.shape == (0,)
-
-
-@pytest.mark.parametrize("algorithm", ["adaptive", "levels"])
-def test_threads_learn_the_same_bytes(algorithm, monkeypatch):
-    """Atoms open, join and merge over batches, one of more than two blocks, scored before or beside learning."""
-    settings = {"levels": {"memory": 3000, "terms": 15}, "adaptive": {"terms": 20}}[algorithm]
-    learner, found = learners.make(algorithm, **settings, same=0.95, context=0.5), []
-    for threads, call in (("", apart), ("1", together), ("2", apart), ("2", together), ("3", together), ("80", apart)):
-        monkeypatch.setenv("ODL_THREADS", threads)
-        rng, made = np.random.default_rng(4), []
-        state = learner.start(topics(rng, 400, 160), 150, None)
-        for n in (1100, 300, 1, 700):
-            scored, state = call(learner, state, topics(rng, n, 160))
-            arrays = [state.arrays[name] for name in sorted(state.arrays)]
-            arrays += [scored.score, scored.codes.data, state.dictionary.data, state.dictionary.indices]
-            made += [array.tobytes() for array in arrays]
-        found.append(made)
-    assert state.dictionary.shape[1] == 150 and all(one == found[0] for one in found)
-
-
-def apart(learner, state, P):
-    scored = novelty.score(learner, state, P)
-    return scored, learner.learn(state, P, scored.codes)
-
-
-together = novelty.score_and_learn
-
-
-def test_what_fails_beside_learning_is_told(rng, monkeypatch):
-    monkeypatch.setenv("ODL_THREADS", "2")
-    learner = learners.make("adaptive")
-    state = learner.start(topics(rng, 30, 20), 5, None)
-    monkeypatch.setattr(type(learner), "score", lambda *_: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        novelty.score_and_learn(learner, state, topics(rng, 30, 20))
-
-
-@pytest.mark.parametrize("threads", ["0", "-1", "two", "1.5", "99999999999", "²"])
-def test_a_wrong_number_of_threads_is_refused(rng, monkeypatch, threads):
-    learner, P = learners.make("adaptive"), topics(rng, 30, 20)
-    state = learner.start(P, 5, None)
-    monkeypatch.setenv("ODL_THREADS", threads)
-    with pytest.raises(ParameterError, match="ODL_THREADS"):
-        learner.score(state, P)
-
-
 def test_there_may_be_more_atoms_than_first_documents(rng):
     learner = learners.make("adaptive", same=1.0, half_life=0)
     state = learner.start(topics(rng, 10, 40), 60, None)
@@ -235,9 +176,7 @@ def test_the_nearest_are_those_of_the_dense_product(rng):
     P, A = topics(rng, 70, 50), topics(rng, 40, 50)
     index, scale = likeness.indexed(A.T.tocsc(), 1.0), rng.random(40) + 0.5
     documents = index.numbers.known_rows(P)
-    chosen, best = likeness.nearest(documents, index, 4, scale, share=likeness.Threads(3))
-    alone = likeness.nearest(documents, index, 4, scale)
-    assert np.array_equal(chosen, alone[0]) and np.array_equal(best, alone[1])
+    chosen, best = likeness.nearest(documents, index, 4, scale)
     dense = (P @ A.T).toarray() * scale
     order = np.argsort(-dense, axis=1, kind="stable")[:, :4]
     expected = np.take_along_axis(dense, order, axis=1)
@@ -271,14 +210,6 @@ def test_an_index_that_followed_changes_is_a_new_one(power, rng):
             first, second = (likeness.nearest(one.numbers.known_rows(P), one, 4, sizes, flat) for one in (index, new))
             assert np.array_equal(first[0], second[0]) and np.array_equal(first[1], second[1])
     assert 0 < anew < 12
-
-
-@pytest.mark.parametrize(("count", "parts"), [(0, 1), (63, 2), (2000, 2), (2000, 3), (500, 300)])
-def test_rows_are_cut_between_blocks_of_prices(count, parts):
-    """Each thread writes the least prices of its own blocks."""
-    cuts = clusters.rising(count, parts)
-    assert len(cuts) == parts + 1 and cuts[0] == 0 and cuts[-1] == count and cuts == sorted(cuts)
-    assert all(cut % ward_merging.BLOCK == 0 for cut in cuts[:-1] if cut < count)
 
 
 def test_what_the_kernels_keep_of_prices_has_room():

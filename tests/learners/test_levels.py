@@ -76,7 +76,6 @@ def slow_score(state, P, weight=0.5):
 
 def grouped(gram, n, target):
     atoms = clusters.mergeable(gram, n, np.sqrt(gram.diagonal()), len(n))
-    clusters.search(atoms)
     return groups(atoms, n, target, {})
 
 

@@ -129,14 +129,6 @@ def test_a_run_resumes_to_the_same_bytes(name, rng, tmp_path):
         assert value.tobytes() == state.arrays[key].tobytes()
 
 
-def test_threads_change_no_byte(rng, monkeypatch):
-    learner, (P, _) = learners.make("levels", **SMALL["levels"], recency=0.5), stories(rng, 500)
-    alone = run(learner, P, 100)[-1]
-    monkeypatch.setenv("ODL_THREADS", "3")
-    shared = run(learner, P, 100)[-1]
-    assert all(value.tobytes() == shared.arrays[key].tobytes() for key, value in alone.arrays.items())
-
-
 @pytest.mark.parametrize("name", SMALL)
 def test_what_is_long_past_misleads_less(name, rng):
     """Stories are short, and their words come again in others: a whole past knows them all."""

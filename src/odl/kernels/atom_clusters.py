@@ -93,14 +93,6 @@ def _products(d, pieces, late, before, total):
     return norm
 
 
-@called("l l l PIECES l l d[,] d[]")
-@kernel
-def products(first, last, since, pieces, late, before, totals, norms):
-    """Fill `totals` and `norms`, from row first - since on, for documents first..last-1 of a block; see `learn`."""
-    for d in range(first, last):
-        norms[d - since] = _products(d, pieces, late, before, totals[d - since])
-
-
 @kernel
 def _gather(n_atoms, pieces, owner, weight, total, inner):
     """Fill `inner` with the inner products of a document and the atoms, from those with their pieces."""
@@ -138,10 +130,10 @@ def _nearest(n_atoms, atoms):
     return nearest, most if nearest >= 0 else -1.0
 
 
-@called("l l l PIECES l[] d[] d[,] d[] Merging l[] l[] l l l d l")
+@called("PIECES l[] d[] d[] Merging l[] l[] l l l d l")
 @kernel
-def learn(first, last, ahead, pieces, owner, weight, totals, norms, atoms, used, birth, late, before, seen, same, full):
-    """Let documents first..last-1 of a block join, open and merge atoms, one after another.
+def learn(pieces, owner, weight, total, atoms, used, birth, late, before, seen, same, full):
+    """Let the documents of a block join, open and merge atoms, one after another.
 
     A document whose cosine with its nearest atom is at least `same` joins it. Any other opens an atom: in an unused
     slot, or, when all are used, in the slot that becomes free by merging the two atoms that are cheapest to merge,
@@ -150,9 +142,6 @@ def learn(first, last, ahead, pieces, owner, weight, totals, norms, atoms, used,
 
     Parameters
     ----------
-    first, last : int
-    ahead : int
-        1: `totals` and `norms` are there, from `products`; 0: they are work space of one row.
     pieces : tuple
         Documents in CSR form, of unit l2 norm, with numbers for terms; inverted lists of atoms, early and late, and of
         the documents.
@@ -160,10 +149,8 @@ def learn(first, last, ahead, pieces, owner, weight, totals, norms, atoms, used,
         Slot that each piece is part of: early atoms, late ones and documents, which get theirs here; -1: none.
     weight : ndarray of float64, shape (before + n_documents,)
         Sizes of the atoms, and what a document is worth.
-    totals : ndarray of float64, shape (n, before + n_documents)
-        Inner products of documents from `first` on with the pieces.
-    norms : ndarray of float64, shape (n,)
-        Squares of their norms.
+    total : ndarray of float64, shape (before + n_documents,)
+        Work space.
     atoms : odl.kernels.marshalling.Merging, changed
     used, birth : ndarray of int64, shape (n_slots,), changed
         Number of the last document that joined, and of the first.
@@ -176,14 +163,13 @@ def learn(first, last, ahead, pieces, owner, weight, totals, norms, atoms, used,
         What to do when all slots are used: MERGE, JOIN (the nearest atom) or RETIRE (the smallest atom).
     """
     starts, documents, inner, counters = pieces[0][0], atoms.documents, atoms.inner, atoms.counters
-    for d in range(first, last):
-        piece, row = before + d, (d - first) * ahead
+    for d in range(len(starts) - 1):
+        piece = before + d
         owner[piece] = -1
         if starts[d] == starts[d + 1]:
             continue
-        if not ahead:
-            norms[0] = _products(d, pieces, late, before, totals[0])
-        _gather(counters[ATOMS], piece, owner, weight, totals[row], inner)
+        norm = _products(d, pieces, late, before, total)
+        _gather(counters[ATOMS], piece, owner, weight, total, inner)
         nearest, cosine = _nearest(counters[ATOMS], atoms)
         slot = -1
         if nearest < 0 or cosine < same:
@@ -198,6 +184,6 @@ def learn(first, last, ahead, pieces, owner, weight, totals, norms, atoms, used,
         else:
             birth[slot], documents[slot], inner[slot] = seen + d, 0.0, 0.0
         owner[piece] = slot
-        _place(slot, joined, weight[piece], norms[row], atoms)
+        _place(slot, joined, weight[piece], norm, atoms)
         documents[slot] += weight[piece]
         used[slot] = seen + d

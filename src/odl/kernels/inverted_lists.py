@@ -26,14 +26,13 @@ def add(first, last, terms, weights, lists, total):
                 total[rows[place]] += weight * values[place]
 
 
-@called("l l l[] (ROWS) (ROWS) (ROWS) l l[] d[] d[] d[,]")
+@called("l[] (ROWS) (ROWS) (ROWS) l l[] d[] d[] d[,]")
 @kernel
-def grams(first, last, which, compressed, early, late, before, owner, sizes, total, gram):
-    """Fill rows `which`[first..last-1] of a matrix with the inner products of unit rows of these sizes.
+def grams(which, compressed, early, late, before, owner, sizes, total, gram):
+    """Fill rows `which` of a matrix with the inner products of unit rows of these sizes.
 
     Parameters
     ----------
-    first, last : int
     which : ndarray of int64
         Rows that `compressed` is of.
     compressed, early, late, before, owner : as of `nearest`; the owner of a piece that is no row any more is -1
@@ -43,7 +42,7 @@ def grams(first, last, which, compressed, early, late, before, owner, sizes, tot
     gram : ndarray of float64, at least n x n, changed
     """
     starts, terms, weights = compressed
-    for place in range(first, last):
+    for place in range(len(which)):
         row = which[place]
         gram[row, :], total[:] = 0.0, 0.0
         add(starts[place], starts[place + 1], terms, weights, early, total)
@@ -53,13 +52,13 @@ def grams(first, last, which, compressed, early, late, before, owner, sizes, tot
                 gram[row, owner[piece]] = total[piece] * (sizes[row] * sizes[owner[piece]])
 
 
-@called("l l l[] d[,]")
+@called("l[] d[,]")
 @kernel
-def mirror(first, last, which, gram):
-    """Fill columns `which` of rows first..last-1 with what the rows `which` have there."""
+def mirror(which, gram):
+    """Fill columns `which` with what the rows `which` have there."""
     for begin in range(0, len(which), BLOCK):
         columns = which[begin : begin + BLOCK]
-        for row in range(first, last):
+        for row in range(len(gram)):
             line = gram[row]
             for column in columns:
                 line[column] = gram[column, row]
@@ -97,14 +96,13 @@ def _largest(total, scale, owner, products, neighbours, best):
             least = max(best[most - 1], TINY)
 
 
-@called("l l ? (ROWS) (ROWS) (ROWS) l l[] d[] d[] d[] l[,] d[,]")
+@called("? (ROWS) (ROWS) (ROWS) l l[] d[] d[] d[] l[,] d[,]")
 @kernel
-def nearest(first, last, apart, documents, early, late, before, owner, scale, total, products, neighbours, best):
-    """Find the rows of the largest inner products with documents first..last-1, as `_largest` does.
+def nearest(apart, documents, early, late, before, owner, scale, total, products, neighbours, best):
+    """Find the rows of the largest inner products with each document, as `_largest` does.
 
     Parameters
     ----------
-    first, last : int
     apart : bool
         The rows are the documents, and none is compared with itself.
     documents, early, late : tuple of ndarray
@@ -120,7 +118,7 @@ def nearest(first, last, apart, documents, early, late, before, owner, scale, to
     neighbours, best : ndarray of int64 and float64, shape (n_documents, m), filled
     """
     starts, terms, weights = documents
-    for d in range(first, last):
+    for d in range(len(starts) - 1):
         total[:] = 0.0
         add(starts[d], starts[d + 1], terms, weights, early, total)
         add(starts[d], starts[d + 1], terms, weights, late, total[before:])
@@ -240,16 +238,15 @@ def _product(row, compressed, dense):
     return total
 
 
-@called("l l (ROWS) (ROWS) l[,] l d[,] d[] d[,]")
+@called("(ROWS) (ROWS) l[,] l d[,] d[] d[,]")
 @kernel
-def codes(first, last, documents, atoms, neighbours, sweeps, x, dense, gram):
-    """Code documents first..last-1 on a few atoms each: min over x >= 0 of ||p - A x||_2^2 / 2.
+def codes(documents, atoms, neighbours, sweeps, x, dense, gram):
+    """Code documents on a few atoms each: min over x >= 0 of ||p - A x||_2^2 / 2.
 
     Coordinate descent from x = 0.
 
     Parameters
     ----------
-    first, last : int
     documents, atoms : tuple of ndarray
         Compressed rows, with the same numbers of terms.
     neighbours : ndarray of int64, shape (n_documents, m)
@@ -262,7 +259,7 @@ def codes(first, last, documents, atoms, neighbours, sweeps, x, dense, gram):
     gram : ndarray, shape (m + 1, m)
         Work space.
     """
-    for d in range(first, last):
+    for d in range(len(neighbours)):
         count = 0
         while count < neighbours.shape[1] and neighbours[d, count] >= 0:
             count += 1

@@ -99,14 +99,6 @@ def _search(j, atoms):
     set_price(j, costs[0], atoms)
 
 
-@called("l l Merging")
-@kernel
-def search(first, last, atoms):
-    """Search rows first..last-1 when nothing has changed yet; `first` and, but for the end, `last` are whole blocks."""
-    for j in range(first, last):
-        _search(j, atoms)
-
-
 @kernel
 def _is_right(j, atoms):
     """Tell whether the price of an atom is that of its partner, or of nothing, rather than a bound."""

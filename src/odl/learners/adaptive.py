@@ -69,7 +69,6 @@ class ClusterLearner(Learner):
 
     norm: ClassVar[str] = "l2"
     grows: ClassVar[bool] = True
-    from_codes: ClassVar[bool] = False
     opens: ClassVar[bool] = True
 
 
@@ -167,23 +166,21 @@ class Adaptive(ClusterLearner):
             The residual is the first part of the score, the penalty is the part of `contrast`.
         """
         P = sparse.csr_array(P)
-        explained, near, X = self.explain(state, P, likeness.n_threads())
+        explained, near, X = self.explain(state, P)
         residual, penalty = 1.0 - explained, np.zeros(P.shape[0])
         if self.in_batch:
             residual, penalty = in_context(P, residual, self.contrast, self.context, self.peers)
         return Scores(X, np.maximum(residual, 0.0), penalty, 0.0, (near,))
 
-    def explain(self, state: State, P: sparse.csr_array, n_threads: int = 1, coded: bool = True) -> tuple:
+    def explain(self, state: State, P: sparse.csr_array, coded: bool = True) -> tuple:
         """Return how well atoms explain each document, sum_r w_r v_(r), by which of them, and its codes.
 
         By which is a column for each of the nearest atoms, -1: none.
         Without `coded` there are no codes (None).
         """
         index, scale = index_of(state, self.flatten), self._scale(state)
-        with likeness.Threads(n_threads) as share:
-            documents = index.numbers.known_rows(P)
-            neighbours, best = likeness.nearest(documents, index, self.nearest, scale, flat=True, share=share)
-            X = likeness.codes(P, state.dictionary, neighbours, share) if coded else None
+        neighbours, best = likeness.nearest(index.numbers.known_rows(P), index, self.nearest, scale, flat=True)
+        X = likeness.codes(P, state.dictionary, neighbours) if coded else None
         explained = np.zeros(len(best))
         for weight, values in zip(self._weights, best.T, strict=False):
             explained += weight * values
@@ -258,16 +255,14 @@ class Adaptive(ClusterLearner):
         before = replace(state, arrays=arrays)
         object.__setattr__(before, "derived", state.derived)
         settings = {name: getattr(self, name) for name in ("terms", "same", "full", "flatten")}
-        with likeness.Threads(likeness.n_threads()) as share:
-            clusters = Clusters(before, P.shape[1], settings, worth, share)
-            clusters.learn(P)
+        clusters = Clusters(before, P.shape[1], settings, worth)
+        clusters.learn(P)
         return clusters.state(state.updates + 1)
 
     def _matches(self, state, P):
         """Return the nearest atoms of all documents of a batch by their plain cosines, one after another."""
         index, ones = index_of(state, self.flatten), np.ones(state.dictionary.shape[1])
-        with likeness.Threads(likeness.n_threads()) as share:
-            near, _ = likeness.nearest(index.numbers.known_rows(P), index, MATCHES, ones, share=share)
+        near, _ = likeness.nearest(index.numbers.known_rows(P), index, MATCHES, ones)
         return near[near >= 0]
 
 

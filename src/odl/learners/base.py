@@ -230,8 +230,6 @@ class Learner(abc.ABC):
         Whether `learn` wants the documents of all the timesteps before.
     grows : bool
         Whether atoms are added as the stream goes by. The number of an old atom never changes.
-    from_codes : bool
-        Whether `learn` needs the codes of the documents.
     opens : bool
         Whether it opens atoms on demand, so that there may be more of them than documents in the first batch.
     beside : int
@@ -257,7 +255,6 @@ class Learner(abc.ABC):
     norm: ClassVar[str] = "l1"
     needs_history: ClassVar[bool] = False
     grows: ClassVar[bool] = False
-    from_codes: ClassVar[bool] = True
     opens: ClassVar[bool] = False
     beside: ClassVar[int] = 0
     has_regret: ClassVar[bool] = False

@@ -1,7 +1,5 @@
 """Clusters of documents while they are learned: documents join, open and merge atoms, a block after another."""
 
-from itertools import pairwise
-
 import numpy as np
 from scipy import sparse
 
@@ -12,11 +10,9 @@ from odl.learners.sparse_atoms import replaced, widen
 
 kernels = native.Kernels("atom_clusters")
 lists = native.Kernels("inverted_lists")
-merges = native.Kernels("ward_merging")
 BLOCK = 1024  # documents that are learned before atoms are cut
-AHEAD = 64  # documents that are compared while those before them are learned
 FULL = {"merge": 0, "join": 1, "retire": 2}  # as in odl.kernels.atom_clusters
-ATOMS, TIME, START, SEARCHED = 0, 1, 2, 3  # counters, as in odl.kernels.ward_merging
+ATOMS, TIME, START = 0, 1, 2  # counters, as in odl.kernels.ward_merging
 PRICES, CANDIDATES, UNKNOWN = 64, 4, -2
 
 
@@ -33,14 +29,12 @@ class Clusters:
         terms, same, full and flatten, as of `odl.learners.adaptive.Adaptive`.
     worth : float
         Of a document in an atom.
-    share : odl.learners.likeness.Threads
-        What the order of the documents does not bear on is shared out.
     """
 
-    def __init__(self, state, n_terms, settings, worth, share=likeness.ALONE):
+    def __init__(self, state, n_terms, settings, worth):
         self.dictionary = widen(state.dictionary, n_rows=n_terms)
         self.arrays = {name: value.copy() for name, value in state.arrays.items()}
-        self.settings, self.worth, self.share = settings, worth, share
+        self.settings, self.worth = settings, worth
         self.index, self.changed = index_of(state, settings["flatten"]), np.empty(0, dtype=np.int64)
         self.atoms = state.derived.pop("merging", None)
 
@@ -60,7 +54,7 @@ class Clusters:
             known, room = State(self.dictionary, arrays), int(arrays["limit"][0])
             known.derived["index", self.settings["flatten"]] = self.index
             merges = self.settings["full"] == "merge" and self.dictionary.shape[1] + count > room
-            self.atoms = merging(known, self.settings["flatten"], room, self.share, merges)
+            self.atoms = merging(known, self.settings["flatten"], room, merges)
         room, k = len(self.atoms.documents), self.dictionary.shape[1]
         used, birth = padded(arrays["used"], room), padded(arrays["birth"], room)
         owner = np.concatenate([self.index.owner, np.empty(count, dtype=np.int64)])
@@ -68,17 +62,7 @@ class Clusters:
         pieces = documents, self.index.early[0], self.index.late[0], new
         places, slots = (self.index.before, before), (self.atoms, used, birth)
         seen, rule = int(arrays["seen"][0]), (float(self.settings["same"]), FULL[self.settings["full"]])
-
-        def compare(begin, end, since, work):
-            kernels.products(begin, end, since, pieces, *places, *work)
-
-        def learn(begin, end, ahead, work):
-            kernels.learn(begin, end, ahead, pieces, owner, weight, *work, *slots, *places, seen, *rule)
-
-        if self.share.pool:
-            self._side_by_side(count, len(owner), compare, learn)
-        else:
-            learn(0, count, 0, (np.empty((1, len(owner))), np.empty(1)))
+        kernels.learn(pieces, owner, weight, np.empty(len(owner)), *slots, *places, seen, *rule)
         n_atoms = int(self.atoms.counters[ATOMS])
         arrays |= {name: slots[:n_atoms] for name, slots in (("used", used), ("birth", birth))}
         arrays |= {"members": self.atoms.documents[:n_atoms].copy(), "seen": arrays["seen"] + count}
@@ -116,29 +100,12 @@ class Clusters:
         if not len(atoms.gram) or len(size) < room:
             self.atoms = None
             return
-        products(self.dictionary, size, self.index, changed, atoms.gram, self.share)
+        products(self.dictionary, size, self.index, changed, atoms.gram)
         atoms.squares[:], atoms.inverse[:] = size**2, inverse(size)
         times = atoms.counters[TIME] + np.arange(1, len(changed) + 1)
         atoms.stamp[changed], atoms.recent[times % room], atoms.partner[changed, 0] = times, changed, UNKNOWN
         atoms.counters[[TIME, START]] += len(changed)
         atoms.counters[START] = atoms.counters[TIME]
-
-    def _side_by_side(self, count, width, compare, learn):
-        """Compare the next documents with all pieces, whoever owns them, while those before them are learned."""
-        rooms = [(np.empty((AHEAD, width)), np.empty(AHEAD)) for _ in range(2)]
-
-        def begin(first, room):
-            parts = min(max(self.share.count, 2), AHEAD + 1)
-            cuts = np.linspace(first, min(first + AHEAD, count), parts).astype(int).tolist()
-            return [self.share.pool.submit(compare, *part, first, room) for part in pairwise(cuts)]
-
-        coming = begin(0, rooms[0])
-        for first in range(0, count, AHEAD):
-            for part in coming:
-                part.result()
-            now, following = rooms[first // AHEAD % 2], first + AHEAD
-            coming = begin(following, rooms[following // AHEAD % 2]) if following < count else []
-            learn(first, min(following, count), 1, now)
 
     def state(self, updates):
         """Return the state after the batch; what is derived of it goes with it."""
@@ -168,28 +135,22 @@ def inverse(size):
     return np.where(size > 0, 1.0 / np.where(size > 0, size, 1.0), 0.0)
 
 
-def products(A, size, index, which, gram, share=likeness.ALONE):
+def products(A, size, index, which, gram):
     """Fill rows and columns of a matrix with the inner products of some atoms and all, of these sizes."""
     rows = index.numbers.rows(A if len(which) == A.shape[1] else A[:, which])
     pieces = index.early[0], index.late[0], index.before, index.owner
-
-    def some(first, last, _):
-        lists.grams(first, last, which, rows, *pieces, size, np.empty(len(index.owner)), gram)
-
-    share(some, len(which))
+    lists.grams(which, rows, *pieces, size, np.empty(len(index.owner)), gram)
     if len(which) < A.shape[1]:
-        share(lambda first, last, _: lists.mirror(first, last, which, gram), A.shape[1])
+        lists.mirror(which, gram)
 
 
-def merging(state, power, room, share=likeness.ALONE, merges=True):
+def merging(state, power, room, merges=True):
     """Return the atoms of a state, which may merge, and their inner products if they do; there is room for so many."""
     A, size = state.dictionary, state.arrays["size"]
     gram, k = np.empty((room, room) if merges else (0, 0)), A.shape[1]
     atoms = mergeable(gram, padded(state.arrays["members"], room), padded(size, room), k)
     if merges:
-        products(A, size, index_of(state, power), np.arange(k), gram, share)
-        if k == room:
-            search(atoms, share)
+        products(A, size, index_of(state, power), np.arange(k), gram)
     return atoms
 
 
@@ -205,22 +166,6 @@ def mergeable(gram, documents, size, n_atoms):
         *(gram, documents, size**2, inverse(size), np.zeros(k), times, recent, partner, cost, *prices, counters),
         *(places, np.empty(PRICES)),
     )
-
-
-def search(atoms, share=likeness.ALONE):
-    """Search the rows of all atoms, in the order of whose numbers they changed."""
-    count = atoms.counters[SEARCHED] = len(atoms.documents)
-
-    def some(first, last, _):
-        merges.search(first, last, atoms._replace(work=np.empty(PRICES)))
-
-    share(some, count, rising(count, share.count))
-
-
-def rising(count, parts):
-    """Return where to cut rows, each of which is compared with those before it, into parts of like work."""
-    cuts = PRICES * np.round(count * np.sqrt(np.linspace(0, 1, parts + 1)) / PRICES).astype(int)
-    return [*np.minimum(cuts[:-1], count).tolist(), count]
 
 
 def combined(early, late, before, owner, n_rows):

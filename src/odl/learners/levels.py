@@ -128,7 +128,7 @@ class Levels(ClusterLearner):
         P = sparse.csr_array(P)
         explained, codes, nearest = np.zeros(P.shape[0]), None, ()
         for weight, learner, of in self._parts(state):
-            part, near, X = learner.explain(of, P, likeness.n_threads(), coded=codes is None)
+            part, near, X = learner.explain(of, P, coded=codes is None)
             explained += weight * part
             nearest += (near,)
             codes = X if codes is None else codes
@@ -199,8 +199,7 @@ class Levels(ClusterLearner):
         k, target = state.dictionary.shape[1], max(1, self.limit // self.merged)
         if k <= target:
             return np.arange(k)
-        with likeness.Threads(likeness.n_threads()) as share:
-            atoms = state.derived.get("merging") or merging(state, self.flatten, k, share)
+        atoms = state.derived.get("merging") or merging(state, self.flatten, k)
         rooms = state.derived if "merging" in state.derived else {}
         return groups(atoms, np.maximum(state.arrays["members"], NO_ATOM), target, rooms)
 

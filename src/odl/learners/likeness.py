@@ -1,18 +1,13 @@
 """Documents and atoms by inverted lists: likeness and codes of documents, merging of atoms, order by peers.
 
-Nothing but one table of numbers has the size of the vocabulary. Documents may be parted among threads, which changes
-no bit: each is compared by itself.
+Nothing but one table of numbers has the size of the vocabulary.
 """
 
-import os
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from odl.errors import ParameterError
 from odl.kernels import native
 
 kernels = native.Kernels("inverted_lists")
@@ -71,60 +66,8 @@ class Numbers:
 
     def known_rows(self, matrix):
         """Return the rows of a CSR matrix; terms without a number have one that no list has."""
-        (starts, terms, weights), place = _parts(matrix), self.place  # a longer one may come meanwhile
+        (starts, terms, weights), place = _parts(matrix), self.place
         return Rows(starts, place[np.minimum(terms, len(place) - 1)].view(np.uint32), weights)
-
-
-class Threads:
-    """Threads that share out the rows of a matrix; what each writes must not depend on how many there are.
-
-    Parameters
-    ----------
-    count : int
-    """
-
-    def __init__(self, count=1):
-        self.count, self.pool = count, ThreadPoolExecutor(count) if count > 1 else None
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.pool:
-            self.pool.shutdown()
-
-    def __call__(self, call, size, cuts=None):
-        """Call with the first and last of consecutive parts of `size` rows and the number of the thread."""
-        if not self.pool:
-            call(0, size, 0)
-            return
-        cuts = cuts or np.linspace(0, size, self.count + 1).astype(int).tolist()
-        list(self.pool.map(call, cuts[:-1], cuts[1:], range(self.count)))
-
-
-def n_threads():
-    """Return how many threads score and learn documents: ``ODL_THREADS``, or 1.
-
-    Raises
-    ------
-    ParameterError
-        If it is no whole number from 1 to 1024.
-    """
-    text = os.environ.get("ODL_THREADS") or "1"
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= 1024):
-        raise ParameterError(f"ODL_THREADS is {text!r}", "a whole number from 1 to 1024", "correct it or leave it out")
-    return max(1, int(text) - getattr(_beside, "taken", 0))
-
-
-_beside = threading.local()
-
-
-def leave_one():
-    """Note that a thread runs beside another, which has one of the threads."""
-    _beside.taken = 1
-
-
-ALONE = Threads()
 
 
 class Index(NamedTuple):
@@ -190,7 +133,7 @@ def flattened(A, power):
     return values
 
 
-def nearest(documents, index, most, scale, flat=False, apart=False, share=ALONE):
+def nearest(documents, index, most, scale, flat=False, apart=False):
     """Return the columns of the largest products of document, column and scale, falling; among equals the first one.
 
     Parameters
@@ -205,7 +148,6 @@ def nearest(documents, index, most, scale, flat=False, apart=False, share=ALONE)
         Columns are compared with their weights flattened.
     apart : bool
         The columns are the documents, and none is compared with itself.
-    share : Threads
 
     Returns
     -------
@@ -216,13 +158,8 @@ def nearest(documents, index, most, scale, flat=False, apart=False, share=ALONE)
     neighbours, best = np.full((count, most), -1), np.zeros((count, most))
     lists = index.early[flat], index.late[flat], index.before, index.owner
     scale = np.where(index.owner >= 0, scale[index.owner], 0.0)
-
-    def compare(first, last, _):
-        work = np.empty(len(scale)), np.empty(64)
-        kernels.nearest(first, last, apart, documents, *lists, scale, *work, neighbours, best)
-
     if most:
-        share(compare, count)
+        kernels.nearest(apart, documents, *lists, scale, np.empty(len(scale)), np.empty(64), neighbours, best)
     return neighbours, best
 
 
@@ -231,12 +168,11 @@ def nearest_among(P, most):
     numbers = Numbers(P.shape[1])
     documents = numbers.rows(sparse.csr_array(P))
     lists, count = (inverted(documents, numbers.count), NOTHING), P.shape[0]
-    with Threads(n_threads()) as share:
-        index = Index(numbers, lists, (NOTHING, NOTHING), np.arange(count), count)
-        return nearest(documents, index, most, np.ones(count), apart=True, share=share)
+    index = Index(numbers, lists, (NOTHING, NOTHING), np.arange(count), count)
+    return nearest(documents, index, most, np.ones(count), apart=True)
 
 
-def codes(P, A, neighbours, share=ALONE):
+def codes(P, A, neighbours):
     """Return the codes of documents on a few columns of a matrix each: min over x >= 0 of ||p - A x||_2^2 / 2.
 
     Parameters
@@ -245,7 +181,6 @@ def codes(P, A, neighbours, share=ALONE):
     A : csc_array
     neighbours : ndarray of int64, shape (n_documents, m)
         Of `nearest`.
-    share : Threads
 
     Returns
     -------
@@ -253,13 +188,9 @@ def codes(P, A, neighbours, share=ALONE):
     """
     (count, most), weights = neighbours.shape, np.zeros(neighbours.shape)
     documents, atoms = (Rows(starts, terms.view(np.uint32), values) for starts, terms, values in map(_parts, (P, A)))
-
-    def code(first, last, _):
-        work = np.zeros(max(P.shape[1], A.shape[0])), np.empty((most + 1, most))
-        kernels.codes(first, last, documents, atoms, neighbours, SWEEPS, weights, *work)
-
     if most:
-        share(code, count)
+        work = np.zeros(max(P.shape[1], A.shape[0])), np.empty((most + 1, most))
+        kernels.codes(documents, atoms, neighbours, SWEEPS, weights, *work)
     order = np.argsort(neighbours, axis=1)
     neighbours, weights = (np.take_along_axis(array, order, axis=1) for array in (neighbours, weights))
     used = (neighbours >= 0) & (weights > 0)

@@ -3,7 +3,10 @@
 import ast
 import doctest
 import inspect
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from functools import cached_property
 from importlib import import_module
@@ -137,3 +140,23 @@ def test_types_go_with_the_package():
     stub = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
     taken = {node.names[0].name: node.module for node in stub.body if isinstance(node, ast.ImportFrom)}
     assert taken == odl._PUBLIC
+
+
+def test_a_strict_program_may_call_every_public_name(tmp_path):
+    """`mypy --strict` knows the types of all that `odl.__all__` offers."""
+    lines = ["from typing import Any", "import odl", "def program(*given: Any, **named: Any) -> None:"]
+    for name in odl.__all__:
+        held = getattr(odl, name)
+        lines.append(f"    odl.{name}{'(*given, **named)' if callable(held) else ''}")
+        for one in dir(held) if isinstance(held, type) else ():
+            method = getattr(held, one)
+            if not one.startswith("_") and getattr(method, "__module__", "").startswith("odl"):
+                lines.append(f"    odl.{name}().{one}(*given, **named)")
+    (tmp_path / "program.py").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--follow-imports=silent"]
+    command += ["--ignore-missing-imports", str(tmp_path / "program.py")]
+    said = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "MYPYPATH": str(PACKAGE.parent)}
+    )
+    assert said.returncode == 0, said.stdout
+    assert len(lines) > 20

@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 from scipy.sparse.linalg import norm
 
+from odl import novelty
 from odl.alerts import calibration, reasons
 from odl.errors import ParameterError
 from odl.files import escaping
@@ -20,21 +21,31 @@ def test_tail_probability_counts(rng):
     )
 
 
+def tails(batches, window):
+    """Return the tail probabilities of batches one after the other, as a stream has them."""
+    recent, probabilities = np.empty(0), []
+    for batch in batches:
+        scored = novelty.Novelty(batch, *[None] * 3, np.zeros(len(batch), dtype=bool), 0.0, 0.0)
+        probabilities.append(calibration.tails(scored, recent)[0])
+        recent = calibration.recent_after(recent, scored, window)
+    return probabilities
+
+
 @pytest.mark.parametrize("budget", [0.01, 0.05, 0.2])
 def test_a_budget_is_kept_without_novelty_and_in_spite_of_drift(rng, budget):
     batches = [rng.gamma(2.0, 1.0, 500) for _ in range(200)]
-    share = np.mean(np.concatenate(calibration.calibrate(batches, 1000)[3:]) <= budget)
+    share = np.mean(np.concatenate(tails(batches, 1000)[3:]) <= budget)
     assert abs(share - budget) < 0.2 * budget + 0.001
     drifting = [batch + 0.02 * t for t, batch in enumerate(batches)]
     raw = np.mean(np.concatenate(drifting[100:]) >= np.quantile(np.concatenate(drifting[:3]), 1 - budget))
-    share = np.mean(np.concatenate(calibration.calibrate(drifting, 1000)[100:]) <= budget)
+    share = np.mean(np.concatenate(tails(drifting, 1000)[100:]) <= budget)
     assert raw > 2 * budget > share
 
 
 def test_calibration_looks_at_the_past_only(rng):
     batches = [rng.random(30) for _ in range(6)]
-    whole = calibration.calibrate(batches, 50)
-    changed = calibration.calibrate([*batches[:4], batches[4] + 7, batches[5]], 50)
+    whole = tails(batches, 50)
+    changed = tails([*batches[:4], batches[4] + 7, batches[5]], 50)
     assert all(np.array_equal(first, second) for first, second in zip(whole[:4], changed[:4], strict=True))
     assert np.array_equal(whole[0], np.ones(30))
     last = np.concatenate(batches[:5])[-50:]
@@ -74,7 +85,7 @@ def test_nearest_atoms_are_those_of_sorting_all_of_them(rng):
             np.testing.assert_allclose([cosine for _, cosine in pairs], cosines[best], rtol=1e-12)
 
 
-def test_scores_that_are_none_and_windows_without_any_are_refused():
-    for call in (lambda: calibration.tail_probability([np.nan], [1.0]), lambda: calibration.calibrate([[1.0]], 0)):
+def test_scores_that_are_none_are_refused():
+    for scores, recent in (([np.nan], [1.0]), ([1.0], [np.nan])):
         with pytest.raises(ParameterError):
-            call()
+            calibration.tail_probability(scores, recent)

@@ -1,7 +1,5 @@
 """Words never seen before a period: told with counts and documents, beyond chance only where enough items have them."""
 
-import csv
-import io
 import json
 import random
 from datetime import datetime, timedelta
@@ -134,20 +132,7 @@ def test_from_the_files_to_the_reader(folder, capsys):
         and "<b>…" not in page
     )
     assert main(["new", str(folder), "--words", "--format", "slack"]) != 0
-    assert "expected one of text, jsonl, csv, md" in capsys.readouterr().err
-
-
-def test_words_as_a_table_and_as_markdown(folder, capsys):
-    assert main(["new", str(folder), "--words", "--format", "csv"]) == 0
-    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
-    assert (row["period"], row["phrase"], row["words"], row["items"]) == ("8", "Log4j shell", "log4j shell", "10")
-    assert row["beyond"] == "True" and row["first"].startswith("2026-03-") and row["documents"].count("\t") == 9
-    assert main(["new", str(folder), "--words", "--format", "md"]) == 0
-    heading, _, word, *titles = capsys.readouterr().out.splitlines()
-    assert heading.startswith("### ") and word.startswith("- **Log4j shell** (10 items of 2 files since 2026-03-")
-    assert len(titles) == 4 and titles[-1] == "  - and 7 more"
-    assert main(["new", str(folder), "--words", "--format", "md", "--since", "2026-01-01"]) == 0
-    assert "No word was seen for the first time" in capsys.readouterr().out
+    assert "expected one of text, jsonl" in capsys.readouterr().err
 
 
 def test_words_of_their_own_make_no_period_speak(folder, tmp_path):

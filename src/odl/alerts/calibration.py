@@ -1,7 +1,5 @@
 """Tail probabilities of scores among recent ones, which need no labels; scores are larger for what is more novel."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -100,34 +98,3 @@ def among(scores: ArrayLike) -> np.ndarray:
     known = np.sort(scores[~np.isnan(scores)])
     larger = len(known) - np.searchsorted(known, scores, side="left")
     return np.where(np.isnan(scores), 1.0, larger / max(len(known), 1))
-
-
-def calibrate(batches: Sequence[np.ndarray], window: int = 2000) -> list[np.ndarray]:
-    """Tail probability of every document of a stream against the last `window` documents of the batches before.
-
-    Parameters
-    ----------
-    batches : sequence of ndarray of float
-        Scores of each timestep, in order.
-    window : int
-
-    Returns
-    -------
-    list of ndarray of float
-        One array for each timestep; all 1 for the first, which has nothing before it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from odl.alerts.calibration import calibrate
-    >>> calibrate([np.array([0.2, 0.4, 0.6]), np.array([0.5, 0.9])])
-    [array([1., 1., 1.]), array([0.5 , 0.25])]
-    """
-    if window < 1:
-        raise ParameterError(f"a window of {window} documents", "at least 1", "pass a larger window")
-    recent, probabilities = np.empty(0), []
-    for scores in batches:
-        scores = np.asarray(scores, dtype=np.float64)
-        probabilities.append(tail_probability(scores, recent))
-        recent = np.concatenate([recent, scores])[-window:]
-    return probabilities

@@ -122,7 +122,9 @@ def as_jsonl(watch, periods):
 
 def as_csv(watch, periods):
     """Return the alerts as a table, its text `guarded`; lists are separated by spaces, ids by tabs."""
-    rows = []
+    text = io.StringIO()
+    table = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    table.writeheader()
     for period in periods:
         for alert in period.alerts:
             row = as_map(alert, period)
@@ -130,16 +132,7 @@ def as_csv(watch, periods):
             row["reasons"] = " ".join(f"{reason.word}:{reason.share:.4f}" for reason in alert.reasons)
             row["opening"] = " ".join(alert.opening)
             row["nearest"] = " ".join(alert.nearest[0].words) if alert.nearest else ""
-            rows.append(row)
-    return table(COLUMNS, rows)
-
-
-def table(columns, rows):
-    """Return rows, as maps, as CSV, their text `guarded`."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: guarded(row[name]) for name in columns} for row in rows)
+            table.writerow({name: guarded(row[name]) for name in COLUMNS})
     return text.getvalue().rstrip("\n")
 
 

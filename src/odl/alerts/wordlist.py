@@ -1,4 +1,4 @@
-"""Words never seen before a period as a reader is told of them: lines of a terminal, JSON lines, CSV, Markdown."""
+"""Words never seen before a period as a reader is told of them: lines of a terminal, JSON lines."""
 
 import json
 
@@ -9,7 +9,6 @@ from odl.files.escaping import isolated
 
 SPANS = ((7 * 86_400_000, "week"), (86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"))
 TITLES, LONGEST = 3, 80  # documents of a word that are named, characters of a title
-COLUMNS = ("period", "phrase", "words", "items", "sources", "first", "half", "expected", "beyond", "documents")
 
 
 def facts(one):
@@ -74,32 +73,6 @@ def as_jsonl(watch, periods):
     )
 
 
-def as_csv(watch, periods):
-    """Return the words of periods as a table, its text `guarded`; words are separated by spaces, ids by tabs."""
-    rows = []
-    for period in periods:
-        for one in period.unseen:
-            row = as_map(one) | {"period": period.t, "words": " ".join(one.words)}
-            row["documents"] = "\t".join(ident for ident, _ in one.documents)
-            rows.append(row)
-    return show.table(COLUMNS, rows)
-
-
-def as_markdown(watch, periods):
-    """Return the words of periods as Markdown; text of the documents is escaped."""
-    lines = []
-    for period in periods:
-        lines += [f"### {show.escaped(show.heading(watch, [period]))}", ""]
-        beyond = [one for one in period.unseen if one.beyond]
-        for one in beyond:
-            lines.append(f"- **{show.escaped(one.phrase)}** ({facts(one)})")
-            titles = [show.shortened(title or ident, LONGEST) for ident, title in one.documents[:TITLES]]
-            lines += [f"  - {show.escaped(title)}" for title in titles]
-            lines += [f"  - and {one.items - TITLES} more"] * (one.items > TITLES)
-        lines += [""] * bool(beyond) + [show.escaped(line) for line in closing(watch, period, len(beyond))]
-    return "\n".join(lines).rstrip("\n")
-
-
 def as_map(one):
     """Return a word as a map of version 1; fields are only ever added."""
     documents = [{"id": ident, "title": title} for ident, title in one.documents]
@@ -107,4 +80,4 @@ def as_map(one):
     return {**vars(one), "first": first, "half": one.half if first else None, "documents": documents}
 
 
-SHOWN = {"text": as_text, "jsonl": as_jsonl, "csv": as_csv, "md": as_markdown}
+SHOWN = {"text": as_text, "jsonl": as_jsonl}

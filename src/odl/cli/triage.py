@@ -95,7 +95,7 @@ def run(args):
     argument("--budget", type=float, help="what is next in line too: so many items a period, or below 1 a share"),
     argument("--format", choices=("text", "jsonl", "csv", "md", "slack"), default="text"),
     argument("--topics-only", action="store_true", help="no documents that stand alone, where alerts.gates is set"),
-    argument("--words", action="store_true", help="instead: words that no document before had; not with slack"),
+    argument("--words", action="store_true", help="instead: words that no document before had, as text or jsonl"),
     argument("--fail", action="store_true", help=f"end with status {NEWS} if something is new, {ALARM} at an alarm"),
     more="Topics keep their numbers; `odl explain` takes those, and ids.\n"
     "--seen alone shows what is new since last, and moves the mark; nothing else moves it.",

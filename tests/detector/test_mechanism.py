@@ -1,7 +1,5 @@
 """What every learner does behind the detector: it keeps its level, gives reasons that add up, and can be searched."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,7 +14,6 @@ from odl import NoveltyDetector, learners, novelty
 from odl.alerts.calibration import among, tail_probability
 from odl.detector.mechanism import scaled
 from odl.errors import ParameterError
-from odl.files import checkpoints
 from odl.learners.base import parameters
 
 # Settings under which a score is put together in another way than by default.
@@ -98,22 +95,6 @@ def test_the_edge_of_the_level_is_within(rng):
     assert np.array_equal(detector.decision_function(X), np.zeros(len(X))) and detector.predict(X).all()
     detector.window_ = np.concatenate([[2.0], np.zeros(37)])
     assert not detector.predict(X).any()
-
-
-def test_a_file_of_version_0_2_is_read(rng, tmp_path):
-    """It had `budget` for the level, and documents that waited, which have to be learned first."""
-    detector, path = fitted("levels", rng, level=0.2), tmp_path / "detector.h5"
-    detector.save(path)
-    point = checkpoints.read_checkpoint(path)
-    chain = {name: value for name, value in point.chain.items() if name != "level"}
-    chain |= {"budget": 0.3, "batch_size": 256}
-    for waiting in (0, 2):
-        arrays = {**point.arrays, "pending": sparse.csr_array((waiting, 60))}
-        checkpoints.write(tmp_path / f"{waiting}.h5", replace(point, chain=chain, arrays=arrays))
-    loaded = NoveltyDetector.load(tmp_path / "0.h5")
-    assert loaded.get_params() == {**detector.get_params(), "level": 0.3}
-    with pytest.raises(ParameterError, match="2 documents that wait to be learned"):
-        NoveltyDetector.load(tmp_path / "2.h5")
 
 
 def test_the_old_name_of_the_level_warns(rng):

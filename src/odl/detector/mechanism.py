@@ -4,6 +4,7 @@ import json
 import os
 import warnings
 from collections.abc import Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Self
@@ -16,16 +17,11 @@ from odl import learners, novelty
 from odl.alerts import calibration, reasons
 from odl.config.sections import Alerts
 from odl.detector.hyperparameters import LearnerSettings, check_whole, named, seed_of
-from odl.errors import ParameterError
+from odl.errors import OdlError, ParameterError
 from odl.files import checkpoints
-from odl.learners.base import Kept
 from odl.prox.projections import MatrixLike
 
 LEVEL = 0.05  # alone; in a stream, which has a budget as well, that of `odl.config.sections.Alerts`
-HISTORY = {"history": Kept("csr", ("positions", "terms"))}  # documents learned so far, where the learner needs them
-OWN = {"n_batches", "n_features"}  # in the chain, beside the parameters
-# The arrays beside those of the learner: scores that calibrate, names of columns.
-BESIDE = {"window": Kept("dense", ("positions",)), "names": Kept("dense", ("positions",), np.uint8)}
 
 
 class Mechanism(LearnerSettings):
@@ -116,7 +112,7 @@ class Mechanism(LearnerSettings):
         past = [learners.widen(P, n_columns=n_features) for P in self.history_]
         arrays = state.arrays | ({"history": sparse.vstack(past, format="csr")} if past else {})
         arrays = {**arrays, "window": self.window_, **more}
-        arrays["names"] = _bytes({"words": self.words_, "features": [*getattr(self, "feature_names_in_", ())]})
+        arrays["names"] = as_bytes({"words": self.words_, "features": [*getattr(self, "feature_names_in_", ())]})
         nothing = sparse.csr_array((0, state.dictionary.shape[1]))
         point = checkpoints.Checkpoint(0, chain, state.dictionary, arrays, state.updates, nothing, 0.0)
         checkpoints.write(path, point)
@@ -136,7 +132,9 @@ class Mechanism(LearnerSettings):
         Raises
         ------
         StorageError
-            If the file is damaged, or not a detector's.
+            If the file is damaged.
+        ParameterError
+            If it is not of `NoveltyDetector.save`, or of another version of it.
 
         Examples
         --------
@@ -148,40 +146,28 @@ class Mechanism(LearnerSettings):
         >>> NoveltyDetector.load(path).level
         0.1
         """
-        return cls._read(path)[0]
+        with refusing(path, cls.__name__):
+            return cls._read(path)[0]
 
     @classmethod
     def _read(cls, path, setting=None, more=()):
-        """Return the detector, and of whoever had it a setting and some arrays, None where there are none."""
-        point = checkpoints.read_checkpoint(Path(path))
+        """Return the detector that a file has, and of whoever had it a setting and some arrays."""
+        point = checkpoints.read_checkpoint(Path(path))  # as it was written: its digest says so
         chain, arrays = dict(point.chain), dict(point.arrays)
-        if not {*OWN, "growing"} <= chain.keys():
-            raise ParameterError(f"{path} is a checkpoint of a workflow", f"a file of {cls.__name__}.save", "load that")
-        _renew(path, chain, arrays)
-        own = {name: chain.pop(name) for name in OWN}
-        extra_setting = chain.pop(setting, None)
-        extra = {name: arrays.pop(name, None) for name in more}
-        n_features, known = own["n_features"], cls().get_params(deep=False)
-        sound = all(isinstance(number, int) for number in (*own.values(), chain.get("n_atoms")))
-        sound = sound and chain.keys() <= known.keys() and point.dictionary.shape[0] == n_features
-        sound = sound and BESIDE.keys() <= arrays.keys()
-        if sound:
-            beside = {name: arrays.pop(name) for name in (*BESIDE, *HISTORY) if name in arrays}
-            sound = all((BESIDE | HISTORY)[name].fits(value, {"terms": n_features}) for name, value in beside.items())
-            words, features = _names(beside["names"], n_features) if sound else (None, None)
-        if not sound or words is None:
-            fault = f"{path} has settings or a dictionary of another kind of detector"
-            raise ParameterError(fault, f"a file of {cls.__name__}.save", "save it again with this version")
+        own = {name: chain.pop(name) for name in ("n_batches", "n_features")}
+        extra_setting = chain.pop(setting) if setting else None
+        extra = {name: arrays.pop(name) for name in more}
+        window, names = arrays.pop("window"), json.loads(arrays.pop("names").tobytes())
         detector = cls(**chain)
-        detector.n_batches_, detector.n_features_in_ = own["n_batches"], n_features
+        detector.n_batches_, detector.n_features_in_ = own["n_batches"], own["n_features"]
         detector.learner_, detector.most_atoms_ = detector.learner, detector.n_atoms
-        detector.history_ = [beside["history"]] if "history" in beside else []
-        detector.seed_, detector.words_ = detector.random_state, words
-        detector.window_ = beside["window"]
-        if features:
-            detector.feature_names_in_ = np.array(features, dtype=object)
+        detector.seed_ = detector.random_state
+        detector.history_ = [arrays.pop("history")] if "history" in arrays else []
+        detector.window_, detector.words_ = window, names["words"]
+        if names["features"]:
+            detector.feature_names_in_ = np.array(names["features"], dtype=object)
         learned = replace(point, arrays=arrays)
-        detector.state_ = learners.resume(detector._model(), learned, n_features, detector.n_atoms, path)
+        detector.state_ = learners.resume(detector._model(), learned, own["n_features"], detector.n_atoms, path)
         return detector, extra_setting, extra
 
     def _fit(self, X):
@@ -353,28 +339,18 @@ def scaled(X, norm):
     return P
 
 
-def _renew(path, chain, arrays):
-    """Bring what version 0.2 wrote to the names of now; it gathered single documents, which have to be learned."""
-    waiting = arrays.pop("pending", np.zeros((0, 0)))
-    if waiting.shape[0]:
-        fault = f"{path} has {waiting.shape[0]} documents that wait to be learned"
-        raise ParameterError(fault, "none, since documents are learned in batches", "learn them by version 0.2")
-    chain.pop("batch_size", None)
-    budget = chain.pop("budget", None)
-    chain.setdefault("level", budget)
-
-
-def _bytes(value):
-    return np.frombuffer(json.dumps(value, ensure_ascii=False).encode(), dtype=np.uint8)
-
-
-def _names(text, n_columns):
-    """Return words with their columns, and names of features, of a file; (None, None) where they are none."""
+@contextmanager
+def refusing(path, kind):
+    """Refuse a file that is whole, but of no estimator of a kind, or of another version of it."""
     try:
-        stored = json.loads(text.tobytes())
-        words, features = stored["words"], stored["features"]
-        sound = all(isinstance(name, str) for name in features) and len(features) <= n_columns
-        sound = sound and all(isinstance(column, int) and 0 <= column < n_columns for column in words.values())
-    except (AttributeError, KeyError, TypeError, ValueError):
-        sound = False
-    return (words, features) if sound else (None, None)
+        yield
+    except OdlError:
+        raise
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        fault = f"{path} is of another program or version"
+        raise ParameterError(fault, f"a file of {kind}.save", "load that, or learn again") from error
+
+
+def as_bytes(value):
+    """Return a value as the bytes of its JSON."""
+    return np.frombuffer(json.dumps(value, ensure_ascii=False).encode(), dtype=np.uint8)

@@ -20,11 +20,11 @@ from odl.corpora.collection import Register, content_of
 from odl.detector import frames, textpast
 from odl.detector.estimator import NoveltyDetector
 from odl.detector.hyperparameters import LearnerSettings, check_whole
+from odl.detector.mechanism import refusing
 from odl.detector.textpast import Repeats
 from odl.errors import ParameterError
 from odl.files.documents import one_line
 from odl.stream.batching import PERIODS
-from odl.stream.pieces import BUCKETS
 from odl.stream.terms import number_terms
 from odl.stream.weighting import Pieces, weigh
 from odl.text.stopwords import StopWords
@@ -36,15 +36,6 @@ if TYPE_CHECKING:
 KEPT = 2000  # characters of a text that the names of topics are spelled by
 WORDS = 12  # of an item by which it is told that it is of the kind of another
 OF_DETECTOR = ("learner", "n_atoms", "settings", "random_state", "window", "folds")
-VERSION_0_2 = {  # what it had no parameter for
-    "budget": Alerts.budget,
-    "warm_up": Alerts.warm_up,
-    "changed": "keep",
-    "gates": False,
-    "max_share": 1.0,
-    "languages": False,
-    "pieces": 0.0,
-}
 
 
 @dataclass(eq=False, repr=False)
@@ -303,7 +294,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         parameters = {name: getattr(self, name) for name in self._own()} | {"n_documents": self.n_documents_}
         past = textpast.arrays(self.repeats_, self.past_, self.register_)
         arrays = {"frequencies": self.frequencies_, **past}
-        self.detector_._save(path, {"text": parameters | {"words": True}}, arrays)
+        self.detector_._save(path, {"text": parameters}, arrays)
 
     @classmethod
     def _own(cls):
@@ -327,7 +318,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         StorageError
             If the file is damaged.
         ParameterError
-            If it is not of `TextNovelty.save`.
+            If it is not of `TextNovelty.save`, or of another version of it.
 
         Examples
         --------
@@ -341,29 +332,13 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         >>> TextNovelty.load(path).n_documents_
         3
         """
-        detector, parameters, arrays = NoveltyDetector._read(path, "text", ("frequencies", *textpast.NAMES))
-        frequencies = arrays.pop("frequencies")
-        parameters = parameters if isinstance(parameters, dict) else {}
-        if not parameters.pop("words", False):  # of version 0.2, whose words were those of the pattern
-            tokens = {"tokeniser": "pattern"} | (parameters.get("tokens") or {})
-            parameters = VERSION_0_2 | {"level": detector.level} | parameters | {"tokens": tokens}
-        sound = parameters.keys() == {*cls._own(), "n_documents"}
-        sound = sound and isinstance(parameters["n_documents"], int) and getattr(frequencies, "dtype", None) == np.int64
-        before = BUCKETS if sound and parameters["pieces"] else 0
-        sound = sound and frequencies.shape == (len(detector.words_),) == (detector.n_features_in_ - before,)
-        sound = sound and 0 <= frequencies.min(initial=0) <= frequencies.max(initial=0) <= parameters["n_documents"]
-        if sound:
+        with refusing(path, cls.__name__):
+            detector, parameters, arrays = NoveltyDetector._read(path, "text", ("frequencies", *textpast.NAMES))
             n_documents = parameters.pop("n_documents")
             stream = cls(**{name: getattr(detector, name) for name in OF_DETECTOR}, **parameters)
-            t, n_terms = detector.n_batches_ - 1, len(frequencies)
-            try:
-                past = textpast.read(arrays, t, n_terms, stream._alerts(), stream.changed)
-            except (AttributeError, TypeError, ValueError):
-                sound = False
-        if not sound:
-            raise ParameterError(f"{path} has no words and frequencies", "a file of TextNovelty.save", "load that")
-        stream.detector_, stream.frequencies_ = detector, frequencies
-        stream.n_documents_, (stream.repeats_, stream.past_, stream.register_) = n_documents, past
+            past = textpast.read(arrays, detector.n_batches_ - 1, stream._alerts(), stream.changed)
+        stream.detector_, stream.n_documents_, stream.frequencies_ = detector, n_documents, arrays["frequencies"]
+        stream.repeats_, stream.past_, stream.register_ = past
         return stream
 
     def _check(self):

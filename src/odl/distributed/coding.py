@@ -145,12 +145,7 @@ def centralised(P: sparse.csr_array, A: sparse.csc_array, model: Model, *, toler
     """
     P, A = checked(P, A, model)
     limits = (constants(model), float(tolerance), SWEEPS)
-    if not isinstance(model.residual, Huber):
-        products, gram = np.ascontiguousarray((P @ A).toarray()), np.ascontiguousarray((A.T @ A).toarray())
-        squares = 2.0 * empty_cost(P, model)
-        codes, values = descent.code_squared(products, squares, gram, *limits)
-    else:
-        _, codes, values = descent.code_documents(parts(P), pack(A), P.shape[1], *limits, 0.0, 0.0)
+    _, codes, values = descent.code_documents(parts(P), pack(A), P.shape[1], *limits, 0.0, 0.0)
     return Coded(sparse.csr_array(codes), values[0], values[1], values[0] + values[1], values[2])
 
 

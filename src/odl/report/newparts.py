@@ -7,10 +7,11 @@ import numpy as np
 from odl.alerts import excerpts, show
 from odl.alerts.breakdown import LEAST
 from odl.files.documents import NO_TIME
-from odl.report.newtext import chance, dates, day_of, leading, percent, plural, reasons, title_of, where
+from odl.report.newtext import day_of, percent, plural
 from odl.report.page import Markup, apart, escape
 
 ORDER = {"new": 0, "returning": 1, "growing": 2, "ongoing": 3, "ended": 4}
+ALONE = "alone"  # state of an alert without a topic, in the table
 SAID = {"follow": "followed", "muted": "muted", "known": "known"}  # verdicts of feedback.csv, as marks
 MOVED = {"new": "Also found, less surprising", "returning": "Back again", "growing": "Growing", "ended": "Ended"}
 OPENED = 26  # periods before the latest that list their items
@@ -21,12 +22,6 @@ TITLES, WORDS = 5, 10  # documents of a word never seen before, and words, that 
 DRAWN = 300  # topics at most in the table of topics
 HEIGHT = 100.0  # of the picture of scores
 LABELS = 6  # dates below its axis
-
-
-def unseen(period):
-    """Return the words of a period that no document before has: those beyond chance, and the others."""
-    beyond = [one for one in period.unseen if one.beyond]
-    return beyond, [one for one in period.unseen if not one.beyond]
 
 
 def groups(watch, period):
@@ -79,14 +74,6 @@ def among(watch, t):
     return min(watch.scored_before(t), watch.settings["window"])
 
 
-def by_source(members):
-    """Return (source, documents) of the members of a topic."""
-    sources = {}
-    for each in members:
-        sources.setdefault(each.source or "documents", []).append(each)
-    return sorted(sources.items())
-
-
 def shared(alerts):
     """Return the words that explain most of the scores of several items together, those of one item only last."""
     total = sum(alert.score for alert in alerts) or 1.0
@@ -136,38 +123,8 @@ def by_last(watch):
 
 def states(watch):
     """Return the states of all alerts."""
-    kinds = {_kind(alert) for period in watch.periods for alert in period.alerts}
+    kinds = {alert.state if alert.topic else ALONE for period in watch.periods for alert in period.alerts}
     return sorted(kinds, key=lambda state: ORDER.get(state, len(ORDER)))
-
-
-def _kind(alert):
-    return alert.state if alert.topic else "alone"
-
-
-def rows(watch):
-    """Yield the rows of the table of all alerts, newest first."""
-    for period in reversed(watch.periods):
-        for alert in period.alerts:
-            yield _alert_row(alert, period, watch.topics.get(alert.topic), among(watch, period.t))
-
-
-def _alert_row(alert, period, topic, of):
-    """Return an alert as a row; written by hand, since there may be ten thousand."""
-    more = f' <span class="mark">+ {len(alert.members) - 1} alike</span>' if len(alert.members) > 1 else ""
-    more += ' <span class="mark">followed</span>' if alert.feedback else ""
-    place = f'<div class="meta">{escape(where(alert))}</div>' if where(alert) else ""
-    label = f'<a href="#topic-{topic.number}">{escape(name_words(topic))}</a>' if topic else ""
-    days = dates(period)
-    lines = "<br>".join(f"{term}: {escape(text)}" for term, text in reasons(alert, of))
-    row = (
-        f'<tr{" class=f" if alert.folded else ""}><td data-order="{alert.t}">{alert.t}'
-        f"{f'<div class=meta>{days[:10]}</div>' if days else ''}</td>"
-        f"<td>{title_of(alert)}{more}{place}<details><summary>{escape(leading(alert))}</summary>"
-        f"<p>{lines}</p></details></td>"
-        f"<td>{label}</td><td>{_kind(alert)}</td><td>{alert.score:.3f}</td>"
-        f'<td data-order="{alert.tail:.3g}">{escape(chance(alert.tail, of))}</td></tr>'
-    )
-    return Markup(row.replace("\n", " "))  # the script takes a line for a row
 
 
 class Scores(NamedTuple):
@@ -215,11 +172,6 @@ class Scores(NamedTuple):
         band = f"M{' '.join([*ends[2], *reversed(ends[0])])}z"
         median = f"M{' '.join(ends[1])}"
         return [("band", band), ("most", f"M{' '.join(most)}"), ("median", median), ("dots", "".join(dots))]
-
-    @property
-    def n_warm(self):
-        """Periods of the warm-up."""
-        return sum(period.warm_up for period in self.periods)
 
     def spoken(self):
         """Say what the picture shows."""

@@ -72,7 +72,6 @@ rule page:
                 if key not in ("mirror", "ranks", "block", "checkpoints", "alerts")
             }
         ),
-        title=("Novel documents: " if STREAMED else "Experiments: ") + config["study"],
     shell:
         "odl step page {output:q} {input.plan:q} {params.tables:q} {params.figures:q} {params.optional:q} --experiments {input.experiments:q}"
-        " --settings {params.settings:q} --config {params.config:q} --title {params.title:q} > {log:q} 2>&1"
+        " --settings {params.settings:q} --config {params.config:q} > {log:q} 2>&1"

@@ -156,12 +156,17 @@ def as_text(watch, periods):
     return "\n".join([*lines, *closing(watch, periods)]).rstrip("\n")
 
 
+def days_of(periods):
+    """Return the first and the last day of periods, empty where they are unknown."""
+    dated = [each for each in periods if each.first != NO_TIME]
+    ends = [date_of(min(each.first for each in dated)), date_of(max(each.last for each in dated))] if dated else []
+    return " to ".join(dict.fromkeys(ends))
+
+
 def heading(watch, periods):
     """Return what one or several periods are, in a line."""
-    dated = [each for each in periods if each.first != NO_TIME]
-    days = [date_of(min(each.first for each in dated)), date_of(max(each.last for each in dated))] if dated else []
     numbers = " to ".join(str(t) for t in dict.fromkeys([periods[0].t, periods[-1].t]))
-    parts = [watch.corpus, f"period{'s' * (len(periods) > 1)} {numbers}", " to ".join(dict.fromkeys(days))]
+    parts = [watch.corpus, f"period{'s' * (len(periods) > 1)} {numbers}", days_of(periods)]
     return f"{', '.join(filter(None, parts))}: {plural(sum(each.documents for each in periods), 'document')}"
 
 
@@ -241,8 +246,13 @@ def next_in_line(watch, periods):
 
 def place(alert):
     """Return date, source and address of a document, as far as they are known."""
+    return ", ".join(filter(None, [*where(alert), alert.url]))
+
+
+def where(alert):
+    """Return date, and file and line of a document, as far as they are known."""
     source = alert.source + (f":{alert.line}" if alert.source and alert.line else "")
-    return ", ".join(part for part in (date_of(alert.time), source, alert.url) if part)
+    return [part for part in (date_of(alert.time), source) if part]
 
 
 def by_topic(periods):

@@ -253,7 +253,6 @@ def page(
     *,
     emerging=None,
     experiments: list = (),
-    title="Novel documents",
     config: Json = "{}",
     settings: Json = "{}",
 ):
@@ -268,6 +267,7 @@ def page(
         raise ParameterError("a plan without tables and figures", "PLAN TABLES FIGURES", "name all three")
     sections.Shown.of(settings, "--settings")
     topics = [partial(places.papers("emergingfiles").section, emerging)] if emerging else []
+    title = f"{'Experiments' if plan is None else 'Novel documents'}: {config.get('study', 'a study')}"
     streams = studypage.Streams(plan, tables, figures, settings, {"Emerging topics": topics})
     shown = [places.papers("experiments").section(folder) for folder in experiments]
     studypage.write(output, streams if plan is not None else None, title=title, config=config, experiments=shown)

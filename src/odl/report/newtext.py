@@ -4,7 +4,6 @@ import re
 from urllib.parse import urlsplit
 
 from odl.alerts import breakdown, excerpts, show
-from odl.files.documents import NO_TIME
 from odl.report.page import Markup, apart, element, escape
 
 SCHEMES = ("http", "https", "mailto")
@@ -28,9 +27,7 @@ def percent(share):
 
 def dates(period):
     """Return the days of a period, empty where they are unknown."""
-    if period.first == NO_TIME:
-        return ""
-    return " to ".join(dict.fromkeys([show.date_of(period.first), show.date_of(period.last)]))
+    return show.days_of([period])
 
 
 def name_of(period):
@@ -84,8 +81,7 @@ def chance(tail, of):
 
 def where(alert):
     """Return date, and file and line of an item, as far as they are known."""
-    source = alert.source + (f":{alert.line}" if alert.source and alert.line else "")
-    return " · ".join(part for part in (show.date_of(alert.time), source) if part)
+    return " · ".join(show.where(alert))
 
 
 def leading(alert, most=LEADING):

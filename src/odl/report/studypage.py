@@ -2,9 +2,9 @@
 
 import json
 import os
-import sys
 from dataclasses import dataclass, field
 from operator import itemgetter
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -84,7 +84,7 @@ def _picture(selection, streams, name, entry):
 
 def _corpus(selection, streams):
     """Sections that have anything in them: a key and a title each, then its tables and pictures in their places."""
-    tables, sections = page.macros("studysections.jinja", facts=sys.modules[__name__]), {}
+    tables, sections = page.macros("studysections.jinja", facts=FACTS), {}
     for title, names in TABLES.items():
         shows = [*(getattr(tables, name) for name in names), *streams.sections.get(title, ())]
         sections[title] = [(place, show(selection)) for place, show in enumerate(shows, start=1)]
@@ -99,7 +99,7 @@ def _corpus(selection, streams):
 
 def verdict(selection):
     """Say in a sentence or two how the best learner compares with the best baseline."""
-    text = page.macros("studysections.jinja", facts=sys.modules[__name__]).verdict(selection)
+    text = page.macros("studysections.jinja", facts=FACTS).verdict(selection)
     return page.Markup(" ".join(text.split(None)))
 
 
@@ -158,7 +158,7 @@ def write(path, streams=None, *, title, config=None, experiments=()):
         corpora=list(streams.corpora()) if streams else [],
         experiments=[(f"experiment-{name}", heading, content) for name, heading, content in experiments if content],
         config=json.dumps(config, indent=2, ensure_ascii=False) if config else "",
-        facts=sys.modules[__name__],
+        facts=FACTS,
     )
     with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
         file.write(text)
@@ -311,3 +311,8 @@ def topics(selection):
         first, last = set(words[0].split()), set(words[-1].split())
         rows.append([int(atom), percent(share[atom]), *words, f"{len(first & last)} of {len(last)}"])
     return [f"after timestep {batch.t}" for batch in told], rows
+
+
+# What the templates of the page ask for.
+SHOWN = (best_of, pivot, compared, averages, paired, stream, runs, by_timestep, by_batch, ties, top, topics)
+FACTS = SimpleNamespace(**{function.__name__: function for function in SHOWN})

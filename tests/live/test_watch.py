@@ -20,8 +20,8 @@ from called import odl
 from odl.alerts import periods
 from odl.corpora import fields
 from odl.engine import folder as folders
-from odl.errors import ConfigError
-from odl.live import inbox
+from odl.errors import ConfigError, DataError
+from odl.live import inbox, judge
 from odl.live import watch as live
 from odl.live.watch import Watch
 from odl.stream import features
@@ -308,6 +308,38 @@ def test_a_line_that_cannot_be_read(news, line, fault):
         assert [one["id"] for one in told()] == ["w3-0"]
         ((number, said),) = watch.refused
         assert number == 7 and fault in said
+
+
+def test_a_command_for_vectors_that_fails_or_hangs_stores_nothing(news, monkeypatch):
+    """The watch ends with a sentence, as on a full disk, and whoever sends the documents again gets their answers."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(news / "config"))
+    monkeypatch.setattr(judge, "LIMIT", 3.0)
+    text = (news / "odl.yaml").read_text().replace("options: {", "options: {vectors: {command: sh code.sh}, ")
+    (news / "odl.yaml").write_text(text.replace("features: {", "features: {meaning: null, "))
+    (news / "code.sh").write_text(works := "sed 's/.*/[1, 2, 3]/'")
+    assert odl("trust", news).returncode == 0 and odl("run", news).returncode == 0
+    with watched(news) as (watch, told):
+        watch.take(lines(posts(3)[:5]))
+        for code, said in {"echo no model >&2; exit 1": "ended with 1: no model", "sleep 60": "took more than 3"}.items():
+            (news / "code.sh").write_text(code)
+            with pytest.raises(DataError, match=rf"vectors\.command: sh {said}"):
+                watch.take(lines(posts(3)[5:10]))
+            assert len(told()) == watch.documents == 5
+        (news / "code.sh").write_text(works)
+        watch.take(lines(posts(3)[5:10]))
+        assert len(told()) == watch.documents == len(ids_of(news)) == 10
+
+
+def test_what_the_run_says_of_the_command_for_alerts_is_told(news, monkeypatch, capsys):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(news / "config"))
+    (news / "odl.yaml").write_text((news / "odl.yaml").read_text() + "notify: ./tell.sh\n")
+    with watched(news) as (watch, told):
+        watch.take(lines(posts(3)))
+        watch.close()
+        assert not told()[-1]["provisional"]
+    assert f"odl watch: notify was not run: its command is not trusted here; look at it, then say odl trust {news}" in (
+        capsys.readouterr().err
+    )
 
 
 def test_strict_ends_at_the_first_line_that_cannot_be_read(news):

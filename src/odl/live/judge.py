@@ -32,6 +32,7 @@ REASONS = 5  # words of an answer at most
 SKETCH = 8  # smallest shingles of a document, one of which a near-duplicate has but for a chance of .2^8
 ROOM = 1 << 12  # columns for new words, so that what is learned is not widened for each group
 LIKELY = 3  # documents of the most common ones of these that are compared
+LIMIT = 60.0  # seconds that a command may take for vectors, while those who sent the texts wait
 AHEAD = 86_400_000  # ms that the time of a document may be after the clock
 
 
@@ -81,6 +82,8 @@ class Arrivals:
     def __init__(self, options):
         self.columns, self.dates = collection.columns_of(options), options.get("dates")
         self.collection = collection.Collection({**options, "keep_text": 0})  # an answer needs none
+        if self.collection.meaning:
+            self.collection.meaning.limit = LIMIT
         self.forgotten = {*options.get("forgotten", ())}
 
     def row(self, number, line):

@@ -256,10 +256,9 @@ class Watch:
     def learn(self):
         """Begin to learn what is new, and to write the pages, in another process."""
         if not self.child:
-            command = [sys.executable, "-m", "odl", "run", ".", "--wait", str(PATIENCE)]
+            command = [sys.executable, "-m", "odl", "run", os.getcwd(), "--wait", str(PATIENCE)]
             self.said = tempfile.TemporaryFile("w+")  # noqa: SIM115 - it is read when the process has ended
-            quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": self.said}
-            self.child = subprocess.Popen(command, **quiet)
+            self.child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.said, stderr=self.said)
             os.setpriority(os.PRIO_PROCESS, self.child.pid, NICE)
             self.learned = self.aside.submit(self._learned, self.child)
 
@@ -268,10 +267,13 @@ class Watch:
         status = child.wait()
         with self.said as said:
             said.seek(0)
-            last = said.read().strip().rpartition("\n")[2]
+            lines = said.read().strip().split("\n")
+        for line in lines:
+            if line.startswith(project.NOTIFY):
+                print(f"odl watch: {line}", file=sys.stderr, flush=True)
         if status:
             if status not in (-signal.SIGTERM, 128 + signal.SIGTERM):  # of `close`
-                print(f"odl watch: the period is not learned yet: {last}", file=sys.stderr, flush=True)
+                print(f"odl watch: the period is not learned yet: {lines[-1]}", file=sys.stderr, flush=True)
             return self.judge, self.shown, []
         self.folder = folders.opened()
         judge, _ = self._learned_before(self.begin)

@@ -19,7 +19,6 @@ SCHEMA = {
     "properties": {"path": {"type": "string", "minLength": 1}, "command": {"type": "string", "minLength": 1}},
 }
 TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I32": "<i4", "I64": "<i8"}  # of safetensors, by numpy's name
-LIMIT = 600.0  # seconds that a command may take for `AT_ONCE` texts
 
 
 def encoder_of(option):
@@ -141,6 +140,7 @@ class Command(Encoder):
     """
 
     AT_ONCE = 1000
+    limit = 600.0  # seconds that it may take for so many texts
 
     def __init__(self, command):
         super().__init__()
@@ -170,7 +170,7 @@ class Command(Encoder):
     def _asked(self, texts):
         """Return what the command answers to texts."""
         lines = "".join(f"{json.dumps(text)}\n" for text in texts).encode()
-        said, fault = commands.run(".", self.words, lines, LIMIT)
+        said, fault = commands.run(".", self.words, lines, self.limit)
         if fault:
             self._refuse(fault)
         try:

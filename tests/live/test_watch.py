@@ -320,7 +320,8 @@ def test_a_command_for_vectors_that_fails_or_hangs_stores_nothing(news, monkeypa
     assert odl("trust", news).returncode == 0 and odl("run", news).returncode == 0
     with watched(news) as (watch, told):
         watch.take(lines(posts(3)[:5]))
-        for code, said in {"echo no model >&2; exit 1": "ended with 1: no model", "sleep 60": "took more than 3"}.items():
+        faults = {"echo no model >&2; exit 1": "ended with 1: no model", "sleep 60": "took more than 3"}
+        for code, said in faults.items():
             (news / "code.sh").write_text(code)
             with pytest.raises(DataError, match=rf"vectors\.command: sh {said}"):
                 watch.take(lines(posts(3)[5:10]))

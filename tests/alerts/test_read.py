@@ -295,11 +295,6 @@ def test_near_duplicates_of_the_stream(made, tmp_path):
     assert shown.items < shown.documents and f" of {shown.items} items (near-duplicates counted once)" in told
     single = replace(shown, documents=shown.items)  # none: nothing is said of them
     assert "near-duplicates" not in "".join(show.closing(read.watch([before]), [single]))
-    with edited(grouped) as file:
-        del file["duplicates"]
-        duplicates.write(file, duplicates.Groups(3, np.array([0, 1]), names[:1], born[:1]))
-    with pytest.raises(StorageError, match=r"features/3.h5 is damaged \(documents and groups .* differ in number\)"):
-        alerts.follow(*files, **chain, settings=watched.SETTINGS)
 
 
 def test_an_unusual_text_that_came_often_is_told_of(made):

@@ -10,15 +10,14 @@ import time
 import zlib
 from contextlib import nullcontext
 
-import h5py
 import numpy as np
 import pytest
 from places import ROOT
 
 from odl import corpora, trees
 from odl.corpora import checks, mailfeeds, reuters21578
-from odl.errors import DataError, OdlError, StorageError
-from odl.files import blocks, digests, storage
+from odl.errors import DataError, OdlError
+from odl.files import storage
 from odl.papers import reconstruction
 
 
@@ -95,22 +94,6 @@ def test_sgml_that_is_never_closed_is_read_in_linear_time(piece):
     assert time.process_time() - begin < 20  # the square of this length takes hours
 
 
-def test_a_claimed_size_is_not_believed(tmp_path):
-    path = tmp_path / "a.h5"
-    for shape, kind in (((2**50,), "f8"), ((2**28,), "i4"), ((2**31, 2**31), "u1")):
-        with h5py.File(path, "w") as file:
-            file.attrs.update(kind="order", format=storage.FORMAT)
-            file.create_dataset("rows", shape, kind, chunks=True)
-            file.attrs["digest"] = digests.FIRST
-        refused("claims", _read, path, error=StorageError)
-        other = tmp_path / f"{kind}.h5"
-        with h5py.File(other, "w", userblock_size=blocks.HEAD) as file:
-            file.attrs.update(kind="order", format=storage.FORMAT)
-            file.create_dataset("rows", shape, kind, chunks=True)
-        blocks.close(other)
-        refused("claims", _read, other, error=StorageError)
-
-
 def _read(path):
     with storage.reading(path, "order") as file:
         storage.read_array(file, "rows", ndim=None)
@@ -121,22 +104,6 @@ def test_what_compresses_well_is_read(tmp_path):
         storage.write_array(file, "rows", np.zeros(1 << 23, dtype=np.int64))
     _read(tmp_path / "a.h5")
     assert (tmp_path / "a.h5").stat().st_size < 1 << 19
-
-
-def test_an_array_in_another_file_is_refused(tmp_path):
-    (tmp_path / "secret").write_bytes(b"0123456789abcdef")
-    with h5py.File(tmp_path / "other.h5", "w") as file:
-        file["rows"] = np.arange(3)
-    with h5py.File(tmp_path / "a.h5", "w") as file:
-        file.attrs.update(kind="order", format=storage.FORMAT)
-        file["rows"] = h5py.ExternalLink("other.h5", "rows")
-        file.attrs["digest"] = digests.digest_of(file)
-    refused("lies in another file", _read, tmp_path / "a.h5", error=StorageError)
-    with h5py.File(tmp_path / "a.h5", "w") as file:
-        file.attrs.update(kind="order", format=storage.FORMAT)
-        file.create_dataset("rows", (16,), "u1", external=[(str(tmp_path / "secret"), 0, 16)])
-        file.attrs["digest"] = digests.digest_of(file)
-    refused("lies in another file", _read, tmp_path / "a.h5", error=StorageError)
 
 
 @pytest.mark.parametrize(

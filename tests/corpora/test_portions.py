@@ -233,17 +233,3 @@ class TestJoining:
             ):
                 batchfile.write(tmp_path / "documents.h5", np.array([number]), tmp_path / "batch.h5", 0)
             assert not (tmp_path / "batch.h5").exists()
-
-    def test_a_share_of_before_is_taken_as_it_is(self, tmp_path):
-        """It has no digests of rows; a row with an id of it is left out."""
-        made, sources, _ = joined(tmp_path, {"a.jsonl": texts(0, 3), "b.jsonl": texts(2, 5)}, {"min_words": 2})
-        with storage.reading(made[0], "share") as file:
-            held = documents.read_fields(file)
-        with storage.writing(made[0], "share", repeated=0, dimensions=0) as file:
-            documents.write_fields(file, held)
-            storage.write_array(file, "digests", held.digests())
-            storage.write_array(file, "again", np.zeros(len(held), dtype=np.uint8))
-        listed = portions.join(tmp_path / "documents.h5", made, sources, {"min_words": 2})
-        assert listed.ids == ["d0", "d1", "d2", "d3", "d4"] and sum(listed.repeats) == 1
-        batchfile.write(tmp_path / "documents.h5", np.arange(5), tmp_path / "batch.h5", 0)
-        assert documents.read(tmp_path / "batch.h5", "batch").counts.sum() > 0

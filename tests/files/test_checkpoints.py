@@ -90,7 +90,7 @@ def test_files_of_others_are_refused(tmp_path):
             checkpoints.read_checkpoint(tmp_path / "x.h5")
     with h5py.File(tmp_path / "y.h5", "w") as file:
         file["data"] = [1]
-    with pytest.raises(StorageError, match="kind 'None'"):
+    with pytest.raises(StorageError, match="is damaged"):
         checkpoints.read_checkpoint(tmp_path / "y.h5")
     with pytest.raises(StorageError, match="does not exist"):
         checkpoints.read_checkpoint(tmp_path / "absent.h5")

@@ -200,7 +200,7 @@ def test_foreign_hdf5_kind_and_format_are_refused(tmp_path):
     path = tmp_path / "f.h5"
     with h5py.File(path, "w") as file:
         file["x"] = 1
-    with pytest.raises(StorageError, match="is of kind 'None' and format -1; expected kind 'documents' and format 2"):
+    with pytest.raises(StorageError, match=r"is damaged \(it has no digests"):
         store.read(path)
     store.write(path, make(), kind="batch")
     with pytest.raises(StorageError, match="is of kind 'batch'"):
@@ -296,17 +296,6 @@ def test_a_matrix_with_a_value_that_is_no_number_is_refused(tmp_path, value):
     refused = pytest.raises(StorageError, match=r"m\.h5 is damaged \(matrix: a value is not finite\)")
     with refused, storage.reading(tmp_path / "m.h5", "test") as file:
         storage.read_csr(file, "matrix")
-
-
-def test_a_list_of_another_length_than_it_says_is_refused(tmp_path):
-    with storage.writing(tmp_path / "s.h5", "test") as file:
-        storage.write_strings(file, "words", ["a", "b"])
-        file["words"].attrs["length"] = 3
-    with (
-        pytest.raises(StorageError, match="2 entries instead of 3"),
-        storage.reading(tmp_path / "s.h5", "test") as file,
-    ):
-        storage.read_strings(file, "words")
 
 
 def test_vectors_come_back_as_they_were(tmp_path):

@@ -3,7 +3,6 @@
 The long run is ``make fuzz``; `fuzz_targets` lists the readers, `fuzzing` makes the files.
 """
 
-import random
 import re
 import subprocess
 import sys
@@ -11,14 +10,10 @@ import sys
 import fuzz
 import fuzz_targets
 import fuzz_world
-import fuzzing
-import h5py
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from places import ROOT
-
-from odl.files import blocks
 
 EXAMPLES = 3  # a reader; `make test-long` has 300, and MANY of hypothesis
 MANY = 40
@@ -54,28 +49,6 @@ def many(count):
         phases=[Phase.generate, Phase.shrink],
         suppress_health_check=list(HealthCheck),
     )
-
-
-def test_no_other_file_is_written_by_way_of_a_made_one(tmp_path):
-    """A dataset whose values lie in another file (`external`), such as one of the system."""
-    other = tmp_path / "other"
-    other.write_bytes(b"A" * 16)
-    with h5py.File(tmp_path / "made.h5", "w") as file:
-        file.create_dataset("away", (16,), "u1", external=[(str(other), 0, 16)])
-        for seed in range(20):
-            fuzzing._change_values(file, random.Random(seed))
-    assert other.read_bytes() == b"A" * 16
-
-
-def test_an_agent_with_a_digest_that_no_writer_gives_is_refused(world, targets, tmp_path):
-    path = tmp_path / "made" / "x.h5"
-    path.parent.mkdir()
-    path.write_bytes((world / "net.agents/0.h5").read_bytes())
-    assert fuzz.judge(targets["agent"], path) == "accepted"
-    with h5py.File(path, "r+") as file:
-        file.attrs["digest"] = "no digest"
-    blocks.close(path)
-    assert fuzz.judge(targets["agent"], path) == "refused"
 
 
 @pytest.mark.long

@@ -637,7 +637,7 @@ def hdf5_files(world):
 
     def target(names, read):
         seeds = [(world / name).read_bytes() for name in names]
-        return Target(".h5", functools.partial(fz.hdf5, seeds=seeds, folder=world), read)
+        return Target(".h5", functools.partial(fz.mutated, seeds=seeds), read)
 
     found = {
         "documents.h5": target(["documents.h5"], _indexed),

@@ -9,12 +9,10 @@ import gzip
 import io
 import json
 import lzma
-import os
 import struct
 import tarfile
 
 import h5py
-import numpy as np
 
 from odl.files import blocks, digests, tables
 
@@ -222,85 +220,6 @@ def tar(rnd, members):
 
 # --- HDF5 ----------------------------------------------------------------------------------------
 
-SHAPES = [(0,), (1,), (3,), (2, 2), (2**20,), (2**40,), (2**52,), (2**30, 2**30)]
-TYPES = ["f8", "f4", "f2", "i8", "i4", "i1", "u8", "u1", "?", "c16", "S5", "V3", [("a", "i4"), ("b", "f8")]]
-ATTRIBUTES = [2**62, -1, -(2**63), 0, 3, 1.5, float("nan"), float("inf"), "", "x", "[" * 5000, "{}", "[1]", b"\xff"]
-ATTRIBUTES += ["null", '{"learner": 1}', "nan", "9" * 5000, np.zeros(0), np.arange(3), np.array(["a", "b"], dtype="S1")]
-
-
-def _items(file):
-    found = []
-    file.visit(found.append)
-    return sorted(found)
-
-
-def _attributes(file):
-    return [(name, key) for name in ["/", *_items(file)] for key in sorted(file[name].attrs)]
-
-
-def _change_attribute(file, rnd):
-    name, key = rnd.choice(_attributes(file))
-    if rnd.random() < 0.15:
-        del file[name].attrs[key]
-    elif key == "shape" and rnd.random() < 0.7:
-        file[name].attrs[key] = [rnd.choice(NUMBERS), rnd.choice(NUMBERS)][: rnd.choice((1, 2, 2, 2))]
-    else:
-        file[name].attrs[key] = rnd.choice(ATTRIBUTES)
-
-
-def _change_values(file, rnd):
-    """Another value inside an array."""
-    names = [name for name in _items(file) if isinstance(file[name], h5py.Dataset) and 0 < file[name].size < 10**6]
-    names = [name for name in names if not file[name].external]  # of another file: a value would be written into that
-    if names:
-        dataset = file[rnd.choice(names)]
-        values = dataset[...]
-        if values.dtype.kind not in "iuf":
-            return
-        limits = np.iinfo(values.dtype) if values.dtype.kind in "iu" else np.finfo(values.dtype)
-        telling = [limits.min, limits.max, 0, 1, *([np.nan, np.inf, -1.0] if values.dtype.kind == "f" else [])]
-        values.reshape(-1)[rnd.randrange(values.size)] = rnd.choice(telling)
-        if rnd.random() < 0.2:
-            values = values[::-1]
-        dataset[...] = values
-
-
-def _change_array(file, rnd):
-    """Another array in the place of one: other lengths, types, sizes that are only claimed, links that lead away."""
-    name = rnd.choice(_items(file))
-    held = file[name]
-    values = held[...] if isinstance(held, h5py.Dataset) and held.size < 10**6 else np.zeros(3)
-    attributes = dict(held.attrs)
-    del file[name]
-    how = rnd.randrange(10)
-    if how == 0:
-        return
-    if how < 3 and values.ndim:
-        more = rnd.choice((-1, 1, len(values)))
-        file[name] = values[:more] if more < 0 else np.concatenate([values, values[:more]])
-    elif how == 3:
-        file.create_dataset(name, shape=rnd.choice(SHAPES), dtype=rnd.choice(TYPES), chunks=True)  # nothing is stored
-    elif how == 4:
-        file[name] = np.array(["a", b"\xff", "9" * 50], dtype=object).astype(h5py.string_dtype())
-    elif how == 5:
-        dtype = rnd.choice(TYPES)
-        file[name] = np.zeros(values.shape, dtype=dtype)
-    elif how == 6:
-        file[name] = h5py.SoftLink(rnd.choice(("/" + name, "/", "/nothing")))
-    elif how == 7:
-        file[name] = h5py.ExternalLink(rnd.choice(("secret.h5", "/etc/passwd", os.path.basename(file.filename))), "/")
-    elif how == 8:
-        # A file of its own: a later change of values is written there.
-        outside = os.path.join(os.path.dirname(os.path.abspath(file.filename)), "outside")
-        with open(outside, "ab") as stored:
-            stored.truncate(64)
-        file.create_dataset(name, (16,), "u1", external=[(outside, 0, 16)])
-    else:
-        file.create_group(name)
-    if name in file and how not in (6, 7):
-        for key, held in attributes.items():
-            file[name].attrs[key] = held
-
 
 @contextlib.contextmanager
 def edited(path):
@@ -309,23 +228,3 @@ def edited(path):
         yield file
         file.attrs["digest"] = digests.digest_of(file)
     blocks.close(path)
-
-
-def hdf5(rnd, seeds, folder):
-    """Return an HDF5 file with a few things changed, its digests made to fit most of the time."""
-    if rnd.random() < 0.3:
-        return mutated(rnd, seeds)
-    path = folder / f"made-{os.getpid()}.h5"
-    path.write_bytes(rnd.choice(seeds))
-    with h5py.File(path, "r+") as file:
-        for _ in range(rnd.choice((1, 1, 1, 2, 3))):
-            try:
-                rnd.choice((_change_attribute, _change_values, _change_array))(file, rnd)
-            except (KeyError, IndexError, OSError, ValueError, TypeError, RuntimeError):
-                continue  # not every change can be made
-        if rnd.random() < 0.8:
-            with contextlib.suppress(Exception):
-                file.attrs["digest"] = digests.digest_of(file)
-    if rnd.random() < 0.9:
-        blocks.close(path)
-    return mutated(rnd, [path.read_bytes()]) if rnd.random() < 0.1 else path.read_bytes()

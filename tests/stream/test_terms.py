@@ -7,7 +7,6 @@ import pytest
 import watched
 import yaml
 from contract import ALL, quick
-from fuzzing import edited
 from places import ROOT
 from ranks_program import Alone
 from scipy import sparse
@@ -341,28 +340,6 @@ def test_a_configuration_that_needs_them_is_refused(change, said):
     consistency.check_config(fine, schema)
     run = chains.run_of(fine, "admm")
     assert run["features"] == WEIGHTING, "the bound is no setting of a run"
-
-
-@pytest.mark.parametrize("damage", ["terms", "last", "n_numbered"])
-def test_ids_that_do_not_fit_are_refused(stream, tmp_path, damage):
-    path = tmp_path / "f.h5"
-    path.write_bytes((stream / "bounded" / "2.h5").read_bytes())
-    with edited(path) as file:
-        if damage == "n_numbered":
-            file.attrs[damage] = 3
-        else:
-            file[damage][5] = file[damage][4] if damage == "terms" else 2
-    with pytest.raises(StorageError, match=r"f\.h5 is damaged \(the ids of the terms do not fit"):
-        features.read(path)
-
-
-def test_a_checkpoint_with_ids_of_other_terms_is_refused(stream, tmp_path):
-    chain(stream / "bounded", tmp_path, run_of("dual_averaging"), range(1))
-    with edited(tmp_path / "0.h5") as file:
-        held = file["terms"][:]
-        file["terms"][:] = held[::-1]
-    with pytest.raises(StorageError, match="the ids of its terms do not rise"):
-        checkpoints.read_checkpoint(tmp_path / "0.h5")
 
 
 class TestMatrix:

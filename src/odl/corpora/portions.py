@@ -162,14 +162,8 @@ def _listed(file, register):
     """Return of the documents of a share that no share before has: themselves, their digests, their rows."""
     share, own = docs.read_list(file), storage.read_array(file, "digests", "u", ndim=2)
     n, dropped = len(share), share.dropped
-    if "contents" in file:
-        contents, ids = _contents(file), storage.read_strings(file["again"], "ids")
-        register.again += zip(ids, _contents(file["again"]), strict=True)
-    else:  # of an earlier version: nothing else tells a row from one with other content
-        contents = [row.tobytes() for row in own[:, : collection.DIGEST]]
-        contents += [b""] * (len(dropped.ids) if dropped else 0)
-    if len(contents) != n + (len(dropped.ids) if dropped else 0) or len(own) != n:
-        raise ValueError("documents, digests and contents differ in number")
+    contents, ids = _contents(file), storage.read_strings(file["again"], "ids")
+    register.again += zip(ids, _contents(file["again"]), strict=True)
     names = _names(share, contents, register)
     rows = np.array([row for row in range(n) if names[row] is not None], dtype=np.int64)
     if renamed := [row for row in rows.tolist() if names[row] != share.ids[row]]:

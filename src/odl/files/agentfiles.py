@@ -132,10 +132,6 @@ def of_network(path):
     return storage.kind_of(path) == KIND
 
 
-def _unlike(path, what):
-    return CheckpointError(f"{path} has {what}", "one network", f"delete {path} and run the same command again")
-
-
 def read_whole(path, chain=None, t=None, **options):
     """Read a checkpoint of either kind as a whole, for one process: the agents' atoms side by side.
 
@@ -159,14 +155,6 @@ def read_whole(path, chain=None, t=None, **options):
         return checkpoints.read_checkpoint(path, chain, t, **options)
     network = read_network(path, chain, t)
     parts = [read_agent(path, agent, network) for agent in range(len(network.digests))]
-    shapes = {part[0].shape[0] for part in parts}, {part[1].shape[0] for part in parts}
-    atoms = [part[0].shape[1] for part in parts]
-    if shapes[1] != {len(network.score)} or len(shapes[0]) > 1 or sum(atoms) != network.n_atoms:
-        raise _unlike(path, "agents' files of other sizes than it says")
-    if atoms != [part[1].shape[1] for part in parts]:
-        raise _unlike(path, "an agent with codes of other atoms than its own")
-    if network.terms is not None and shapes[0] != {len(network.terms)}:
-        raise _unlike(path, "agents with other terms than it names")
     codes = scipy.sparse.csr_array(scipy.sparse.hstack([part[1] for part in parts], format="csr"))
     silent = np.diff(codes.indptr) == 0
     place = ("t", "chain", "updates", "previous", "digest", "features", "terms")

@@ -10,7 +10,7 @@ import io
 import os
 import struct
 
-from odl.errors import changed
+from odl.errors import StorageError, changed
 
 HEAD = 512
 MARK = b"odl: HDF5 from byte 512\n"
@@ -44,13 +44,17 @@ class Verified(io.RawIOBase):
     Raises
     ------
     StorageError
-        If it is not as long as it was, and from `readinto` where a block was changed.
+        If it has no such head or is not as long as it was, and from `readinto` where a block was changed.
     """
 
     def __init__(self, path):
         super().__init__()
         self.path, self.position, self.descriptor = os.fspath(path), 0, os.open(path, os.O_RDONLY)
         head = os.pread(self.descriptor, len(MARK) + _FACTS.size, 0)
+        if not head.startswith(MARK):
+            self.close()
+            todo = f"delete {path} and run the same command again"
+            raise StorageError(f"{path} is damaged (it has no digests of this version of odl)", "a whole file", todo)
         self.length = _FACTS.unpack(head[len(MARK) :])[0] if len(head) == len(MARK) + _FACTS.size else 0
         n_blocks, end = -(-self.length // BLOCK), HEAD + self.length
         whole = os.fstat(self.descriptor).st_size == end + n_blocks * SIZE
@@ -103,11 +107,4 @@ class Verified(io.RawIOBase):
 
 def path_of(item):
     """Return the path of the open HDF5 file that a file, group or array is of."""
-    name = item.file.filename
-    return name.encode("ascii").decode("unicode_escape") if item.file.driver == "fileobj" else name
-
-
-def has_head(path):
-    """Say whether a file begins as `close` lets it begin; a person's HDF5 file, or one of before, does not."""
-    with open(path, "rb") as file:
-        return file.read(len(MARK)) == MARK
+    return item.file.filename.encode("ascii").decode("unicode_escape")

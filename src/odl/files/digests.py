@@ -53,17 +53,7 @@ def _content_of(item):
     if kept is not None:
         return kept
     dataset = h5py.Dataset(item)
-    return f"{item.dtype.str}{_shape_of(item)}", _pieces_of(dataset if dataset.shape else np.atleast_1d(dataset[()]))
-
-
-def items(group, name=""):
-    """Yield (name, object, or None where a link leads away) of everything in a group, by name."""
-    for key in sorted(group):
-        link, path = group.get(key, getlink=True), f"{name}/{key}"
-        item = group[key] if isinstance(link, h5py.HardLink) else None
-        yield path, item
-        if isinstance(item, h5py.Group):
-            yield from items(item, path)
+    return f"{item.dtype.str}{item.shape}", _pieces_of(dataset if dataset.shape else np.atleast_1d(dataset[()]))
 
 
 def digest_of(file):
@@ -79,28 +69,19 @@ def digest_of(file):
 
 def _add_group(sha, path, group):
     """Add all that a group holds, by name."""
-    links = []
-    group.links.iterate(lambda *link: links.append(link), info=True)
-    for key, link in sorted((name.decode(), link) for name, link in links):
-        name, kind, item, pieces = f"{path}/{key}", "NoneType", None, None
-        if link.type == h5py.h5l.TYPE_HARD:  # others lead away
-            item = h5py.h5o.open(group, key.encode())
-            kind = "Group" if isinstance(item, h5py.h5g.GroupID) else "Datatype"
-            if isinstance(item, h5py.h5d.DatasetID):
-                kind, pieces = _content_of(item)
-        sha.update(f"\n{name}:{kind}\n".encode(errors="backslashreplace"))
-        if item is not None:
-            _add_attributes(sha, name, item, pieces=pieces)
+    names: list = []
+    group.links.iterate(lambda key: names.append(key.decode()))
+    for name in sorted(names):
+        item, name, kind, pieces = h5py.h5o.open(group, name.encode()), f"{path}/{name}", "Group", None
+        if isinstance(item, h5py.h5d.DatasetID):
+            kind, pieces = _content_of(item)
+        sha.update(f"\n{name}:{kind}\n".encode())
+        _add_attributes(sha, name, item, pieces=pieces)
         if isinstance(item, h5py.h5g.GroupID):
             _add_group(sha, name, item)
 
 
-def _shape_of(item):
-    """Return the shape of an array, None of one that can hold no entry."""
-    return None if item.get_space().get_simple_extent_type() == h5py.h5s.NULL else item.shape
-
-
-def _add_attributes(sha, name, item, but=("pieces",), pieces=None):
+def _add_attributes(sha, name, item, but=(), pieces=None):
     """Add the attributes of a thing, by name; the digests of an array's pieces count as one of them."""
     names: list = []
     if h5py.h5a.get_num_attrs(item):

@@ -313,9 +313,7 @@ def read_shares(file):
 
 
 def read_accounts(file):
-    """Load the account of each share; none of the list of an earlier version."""
-    if "accounts" not in file["shares"]:
-        return []
+    """Load the account of each share."""
     return [Account(*each) for each in storage.read_array(file["shares"], "accounts", "i", 2).tolist()]
 
 

@@ -84,13 +84,7 @@ def write(file, passages):
 
 
 def read(file):
-    """Load what `write` stored; None where nothing was.
-
-    Raises
-    ------
-    ValueError
-        If it does not fit together.
-    """
+    """Load what `write` stored; None where nothing was."""
     if "passages" not in file:
         return None
     group = file["passages"]
@@ -98,12 +92,5 @@ def read(file):
 
 
 def arrays(group):
-    """Return starts, keys and sizes of an open group, checked."""
-    loaded = [storage.read_array(group, name, kind) for name, kind in (("starts", "i"), ("keys", "u"), ("sizes", "i"))]
-    starts, keys, sizes = loaded
-    n_passages = storage.shape_of(group["words"])[0]
-    if not len(starts) or starts[0] != 0 or starts[-1] != len(keys) or np.any(np.diff(starts) < 0):
-        raise ValueError("the passages do not fit the documents")
-    if not len(keys) == len(sizes) == n_passages:
-        raise ValueError("the passages and their words differ in number")
-    return loaded
+    """Return starts, keys and sizes of an open group."""
+    return [storage.read_array(group, name, kind) for name, kind in (("starts", "i"), ("keys", "u"), ("sizes", "i"))]

@@ -54,8 +54,6 @@ def cut(source, order, output, t):
     with storage.reading(order, "order") as file:
         starts = storage.read_array(file, "starts", "i")
         ordered = storage.dataset_of(file, "rows", "i")
-        if np.any(np.diff(starts) < 1) or starts.min(initial=0) < 0 or starts.max(initial=0) > len(ordered):
-            raise ValueError("the batches are no parts of the stream")
         if not 0 <= t < len(starts) - 1:
             raise DataError(f"timestep {t}", f"one of 0 to {len(starts) - 2}", "ask for an existing timestep")
         members = ordered[int(starts[t]) : int(starts[t + 1])]
@@ -168,8 +166,6 @@ def _pieces(parts, name):
     pieces = []
     for number, part in enumerate(parts):
         matrix, wanted = Matrix(part.file, name), part.rows
-        if wanted.min(initial=0) < 0 or wanted.max(initial=-1) >= matrix.shape[0]:
-            raise ValueError(f"it has {matrix.shape[0]} documents, and row {wanted.max()} is asked for")
         for low in range(int(wanted.min(initial=0)), int(wanted.max(initial=-1)) + 1, SPAN):
             near = np.flatnonzero((wanted >= low) & (wanted < low + SPAN))
             if len(near):
@@ -213,8 +209,6 @@ def _picked(parts, name):
     taken = []
     for part in parts:
         dataset, low = storage.dataset_of(part.file, name, "iuf"), int(part.rows.min())
-        if part.rows.max() >= len(dataset):
-            raise ValueError(f"{name} has {len(dataset)} entries, and row {part.rows.max()} is asked for")
         taken.append(dataset[low : int(part.rows.max()) + 1][part.rows - low])
     if len(taken) == 1:
         return taken[0]
@@ -243,8 +237,6 @@ def _write_passages(batch, parts, columns, n_terms):
     arrays = [passages.arrays(part.file["passages"]) for part in parts]
     lengths = np.zeros(sum(len(part.rows) for part in parts), dtype=np.int64)
     for part, (starts, _, _) in zip(parts, arrays, strict=True):
-        if len(starts) - 1 <= part.rows.max():
-            raise ValueError("the passages do not fit the documents")
         lengths[part.places] = np.diff(starts)[part.rows]
     begins = np.append(0, np.cumsum(lengths))
     group, inner = batch.create_group("passages"), []

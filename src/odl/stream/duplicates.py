@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odl.errors import DataError
 from odl.files import blocks, storage
 
 ALIKE = 0.8
@@ -80,19 +79,11 @@ def decide(batch, before):
         without ``duplicates``.
     sets : list of ndarray
         Shingles of these documents.
-
-    Raises
-    ------
-    DataError
-        If the batches or the features before were made without near-duplicates, or are others.
     """
     if "shingles" not in batch:
-        if before is not None and before.groups is not None:
-            problem, todo = f"{blocks.path_of(batch)} has no shingles", "set options.duplicates of the corpus to true"
-            raise DataError(problem, "a batch of a corpus read for near-duplicates, as before", todo)
         return None, []
-    own, known = _sets(batch), _known(batch, before)
-    earlier = before.sets if before and len(before.sets) == known.starts[-1] else _earlier_sets(batch, before, known)
+    own, known = _sets(batch), before.groups if before else NONE
+    earlier = before.sets if before and len(before.sets) == known.starts[-1] else _earlier_sets(batch, known)
     groups = grouped(known, earlier, own, storage.read_strings(batch, "ids"))
     return groups, [*earlier, *own][len(earlier) + len(own) - len(groups.names) :]
 
@@ -130,43 +121,19 @@ def grouped(known, earlier, own, ids):
     return Groups(t, starts - first, [name for *_, name in groups[first:]], born[first:])
 
 
-def _known(batch, before):
-    """Return the groups of the timesteps before."""
-    if before is None:
-        return NONE
-    if before.groups is None:
-        path = blocks.path_of(before.file)
-        problem, todo = (
-            f"{path} has no near-duplicates, {blocks.path_of(batch)} shingles",
-            f"delete {os.path.dirname(path)}",
-        )
-        raise DataError(problem, "features of batches with shingles", f"{todo} and run the same command again")
-    return before.groups
-
-
-def _earlier_sets(batch, before, known):
+def _earlier_sets(batch, known):
     """Return the sets of shingles of the documents whose groups are known."""
-    n_documents, batches = np.diff(known.starts).tolist(), []
-    folder = os.path.dirname(os.path.abspath(blocks.path_of(batch)))
-    for path in storage.earlier(folder, known.t + 1, len(n_documents)):
+    folder, sets = os.path.dirname(os.path.abspath(blocks.path_of(batch))), []
+    for path in storage.earlier(folder, known.t + 1, len(known.starts) - 1):
         with storage.reading(path, "batch") as file:
-            batches.append(_sets(file))
-    if [len(sets) for sets in batches] != n_documents:
-        problem, todo = f"{blocks.path_of(before.file)} is of other batches", f"delete {blocks.path_of(before.file)}"
-        raise DataError(problem, f"those in {folder}", f"{todo} and run the same command again")
-    return [one for sets in batches for one in sets]
+            sets += _sets(file)
+    return sets
 
 
 def _sets(batch):
     """Return the set of shingles of each document of an open batch."""
-    if "shingles" not in batch:
-        problem, todo = f"{blocks.path_of(batch)} has no shingles", "set options.duplicates of the corpus to true"
-        raise DataError(problem, "a batch of a corpus read for near-duplicates", todo)
     matrix = storage.read_csr(batch, "shingles")
-    sets = np.split(matrix.indices, matrix.indptr[1:-1])
-    if len(sets) != int(batch["ids"].attrs["length"]):
-        raise ValueError("the shingles do not fit the documents")
-    return sets
+    return np.split(matrix.indices, matrix.indptr[1:-1])
 
 
 def write(file, groups):
@@ -181,35 +148,14 @@ def write(file, groups):
 
 
 def read(file):
-    """Load the groups of the features of a timestep.
-
-    Raises
-    ------
-    ValueError
-        If they do not fit together.
-    DataError
-        If they were made with another window.
-    """
+    """Load the groups of the features of a timestep."""
     group = file["duplicates"]
-    groups = Groups(
+    return Groups(
         t=int(file.attrs["t"]),
         starts=storage.read_array(group, "starts", "i"),
         names=storage.read_strings(group, "names"),
         born=storage.read_array(group, "born", "i", ndim=2),
     )
-    n_documents, window = np.diff(groups.starts), int(group.attrs["window"])
-    if (
-        not len(n_documents)
-        or n_documents.min() < 0
-        or n_documents[-1] != int(file["ids"].attrs["length"])
-        or groups.starts[[0, -1]].tolist() != [0, len(groups.names)]
-        or groups.born.shape != (len(groups.names), 2)
-    ):
-        raise ValueError("documents and groups of near-duplicates differ in number")
-    if window != WINDOW:
-        problem = f"{blocks.path_of(file)} was made with a window of {window}"
-        raise DataError(problem, f"one of {WINDOW}", f"delete {blocks.path_of(file)} and run again")
-    return groups
 
 
 def connect(sets, roots=()):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from odl.config import sections
-from odl.errors import DataError, StorageError
+from odl.errors import DataError
 from odl.files import blocks, digests, storage
 from odl.files import documents as docs
 from odl.stream import boilerplate, dense, duplicates
@@ -92,43 +92,13 @@ class Features:
         self.terms: Any = None
         self.last: Any = None
         self.n_numbered, self.n_left, self.base = self.counts.shape[1], 0, known_terms.Base.of(file)
-        self._check_sizes()
         if self.max_terms:
             self._read_terms()
-
-    def _check_sizes(self):
-        """Refuse a timestep whose parts are not of one size, or whose numbers are not such as are counted."""
-        named = [int(self.file[name].attrs["length"]) for name in ("ids", "titles", "topics")]
-        named += [len(storage.dataset_of(self.file, "times", "i")), len(self.novel), len(self.novel_dominant)]
-        if "vectors" in self.file:
-            named.append(len(storage.dataset_of(self.file, "vectors", "f")))
-        n_documents, n_terms = self.counts.shape
-        n_words, frequencies, path = (
-            int(self.file["vocabulary"].attrs["length"]) + (self.base.words if self.base else 0),
-            self.frequencies,
-            blocks.path_of(self.file),
-        )
-        if not (
-            {*named} == {n_documents}
-            and len(frequencies) == n_words == n_terms
-            and self.counts.dtype.kind in "iu"
-            and (self.t >= 0 and self.n_before >= 0 and 0 <= self.n_initial <= n_terms)
-            and 0 <= frequencies.min(initial=0) <= frequencies.max(initial=0) <= self.n_before
-        ):
-            raise StorageError(f"{path} does not fit together", "counts that match", f"delete {path} and run again")
 
     def _read_terms(self):
         """Read the ids of the terms of a bounded vocabulary."""
         self.n_numbered, self.n_left = (int(self.file.attrs[name]) for name in ("n_numbered", "n_left"))
         self.terms, self.last = (storage.read_array(self.file, name, "i") for name in ("terms", "last"))
-        if (
-            {len(self.terms), len(self.last)} != {self.counts.shape[1]}
-            or np.any(np.diff(self.terms) <= 0)
-            or not 0 <= self.terms.min(initial=0) <= self.terms.max(initial=-1) + 1 <= self.n_numbered
-            or not known_terms.NEVER <= self.last.min(initial=0) <= self.last.max(initial=-1) < self.t
-            or min(self.max_terms, self.n_left) < 0
-        ):
-            raise ValueError("the ids of the terms do not fit")
 
     def _read(self, load, *arguments):
         try:

@@ -53,7 +53,8 @@ class Verified(io.RawIOBase):
         head = os.pread(self.descriptor, len(MARK) + _FACTS.size, 0)
         if not head.startswith(MARK):
             self.close()
-            todo = f"delete {path} and run the same command again"
+            ours = self.path.endswith(".h5")  # and not a file of a person's, named by mistake
+            todo = f"delete {path} and run the same command again" if ours else "name another"
             raise StorageError(f"{path} is damaged (it has no digests of this version of odl)", "a whole file", todo)
         self.length = _FACTS.unpack(head[len(MARK) :])[0] if len(head) == len(MARK) + _FACTS.size else 0
         n_blocks, end = -(-self.length // BLOCK), HEAD + self.length

@@ -16,7 +16,7 @@ from odl.alerts.memory import profiles, widened
 from odl.config import project
 from odl.config.sections import Alerts
 from odl.config.steps import STEPS
-from odl.corpora import collection, fields, formats
+from odl.corpora import collection, fields
 from odl.errors import ConfigError
 from odl.files import agentfiles
 from odl.files.documents import NO_TIME
@@ -95,8 +95,8 @@ class Arrivals:
             Saying what is wrong with it.
         """
         columns = json.loads(line.decode(), parse_constant=_refuse)
-        if not isinstance(columns, dict) or len(columns) > formats.COLUMNS // 2:
-            raise ValueError("it is no JSON object, or has very many keys")
+        if not isinstance(columns, dict):
+            raise ValueError("it is no JSON object")
         identity, time_of = (columns.get(self.columns[role]) for role in ("id", "time"))
         identity = "" if fields.missing(identity) else fields.parse_id(identity)
         if self.forgotten and collection.forgotten_as(identity) in self.forgotten:

@@ -23,7 +23,6 @@ from odl.engine import forking, lock, stopping
 from odl.engine.ledger import Ledger
 from odl.engine.loop import Loop
 from odl.errors import ConfigError, OdlError, StorageError
-from odl.live import inbox, notify
 
 LAST_RUN, KIND = ".last-run.h5", "run"
 
@@ -57,12 +56,20 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
         If the folder, its configuration or a file is wrong; `BusyError` if another run has it.
     """
     began, named = time.monotonic(), os.fspath(folder)
-    if project.read(folder).get("driver") == "snakemake":
+    said, words = project.read(folder), []
+    if said.get("driver") == "snakemake":
         fault = f"{folder} is driven by Snakemake (driver in {project.FILE})"
         raise ConfigError(fault, "a folder of `odl run`", f"type: cd {folder} && snakemake --cores {forking.cores()}")
     with contextlib.chdir(folder), _told_from(named):
-        inbox.settle()
-        place, words = folders.opened(), notify.command_of(".")
+        if os.path.isdir("inbox"):
+            from odl.live import inbox  # of a folder that is watched
+
+            inbox.settle()
+        if project.NOTIFY in said:
+            from odl.config import commands
+
+            words = commands.named(".").get(project.NOTIFY, [])
+        place = folders.opened()
         if wrong := places.unwritable(place.names["root"]):
             raise ConfigError(f"{wrong} may not be written", "a folder for results", "correct it, or set 'results'")
         with stopping.heeding() as heed, lock.alone(place.lock, wait):
@@ -185,11 +192,13 @@ def _documents(place, ledger):
 def _told(ledger, words, named):
     """Give the alerts to the command of the folder, if it names one; return what to tell of that."""
     key = [*words, ledger.digest("new.html"), ledger.digest("feedback.csv")]
-    if not words or ledger.told.get(notify.KEY) == key:
+    if not words or ledger.told.get(project.NOTIFY) == key:
         return []
+    from odl.live import notify
+
     lines, complete = notify.deliver(".", words, named)
     if complete:
-        ledger.tell(notify.KEY, key)
+        ledger.tell(project.NOTIFY, key)
     return lines
 
 

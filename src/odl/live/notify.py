@@ -14,11 +14,6 @@ LIMIT = 30.0  # seconds that a command may take
 LAST = 100  # periods that are looked at, those of the page
 
 
-def command_of(folder):
-    """Return the words of the command of a folder, none where it names none; refuse what is no command."""
-    return commands.named(folder).get(KEY, [])
-
-
 def deliver(folder, words, named):
     """Run the command of a folder with each alert that it was not told of; at first with those of the last period.
 

@@ -79,9 +79,9 @@ def descends(tree, node, ancestor):
     ("parents", "message"),
     [
         ((), "no node"),
-        ((1, 0), "0 - 1 - 0 are a cycle"),
-        ((-1, 1), "1 - 1 are a cycle"),
-        ((-1, 3, 1, 2), "1 - 3 - 2 - 1 are a cycle"),
+        ((1, 0), "nodes 0, 1 are in a cycle"),
+        ((-1, 1), "nodes 1 are in a cycle"),
+        ((-1, 3, 1, 2), "nodes 1, 2, 3 are in a cycle or below one"),
         ((-1, 5), "the parent of node 1 is 5, which does not exist; expected one of the nodes 0 to 1, or -1"),
         ((-1, -2), "node 1 is -2"),
         ((-1, 0.5), "hold 0.5"),

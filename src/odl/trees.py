@@ -48,7 +48,9 @@ class Tree:
         parents = _whole(self.parents, "the parents of a tree")
         object.__setattr__(self, "parents", parents)
         _check_parents(parents)
-        _check_cycles(parents)
+        if apart := sorted({*range(len(parents))} - {*self.preorder}):
+            few = ", ".join(map(str, apart[:6])) + ", ..." * (len(apart) > 6)
+            raise _wrong(f"the nodes {few} are in a cycle or below one", "parents that lead to a root")
 
     @property
     def n_nodes(self) -> int:
@@ -121,23 +123,6 @@ def _check_parents(parents):
         if parent != ROOT and not 0 <= parent < len(parents):
             expected = f"one of the nodes 0 to {len(parents) - 1}, or {ROOT} for a root"
             raise _wrong(f"the parent of node {node} is {parent}, which does not exist", expected)
-
-
-def _check_cycles(parents):
-    """Refuse a node that is its own ancestor, naming the cycle."""
-    done = [False] * len(parents)
-    for first in range(len(parents)):
-        chain, seen, node = [], set(), first
-        while node != ROOT and not done[node]:
-            if node in seen:
-                cycle = chain[chain.index(node) :]
-                shown = " - ".join(map(str, [*cycle[:6], *(["..."] if len(cycle) > 6 else []), node]))
-                raise _wrong(f"the nodes {shown} are a cycle", "parents that lead to a root")
-            seen.add(node)
-            chain.append(node)
-            node = parents[node]
-        for node in chain:
-            done[node] = True
 
 
 def balanced(branching: Sequence[int], roots: int = 1) -> Tree:

@@ -235,4 +235,4 @@ def test_every_function_that_makes_a_figure_does_so_in_the_house_style():
                 decorators = [ast.unparse(decorator).rpartition(".")[2] for decorator in function.decorator_list]
                 figures_of.append((path.name, function.name, decorators))
         assert 'set_xscale("log' not in path.read_text() and 'scale="log' not in path.read_text(), path
-    assert len(figures_of) >= 7 and all(decorators == ["styled"] for _, _, decorators in figures_of), figures_of
+    assert len(figures_of) >= 7 and all(decorators == ["style()"] for _, _, decorators in figures_of), figures_of

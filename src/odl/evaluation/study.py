@@ -12,7 +12,6 @@ each corpus and seed with ``algorithm: baseline``):
     timesteps : list of int            0 to T - 1
 """
 
-import csv
 import json
 import os
 import reprlib
@@ -235,17 +234,9 @@ def _novel(rows):
 
 def _benchmark(path, column):
     """The numbers of one column of a file that Snakemake wrote; "-", NA and a missing file give none."""
-    if not os.path.exists(path):
-        return []
-    with open(path, encoding="utf-8", errors="replace", newline="") as file:
-        rows = list(csv.DictReader(file, delimiter="\t"))
-    numbers = []
-    for row in rows:
-        try:
-            numbers.append(float(row[column]))
-        except (KeyError, TypeError, ValueError):
-            continue
-    return numbers
+    options = {"sep": "\t", "dtype": str, "encoding_errors": "replace", "on_bad_lines": "skip"}
+    table = pandas.read_csv(path, **options) if os.path.exists(path) and os.path.getsize(path) else {}
+    return pandas.to_numeric(table[column], errors="coerce").dropna().tolist() if column in table else []
 
 
 def _jobs(plan):

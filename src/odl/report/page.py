@@ -41,12 +41,6 @@ def apart(text):
     return element("bdi", text) if LEFTWARD.search(text) else escape(text)
 
 
-def details(summary, *content, opened=False):
-    """A part that can be folded away."""
-    start = "<details open>" if opened else "<details>"
-    return Markup(f"{start}{element('summary', summary)}{''.join(map(escape, content))}</details>")
-
-
 def number(value, form=".3f"):
     """A number as text; empty for nan."""
     return "" if value is None or math.isnan(value) else format(value, form)

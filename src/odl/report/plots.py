@@ -51,19 +51,9 @@ RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 @contextmanager
 def style():
+    """The house style, while a figure is drawn; also a decorator of what draws one."""
     with matplotlib.rc_context(RC):
         yield
-
-
-def styled(function):
-    """Run a figure function under the house style."""
-
-    def drawn(*args, **options):
-        with style():
-            return function(*args, **options)
-
-    drawn.__doc__, drawn.__name__ = function.__doc__, function.__name__
-    return drawn
 
 
 def new_figure(width, height, rows=1, columns=1, **options):
@@ -190,7 +180,7 @@ def save(figure, stem):
                 figure.savefig(temporary, format=ending, metadata=metadata)
 
 
-@styled
+@style()
 def note(text):
     """A figure that only says why there is nothing to draw."""
     figure = Figure(figsize=(6.4, 1.2))

@@ -1,13 +1,10 @@
 """What the figures and the page about one corpus are made from: its tables, its shown run, its score files."""
 
-import os
-
 import numpy as np
 
 from odl.evaluation import study
 from odl.evaluation.scorefiles import read_scores, without_window
 from odl.evaluation.study import BASELINE, choose_shown, score_path
-from odl.files.tables import read_table
 
 # Baselines drawn beside the learners
 REFERENCES = ("nearest5-logtf", "nearest-logtf", "nearest-tfidf", "out-of-vocabulary")
@@ -93,12 +90,6 @@ class Selection:
     def labels(self, batch):
         """Labels of a batch under the study's rule."""
         return batch.labels(self.settings.get("topics", "all"))
-
-    def listed(self):
-        """Timesteps in the average of the shown run, else all with an AUC."""
-        rows = read_table(os.path.join(self.shown["folder"], "auc.tsv"))
-        listed = [row["t"] for row in rows if row["listed"]]
-        return listed or [row["t"] for row in rows if not np.isnan(row["auc"])]
 
     def name(self):
         """The shown run in words."""

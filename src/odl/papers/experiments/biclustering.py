@@ -20,11 +20,7 @@ from odl.distributed import coding, models, networks
 from odl.evaluation.averages import grouped, spread
 from odl.papers.experiments import write
 from odl.report.page import mean_sd
-from odl.report.plots import (
-    INK,
-    new_figure,
-    styled,
-)
+from odl.report.plots import INK, new_figure, style
 
 FILE = "lung_5000x56.csv.gz"
 CLASSES = {"Carcinoid": 20, "Colon": 13, "Normal": 17, "SmallCell": 6}
@@ -233,7 +229,7 @@ def read_expression(sources):
     return expression
 
 
-@styled
+@style()
 def draw_layers(expression, atoms, codes):
     """Draw the data and every layer, subjects by class, genes in the order of their codes.
 

@@ -90,7 +90,7 @@ def _cell(row, name="mean"):
     return mean_sd(row[name], row["sd" if name == "mean" else f"{name}_sd"], ".1f") if row else ""
 
 
-@plots.styled
+@plots.style()
 def draw_accuracy(summary):
     """Draw a panel for each scaling: a group of bars for each number of topics (figure 5 of the paper).
 

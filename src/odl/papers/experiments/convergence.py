@@ -19,7 +19,7 @@ from odl.errors import ParameterError
 from odl.evaluation.averages import grouped
 from odl.learners.diffusion import Diffusion
 from odl.papers.experiments import write
-from odl.report.plots import legend_below, logarithmic, look_of, new_figure, styled
+from odl.report.plots import legend_below, logarithmic, look_of, new_figure, style
 from odl.stream import batching, features
 
 TITLE = "Convergence over the network"
@@ -288,7 +288,7 @@ FLOOR = 1e-12  # below is rounding
 CLOCKS = (("exchanges", "exchanges"), ("inner", "gradient steps of an agent"), ("floats", "floats sent by an agent"))
 
 
-@styled
+@style()
 def draw_paths(rows):
     """Draw squared distances, a row of panels for each problem and network, a panel for each clock.
 

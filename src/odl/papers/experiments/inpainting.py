@@ -109,7 +109,7 @@ def shown(tables):
     return {"worse": ", ".join(f"{row['missing']:g} %" for row in tables["summary"] if row["difference"] > 0)}
 
 
-@plots.styled
+@plots.style()
 def draw_structures(rows):
     """Draw a pair of bars for each tree, by its number of atoms."""
     shapes = sorted({(row["atoms"], row["tree"]) for row in rows})
@@ -153,7 +153,7 @@ def places(tree):
     return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
 
 
-@plots.styled
+@plots.style()
 def draw_dictionary(tree, D, side):
     """Draw a dictionary of patches as a tree, its root in the middle; each patch has its own grey scale around 0."""
     spots = places(tree)

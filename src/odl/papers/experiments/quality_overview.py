@@ -12,7 +12,7 @@ from odl.files.tables import read_table
 from odl.papers import rivals
 from odl.papers.experiments import write
 from odl.report.page import mean_sd, number
-from odl.report.plots import GREY, INK, LINES, despine, logarithmic, look_of, new_figure, styled
+from odl.report.plots import GREY, INK, LINES, despine, logarithmic, look_of, new_figure, style
 
 TITLE = "Learners of bounded memory and nearest neighbours"
 TAKES, ALGORITHMS = ("experiments",), ()
@@ -174,8 +174,8 @@ def _panel(axis, rows, lines, learned):
         axis.errorbar(x[order] / 1000, average[order, 0], label=label, capsize=2.5,
                       yerr=np.nan_to_num(average[order, 1]), markersize=5, linewidth=1.5,
                       **_look(label, learned))  # fmt: skip
-    for (label, value), colour, style in zip(lines.items(), (GREY, INK), (LINES[4], LINES[3]), strict=False):
-        axis.axhline(value, label=label, color=colour, linestyle=style, linewidth=1.1, zorder=0)
+    for (label, value), colour, line in zip(lines.items(), (GREY, INK), (LINES[4], LINES[3]), strict=False):
+        axis.axhline(value, label=label, color=colour, linestyle=line, linewidth=1.1, zorder=0)
 
 
 def _decades(axis):
@@ -196,7 +196,7 @@ def points_of(rows):
     }
 
 
-@styled
+@style()
 def curves(memory, compared=(), others=()):
     """Draw average AUC against memory: one panel a stream, mean and sd over seeds.
 

@@ -86,7 +86,7 @@ def describe(tree, fit, vocabulary):
     ]
 
 
-@plots.styled
+@plots.style()
 def drawing(nodes):
     """Return the picture of the nodes of a table from left to right: leaves below each other, parents centred."""
     tree = trees.Tree(tuple(int(row["parent"]) for row in nodes))

@@ -151,7 +151,7 @@ def test_a_stream_that_has_just_begun(watch):
     for n in (1, 2):
         short = replace(watch, periods=watch.periods[:n], topics={})
         page = plain(newpage.text(short))
-        assert "Still warming up" in page and "All alerts" not in page and "Topics over time" not in page
+        assert "Warm-up: " in page and "All alerts" not in page and "Topics over time" not in page
     quiet = replace(watch, periods=tuple(replace(period, alerts=()) for period in watch.periods), topics={})
     assert "Nothing new: none of" in plain(newpage.text(quiet))
 

@@ -198,7 +198,7 @@ def test_no_text_of_data_is_read_as_mathematics(tmp_path, monkeypatch):
     study.summarise(plan, tmp_path / "tables")
     chosen = selection.Selection(plan, study.read_tables(tmp_path / "tables"), "wires", {})
     shown = {name for name in figures.modules() if all_plain(figures.draw(name, chosen).figure, tmp_path / "figure")}
-    assert shown >= {"auc", "timesteps", "time", "tradeoff"}
+    assert shown >= {"auc", "time", "tradeoff"}
     path = {"problem": BROKEN, "network": "ring", "method": BROKEN}
     rows = [{**path, "exchanges": n, "inner": n, "floats": n, "distance": 1 / n} for n in (10, 100)]
     memory = [{"stream": BROKEN, "seed": 0, "run": BROKEN, "size": 9, "entries": n, "average": 0.5} for n in (1, 9)]

@@ -1,7 +1,6 @@
 """Why one document has its score, or what a topic is: looked up when it is asked, from what every run leaves."""
 
 import difflib
-import glob
 import os
 from typing import NamedTuple
 
@@ -48,16 +47,6 @@ def find(place, ident):
     return None
 
 
-def sources(place):
-    """Return the names of the files that the documents of a stream came from."""
-    names = set()
-    for path in glob.glob(os.path.join(glob.escape(os.path.join(os.path.dirname(place.features), "batches")), "*.h5")):
-        with storage.reading(path, "batch") as file:
-            if "files" in storage.names_in(file, "/"):
-                names.update(map(visible, storage.read_strings(file, "files")))
-    return names - {""}
-
-
 def resolved(watch, what):
     """Return where a document is (period, row) or None, and the number of a topic or 0; an id comes before a number."""
     place = find(watch.place, what)
@@ -75,15 +64,16 @@ def named(watch, what):
     ParameterError
         If there is none of this name.
     """
+    known = sorted({visible(name) for period in watch.periods for name in period.sources})
     if what.startswith("source:"):
-        name, known = what.removeprefix("source:"), sorted(sources(watch.place))
+        name = what.removeprefix("source:")
         if known and name not in known:
             (near,) = difflib.get_close_matches(name, known, 1, 0) or known[:1]
             raise ParameterError(f"no document came from {what}", f"one such as source:{near}", "name it")
         return what
     place, number = resolved(watch, what)
     if not number and place is None:
-        todo = f"say source:{what}" if what in sources(watch.place) else "look at odl new"
+        todo = f"say source:{what}" if what in known else "look at odl new"
         raise ParameterError(f"{what} is no document or topic of the stream", "one of them", todo)
     return f"topic:{number}" if number else what
 

@@ -13,7 +13,6 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
 
 from odl.alerts import breakdown, excerpts
-from odl.alerts.feedback import Verdicts
 from odl.alerts.folding import FOLDED
 from odl.alerts.model import NONE, VERSION
 from odl.errors import ParameterError
@@ -206,23 +205,7 @@ def closing(watch, periods):
         lines = lines if alerts else ["Nothing new."]
     if n < len(periods):
         lines.append(f"Warm-up before them: {len(periods) - n} of the periods (alerts.warm_up).")
-    return lines + _beside(watch, scored)
-
-
-def _beside(watch, periods):
-    """Return which topics have no alerts, and what was held back."""
-    births = {each.t: each.first for each in periods}
-    told, verdicts = {alert.topic for each in periods for alert in each.alerts}, Verdicts(watch.feedback)
-    others = dict.fromkeys(number for each in periods for number in each.topics if number not in told)
-    topics = [watch.topics[number] for number in others if watch.topics[number].birth in births]
-    topics = [
-        topic for topic in topics if verdicts.of_topic(topic.number, "new", births[topic.birth]) in ("", "follow")
-    ]
-    lines = []
-    if topics:
-        names = ", ".join(f"{topic.number} {name_of(topic.name[:3])}" for topic in topics[:8])
-        lines.append(shortened(f"Further candidate topics, less novel: {names}", WIDTH))
-    return lines + [f"Held back: {said}." for said in held_back(periods)]
+    return lines + [f"Held back: {said}." for said in held_back(scored)]
 
 
 def held_back(periods):

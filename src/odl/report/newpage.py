@@ -100,7 +100,8 @@ def text(watch, study=None, taken="", members=None, sounded=()):
         latest=macros.latest(watch, members or {}),
         mark=f"odl {watch.corpus} {watch.run} {watch.atoms}",
         last=last.t,
-        how=_how(watch),
+        watch=watch,
+        plural=plural,
         study=study if watch.labelled else None,
         library=Markup(library()),
     )
@@ -195,15 +196,6 @@ def _mutes(watch):
     text += " …" if len(verdicts) > 12 else ""
     text += f"; without an end: {', '.join(endless[:12])}." if endless else "."
     return Finding("Held back by a person", False, text, "To see them again, delete the line." if endless else "")
-
-
-def _how(watch):
-    return (
-        f"{plural(watch.periods[-1].t + 1, 'period')}, learner {watch.run} with {watch.atoms} atoms, "
-        f"seed {watch.seed}. "
-        "A score is how much of a document the word patterns learned so far leave unexplained; the shares beside words "
-        "say how much of it each word is."
-    )
 
 
 def library():

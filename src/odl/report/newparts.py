@@ -38,11 +38,7 @@ def name_words(topic):
 def headline(watch, period, groups):
     """Say in a sentence or two what the latest period brought."""
     if period.warm_up:
-        seen, need = watch.scored_before(period.t), watch.settings["warm_up"]
-        return (
-            f"Still warming up: {plural(seen, 'document')} scored before this period, where alerts need {need:,} "
-            "(those of the first batch do not count). Add periods and run again, or lower alerts.warm_up."
-        )
+        return show.closing(watch, [period])[0]
     if not period.alerts:
         return f"Nothing new: none of the {plural(period.documents, 'document')} is more surprising than usual."
     counts = {}

@@ -12,6 +12,7 @@ decided by `odl.alerts.decision`, as `odl run` decides it. Counted are periods a
 documents that speak, by the gates and by the level alone; topics one of whose documents is shown in the period in which
 they enter, one later and two later; their documents among all that are shown in their periods. Shown are the most novel
 of the items that open a gate, as many as the budget; what folding spares is not counted.
+Of quiet periods from 10 on those are counted, too, in which the watch raises an alarm about its words or scores.
 At the end stands of each stream and size the share of quiet periods that speak, with an upper 95 % bound, and the share
 of topics of each size that are shown so soon. About 6 CPU seconds for a run of 60 periods of 250.
 """
@@ -34,11 +35,13 @@ from members import FEATURES, RAW
 from scipy import sparse, stats
 
 from odl import corpora, novelty
-from odl.alerts import calibration, decision, memory
+from odl.alerts import alarms, calibration, decision, memory
 from odl.alerts.candidates import near_duplicates
+from odl.alerts.model import Period, Topic, Watch
 from odl.cli.survey import survey
 from odl.config.sections import Alerts
 from odl.files import tables
+from odl.files.documents import NO_TIME
 from odl.jobs import runs
 from odl.stream.weighting import Weighed
 
@@ -68,11 +71,12 @@ class Batch(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A period after the warm-up: its number, and the rows of the stream that are shown by the gates and by level."""
+    """A period after the warm-up: its number, the rows that are shown by the gates and by level, and alarms."""
 
     t: int
     shown: list
     by_level: int
+    alarms: list
 
 
 @lru_cache(maxsize=1)
@@ -156,17 +160,33 @@ def scored(name, seed, documents, parts):
 
 def judged(periods):
     """Return `Judged` of every period after the warm-up."""
-    told, past = [], decision.Past(memory.nothing(SETTINGS), np.zeros(0))
+    told, past, kept = (
+        [],
+        decision.Past(memory.nothing(SETTINGS), np.zeros(0)),
+        Watch("", "", 1, 0, vars(SETTINGS), (), {}),
+    )
     for documents, scores in periods:
         decided, past = decision.decide(documents, scores, past, SETTINGS)
         if documents.t:
             past = past._replace(recent=calibration.recent_after(past.recent, scores, SETTINGS.window))
+        kept = watched(kept, documents, scores, decided)
         if decided.warm_up:
             continue
         opened = decided.pool[np.isin(decided.pool, decided.opened.rows)][: SETTINGS.room(len(decided.items))]
         shown = [documents.ids[row] for row in np.flatnonzero(np.isin(documents.first, opened)).tolist()]
-        told.append(Judged(documents.t, shown, int((decided.tail[decided.pool] <= SETTINGS.level).sum())))
+        told.append(
+            Judged(documents.t, shown, int((decided.tail[decided.pool] <= SETTINGS.level).sum()), alarms.of(kept))
+        )
     return told
+
+
+def watched(watch, documents, scores, decided):
+    """Return a watch with one more period, as far as alarms about its words and scores look at it."""
+    unseen = np.mean(documents.frequencies[documents.counts.indices] == 0) if documents.t else 1.0
+    none, n = (NO_TIME, NO_TIME), len(documents.ids)
+    period = Period(documents.t, *none, n, n, decided.warm_up, 0, (), (), (), scores.score, decided.tail, float(unseen))
+    born = {number: Topic(number, (), documents.t, {}, {}, "", "", []) for number, _ in decided.changes.born}
+    return replace(watch, periods=(*watch.periods, period), topics=watch.topics | born)
 
 
 def row_of(name, seed, size, options):
@@ -177,6 +197,8 @@ def row_of(name, seed, size, options):
         calm = judged(scored(name, seed, documents, quiet(order, size, options.periods)))
         row = {"quiet": len(calm), "speak": sum(bool(one.shown) for one in calm)}
         row["speak by level"] = sum(one.by_level > 0 for one in calm)
+        row["looked at"] = sum(one.t >= 10 for one in calm)
+        row["alarms"] = sum(bool(one.alarms) for one in calm)
     if options.calm:
         return row
     parts, entering = planted(documents.counts, order, size, options.periods, rng, RARELY, LASTING)
@@ -272,6 +294,7 @@ def summary(rows):
         speak, n_quiet = (np.array([row[name] for row in rows]) for name in ("speak", "quiet"))
         told = "{:.3f} (at most {:.3f})".format(*bounded(speak, n_quiet))
         lines.append(f"{len(rows)} shuffles: {sums['speak']} of {sums['quiet']} quiet periods speak: {told}")
+        lines.append(f"{sums['alarms']} of {sums['looked at']} have an alarm about words or scores")
     for k in SIZES if "shown" in sums else ():
         soon = ", ".join(str(sums[f"{k}, after {n}"]) for n in range(LASTING))
         lines.append(f"topics of {k}: of {sums[f'topics of {k}']} shown within 1 to {LASTING} periods: {soon}")

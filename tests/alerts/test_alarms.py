@@ -43,12 +43,14 @@ def test_it_cries_wolf_in_one_of_fifty_quiet_periods_at_most():
 @pytest.mark.parametrize("length", [12, 30])
 def test_what_changes_is_told_after_two_periods(length):
     watch = quiet(length, 0)
-    for kind, change in {"scores": {"tails": np.full(200, 0.05)}, "words": {"first_seen": 0.4}}.items():
+    for kind, change in {"scores": {"tails": np.full(200, 0.05)}, "words": {"first_seen": 0.15}}.items():
         last = [replace(period, **change) for period in watch.periods[-2:]]
         assert kinds(replace(watch, periods=(*watch.periods[:-1], last[1]))) == []
         assert kinds(replace(watch, periods=(*watch.periods[:-2], *last))) == [kind]
     born = {1: replace(newpages.watch().topics[1], birth=length - 2)}
     assert kinds(replace(watch, periods=(*watch.periods[:-2], *last), topics=born)) == []  # it brings its words
+    flood = replace(watch.periods[-1], first_seen=0.4)  # boilerplate is new in one period only
+    assert kinds(replace(watch, periods=(*watch.periods[:-1], flood), topics=born)) == ["words"]
 
 
 def test_a_pause_and_a_budget_that_is_full():

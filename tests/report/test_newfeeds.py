@@ -1,7 +1,9 @@
 """The feeds about what is new: valid, one story a topic, dates of the stream only, hostile text as text."""
 
+import contextlib
 import json
 import shutil
+import sqlite3
 import subprocess
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
@@ -106,15 +108,24 @@ def test_a_quiet_stream_has_a_feed(watch):
     assert parsed.entries == [] and feed["items"] == []
 
 
-def test_newsboat_shows_them(watch, tmp_path):
-    """A reader that people use takes the Atom feed from a file: as many articles as entries."""
+def test_newsboat_shows_one_story_that_changes_its_state(watch, tmp_path):
+    """A reader that people use takes the Atom feed from a file: as many articles as entries, also after a change."""
     if not shutil.which("newsboat"):
         pytest.skip("newsboat is not installed")
-    (tmp_path / "new.atom").write_text(newfeeds.atom(watch, newfeeds.entries(watch)))
     names = [f"--{name}-file={tmp_path / name}" for name in ("url", "cache", "config")]
     (tmp_path / "config").write_text("")
     (tmp_path / "url").write_text(f"file://{tmp_path}/new.atom\n")
-    done = subprocess.run(
-        ["newsboat", *names, "-x", "reload", "print-unread"], capture_output=True, text=True, timeout=60
-    )
-    assert done.stdout.split()[0] == str(len(newfeeds.entries(watch))), done.stdout + done.stderr
+    number = next(entry.id for entry in newfeeds.entries(watch) if ":topic:" in entry.id).rpartition(":")[2]
+    topic = watch.topics[int(number)]
+    for state in ("growing", "returning"):
+        topics = watch.topics | {topic.number: replace(topic, history=[*topic.history, (watch.periods[-1].t, state)])}
+        entries = newfeeds.entries(replace(watch, topics=topics))
+        (tmp_path / "new.atom").write_text(newfeeds.atom(watch, entries))
+        done = subprocess.run(
+            ["newsboat", *names, "-x", "reload", "print-unread"], capture_output=True, text=True, timeout=60
+        )
+        assert done.stdout.split()[0] == str(len(entries)), done.stdout + done.stderr
+        with contextlib.closing(sqlite3.connect(tmp_path / "cache")) as cache:
+            kept = dict(cache.execute("select guid, title from rss_item"))
+        assert kept == {entry.id: entry.title for entry in entries}
+        assert kept[f"urn:odl:posts:topic:{number}"].endswith(f"[{state}]")

@@ -11,6 +11,7 @@ from odl.files.escaping import visible
 LEVEL = 0.005  # chance of each kind to sound in a quiet period; there are four beside the budget
 LEAST, PAST = 8, 50  # periods that are compared with, at least and at most
 LASTING = 2  # periods that words or scores have to be changed
+MANY = 0.2  # share of unseen words that is told at once: no news have so many, boilerplate and another language do
 PAUSE, ARCHIVE = 2.0, 20.0  # times the longest pause so far, from which on it is told, and is told no more
 DAY_MS = 86_400_000
 FULL = 4  # periods that the budget has to be full
@@ -65,26 +66,26 @@ def of(watch, now=None):
         _pause(watch.periods, now),
         ahead(watch.periods, now),
         _changed("scores", high),
-        None if born else _changed("words", fresh),
+        _changed("words", fresh, 1) if fresh and fresh[-1] >= MANY else None if born else _changed("words", fresh),
         _budget(watch),
     ]
     names = [set(period.sources) for period in watch.periods[-PAST:]]
     return [alarm for alarm in sounded if alarm] + _silences(names)
 
 
-def _changed(kind, shares):
+def _changed(kind, shares, lasting=LASTING):
     """Tell of scores or words that have changed, by the share of what is new among them in each period."""
-    if not _beyond(shares):
+    if not _beyond(shares, lasting):
         return None
     what, todo = CHANGES[kind]
-    usual = np.median(shares[:-LASTING])
+    usual = np.median(shares[:-lasting])
     return Alarm(kind, "", f"{shares[-1]:.0%} {what}; the periods before had {usual:.0%} in the median.", todo)
 
 
-def _beyond(shares):
+def _beyond(shares, lasting):
     """Return whether each of the last shares is above what those before predict, by a t-interval of arcsin(sqrt)."""
-    values = np.arcsin(np.sqrt(shares[-PAST - LASTING :]))
-    past, last = values[:-LASTING], values[-LASTING:]
+    values = np.arcsin(np.sqrt(shares[-PAST - lasting :]))
+    past, last = values[:-lasting], values[-lasting:]
     if len(past) < LEAST:
         return False
     spread = past.std(ddof=1) * np.sqrt(1 + 1 / len(past))

@@ -1,5 +1,6 @@
 """`odl run`: what is refused before it begins, and where the results lie."""
 
+import io
 import re
 import subprocess
 import sys
@@ -9,12 +10,11 @@ import pytest
 import yaml
 from ownfiles import ROWS, jsonl
 
-from odl import cli, corpora
+from odl import cli
 from odl.alerts import read as alerts_read
 from odl.cli import run
 from odl.engine import folder as folders
 from odl.errors import ConfigError
-from odl.files import documents
 
 
 class TestRun:
@@ -102,54 +102,58 @@ class TestRun:
         )
 
 
+class TestProgress:
+    def script(self, live, n=3):
+        """Show a run of three timesteps, `n` of them done; return what was written."""
+        stream, now = io.StringIO(), [0.0]
+
+        def clock():
+            now[0] += 1
+            return now[0]
+
+        shown = run.Progress(stream, live, clock)
+        for step, note in (("share", ""), ("read", "15 documents, 9 terms"), ("index", "")):
+            shown.started(step)
+            shown.finished(step, None, note)
+        shown.steps = 3
+        for t in range(n):
+            for step in ("batch", "features", "update"):
+                shown.started(step, t)
+                shown.finished(step, t, f"5 documents, 2026-01-0{t + 1} to 2026-01-0{t + 2}")
+        shown.close()
+        return stream.getvalue()
+
+    def test_elsewhere_than_on_a_terminal_lines_say_all(self):
+        read, steps = self.script(live=False).splitlines()
+        assert read.startswith("reading      15 documents, 9 terms  ") and read.endswith(" s")
+        assert steps.startswith("timestep     2 of 2  2026-01-03 to 2026-01-04  ") and not steps.endswith("left")
+
+    def test_on_a_terminal_the_line_at_work_changes(self):
+        written = self.script(live=True)
+        assert "1 of 2  2026-01-02 to 2026-01-03  " in written and "s left" in written and written.count("\n") == 2
+        assert "timestep     2 of 2  2026-01-03 to 2026-01-04" in written.rpartition("\x1b[K")[2]
+
+    def test_a_run_that_was_stopped_says_how_far_it_came(self):
+        assert "timestep     1 of 2" in self.script(live=False, n=2).splitlines()[-1]
+
+    @pytest.mark.parametrize(("seconds", "said"), [(0.2, "0 s"), (75, "75 s"), (600, "10 min"), (7200, "2.0 h")])
+    def test_durations(self, seconds, said):
+        assert run.duration(seconds) == said
+
+
 class TestAccount:
-    """How many documents are new, whatever befell the files since the run before."""
+    """How many documents there are, and what lies beside those that are read."""
 
-    def run(self, folder, **files):
-        """Read files of (id, text), as a run does; return what it says of them."""
-        for name, rows in files.items():
-            lines = [{"id": key, "text": text} for key, text in rows]
-            jsonl(folder / "posts" / f"{name}.jsonl", lines) if rows else (folder / "posts" / f"{name}.jsonl").unlink()
-        read = corpora.read("documents", [str(folder / "posts")], {"min_words": 2})
-        documents.write(folder / "documents.h5", read, reader="documents")
-        return run.account_of(folder, *run.read_account(folder / "documents.h5"))
-
-    def ended(self, folder, **files):
-        said = self.run(folder, **files)
-        run.keep_account(folder, run.read_account(folder / "documents.h5")[0])
-        return said
-
-    def test_what_came_changed_and_went(self, tmp_path):
-        week = [(f"a{n}", f"green words {n}") for n in range(40)]
-        assert self.ended(tmp_path, a=week[:30]) == "30 new documents: no run before this one is on record"
-        noted = (tmp_path / run.LAST_RUN).read_bytes()
-        assert self.ended(tmp_path) == "0 new documents since the run before; 30 in all"
-        assert (tmp_path / run.LAST_RUN).read_bytes() == noted
-        said = "10 new documents since the run before; 40 in all"
-        assert self.run(tmp_path, a=week) == said  # this one is stopped
-        assert self.ended(tmp_path) == said
-        assert self.ended(tmp_path, b=[("b", "blue words")]) == "1 new document since the run before; 41 in all"
-        week[3:5] = [("a3", "grey words"), ("new", "fresh words")]
-        said = "1 new document since the run before; 1 changed; 1 no longer in the files; 41 in all"
-        assert self.ended(tmp_path, a=week) == said
-        said = "0 new documents since the run before; 1 no longer in the files; 40 in all"
-        assert self.ended(tmp_path, b=()) == said
-        said = "2 new documents (1 of them too short, left out) since the run before; 42 in all"
-        assert self.ended(tmp_path, b=[("b", "blue words"), ("short", "red")]) == said
-        said = "0 new documents since the run before; 1 changed; 42 in all"
-        assert self.ended(tmp_path, b=[("b", "blue words"), ("short", "red words")]) == said
-
-    def test_rows_that_repeat_are_counted(self, tmp_path):
-        week = [(f"a{n}", f"green words {n}") for n in range(40)]
-        self.ended(tmp_path, a=week[:30])
-        said = "10 new documents since the run before; 40 in all; 20 repeated rows left out"
-        assert self.ended(tmp_path, b=week[10:]) == said
-
-    def test_without_a_note_nothing_is_claimed(self, tmp_path):
-        self.ended(tmp_path, a=[("a", "green words")])
-        (tmp_path / run.LAST_RUN).write_bytes(b"damaged")
-        assert self.ended(tmp_path) == "1 new document: no run before this one is on record"
-        assert self.ended(tmp_path) == "0 new documents since the run before; 1 in all"
+    @pytest.mark.parametrize(
+        ("n", "before", "said"),
+        [
+            (160, None, "160 documents; no run before this one is on record"),
+            (1200, 1199, "1 document more than in the run before; 1,200 in all"),
+            (40, 42, "2 documents fewer than in the run before; 40 in all"),
+        ],
+    )
+    def test_documents_are_counted(self, n, before, said):
+        assert run.account_of(n, before) == said
 
     @pytest.mark.parametrize("name", ["mine", "mine[1]"])
     def test_files_that_are_not_read_are_named(self, tmp_path, monkeypatch, name):

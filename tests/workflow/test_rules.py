@@ -7,8 +7,6 @@ import sys
 import pytest
 from places import ROOT
 
-from odl.cli.progress import STAGES
-
 RULES = [ROOT / "Snakefile", ROOT / "workflow" / "Snakefile", *sorted((ROOT / "workflow" / "rules").glob("*.smk"))]
 # Of names that its constraints hold to letters, digits and signs without a meaning: quoting them would change the
 # rule's text, and everybody's downloads would be fetched again.
@@ -58,12 +56,6 @@ def test_a_name_is_defined_in_one_rules_file():
         names = [name for text in texts for name in defined(text)[kind]]
         assert known <= set(names)
         assert sorted(set(names)) == sorted(names)
-
-
-def test_every_name_of_a_stage_is_a_rule_of_one_stage():
-    rules = {name for path in RULES for name in defined(path.read_text())[0]}
-    named = [name for names in STAGES.values() for name in names]
-    assert len({*named}) == len(named) > 5 and {*named} <= rules
 
 
 def test_no_name_of_snakemake_is_defined_anew():

@@ -48,7 +48,7 @@ rule plan:
         runtime=minutes(0),
     params:
         code=code("plan"),
-        config=json.dumps(sections.Planned.part(config)),
+        config=json.dumps({name: config[name] for name in sections.PLANNED}),
     shell:
         "odl step plan {output:q} --config {params.config:q} > {log:q} 2>&1"
 

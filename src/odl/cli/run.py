@@ -1,30 +1,30 @@
 """``odl run``: the loop over a person's folder, its progress on the screen, what is new and what was read at the end.
 
-The loop knows of no run before, so that its results are the same however often one runs. What was read last is noted
-beside odl.yaml, when a run has ended well: so many documents are new since then.
+The loop knows of no run before, so that its results are the same however often one runs. How many documents there were
+is noted when a run has ended well.
 """
 
 import contextlib
 import glob
-import hashlib
 import os
 import re
+import shutil
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from odl.cli import filekinds
-from odl.cli.progress import Progress, duration
 from odl.config import places, project
 from odl.config.chains import packages_of
 from odl.engine import folder as folders
 from odl.engine import forking, lock, stopping
 from odl.engine.ledger import Ledger
 from odl.engine.loop import Loop
-from odl.errors import ConfigError, OdlError, StorageError
+from odl.errors import ConfigError, OdlError
 
-LAST_RUN, KIND = ".last-run.h5", "run"
+EVERY = 0.2  # seconds between two pictures on a terminal
 
 
 def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
@@ -101,7 +101,7 @@ def _run(place, ledger, named, began, *, words, dry, **options):
         shown.close()
         told = _ending(place, ledger, n, [one.t for one in loop.done if one.step == "alerts"])
     except BaseException as error:
-        shown.close(whole=False)
+        shown.close()
         if isinstance(error, KeyboardInterrupt):
             told = f"what was finished is kept, and `odl run {named}` goes on from there"
             print(f"odl run: stopped; {told}", file=sys.stderr)
@@ -176,17 +176,26 @@ def _renumber(place, ledger):
 
 
 def _documents(place, ledger):
-    """Return how many documents are new since the last run that ended well."""
+    """Return how many documents there are, and how many more than at the end of the run before."""
+    from odl.files import documents as docs
+    from odl.files import storage
+
     path = os.path.join(place.names["root"], place.names["corpus"], "documents.h5")
-    key, noted = ledger.digest(path), ledger.told.get("documents", ["", ""])
-    if key != noted[0] or not os.path.exists(LAST_RUN):
-        now, repeats = read_account(path)
-        said = account_of(".", now, repeats)
-        keep_account(".", now)
-        ledger.tell("documents", [key, f"0 new documents since the run before; {len(now.keys):,} in all"])
-    else:
-        said = noted[1]
-    return said
+    key, (noted, before) = ledger.digest(path), ledger.told.get("counted", ["", None])
+    if key == noted:
+        return f"the documents of the run before; {before:,} in all"
+    with storage.reading(path, "documents") as file:
+        n, repeats = int(file["ids"].attrs["length"]), docs.read_repeats(file)
+    ledger.tell("counted", [key, n])
+    return "; ".join(filter(None, [account_of(n, before), str(repeats)]))
+
+
+def account_of(n, before=None):
+    """Return in words how many documents there are, and how many more than before where that is known."""
+    if before is None:
+        return f"{n:,} document{'s' * (n != 1)}; no run before this one is on record"
+    difference = f"{abs(n - before):,} document{'s' * (abs(n - before) != 1)} {'fewer' if n < before else 'more'}"
+    return f"{difference} than in the run before; {n:,} in all"
 
 
 def _told(ledger, words, named):
@@ -236,65 +245,68 @@ def _spans(times):
     return " " * bool(spans) + ", ".join(words)
 
 
-class Noted(NamedTuple):
-    """Documents, those left out for too few words among them.
+@dataclass
+class Progress:
+    """Where a run is: a line for what is read and one for the timesteps, which changes on a terminal.
+
+    Parameters
+    ----------
+    stream : text file
+    live : bool
+        Whether it is a terminal; elsewhere a line is written when it says all.
+    clock : callable
 
     Attributes
     ----------
-    keys : ndarray of uint64, shape (n_documents,)
-        Of their ids.
-    contents : ndarray of uint64, shape (n_documents,)
-        Of all that was read of them; 0 for one that was left out.
+    steps : int
+        Timesteps that there are.
     """
 
-    keys: Any
-    contents: Any
+    stream: Any
+    live: bool
+    clock: Any = time.monotonic
+    steps: int = 0
+    first: int | None = None  # timestep that is done
+    began: float = 0.0
+    drawn: float = 0.0
+    text: str = ""
+
+    def started(self, step, t=None):
+        """A step begins."""
+        if not self.began or (t is not None and self.first is None):
+            self.began, self.first = self.clock(), t
+
+    def finished(self, step, t=None, note=""):
+        """A step has ended well; `note` says what was read, or names the days of the timestep."""
+        spent = self.clock() - self.began
+        if step == "read":
+            self._show(f"reading      {note}", f"  {duration(spent)}", end=True)
+        elif t is not None:
+            done, days = t - self.first, re.search(r"\d{4}-\d\d-\d\d( to \d{4}-\d\d-\d\d)?", note)
+            left = f"  {duration(spent / done * (self.steps - t))} left" if 0 < done < self.steps - self.first else ""
+            self._show(f"timestep     {t} of {self.steps - 1}{f'  {days[0]}' if days else ''}", left)
+
+    def close(self):
+        """End the line at work; of a run that ended before its time as far as it came."""
+        if self.text:
+            self._show(self.text, f"  {duration(self.clock() - self.began)}", end=True)
+
+    def _show(self, text, more="", end=False):
+        now, self.text = self.clock(), "" if end else text
+        if self.live and (end or now - self.drawn > EVERY):
+            width, self.drawn = shutil.get_terminal_size((100, 24)).columns - 1, now
+            self.stream.write(f"\r\x1b[K{(text + more)[:width]}")
+        elif end:
+            self.stream.write(text + more)
+        self.stream.write("\n" * end)
+        self.stream.flush()
 
 
-def account_of(folder, now, repeats):
-    """Return how many documents are new since the last run of a folder that ended well.
-
-    Parameters
-    ----------
-    folder : path-like
-        With odl.yaml; `keep_account` notes there what was read.
-    now, repeats
-        As `read_account` returns them.
-    """
-    import numpy as np
-
-    try:
-        before = _noted(folder)
-    except StorageError:
-        return "; ".join(filter(None, [f"{_new(now.contents)}: no run before this one is on record", str(repeats)]))
-    _, at, was = np.intersect1d(now.keys, before.keys, assume_unique=True, return_indices=True)
-    n_changed = int(np.count_nonzero(now.contents[at] != before.contents[was]))
-    n_gone = len(before.keys) - len(was)
-    parts = [f"{_new(np.delete(now.contents, at))} since the run before"]
-    parts += [f"{n_changed:,} changed"] if n_changed else []
-    parts += [f"{n_gone:,} no longer in the files"] if n_gone else []
-    return "; ".join(filter(None, [*parts, f"{len(now.keys):,} in all", str(repeats)]))
-
-
-def _new(contents):
-    """Return in words how many documents are new, of which those without contents were left out."""
-    n, n_short = len(contents), int((contents == 0).sum())
-    return f"{n:,} new document{'s' * (n != 1)}" + (f" ({n_short:,} of them too short, left out)" if n_short else "")
-
-
-def keep_account(folder, now):
-    """Note what was read for the next run, which says that it is the first where that cannot be.
-
-    Parameters
-    ----------
-    folder, now
-        As for `account_of`.
-    """
-    from odl.files import storage
-
-    with contextlib.suppress(StorageError, OSError), storage.writing(os.path.join(folder, LAST_RUN), KIND) as file:
-        for name, values in now._asdict().items():
-            storage.write_array(file, name, values)
+def duration(seconds):
+    """Return seconds as a person says them."""
+    if seconds < 90:
+        return f"{max(seconds, 0):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def unread(folder, corpus):
@@ -315,26 +327,3 @@ def unread(folder, corpus):
 def _placed(folder, source):
     path = os.path.join(folder, source)
     return path if os.path.exists(path) else os.path.join(glob.escape(folder), source)
-
-
-def read_account(documents):
-    """Return what is to be noted of documents (`Noted`), and how many rows were left out."""
-    import numpy as np
-
-    from odl.files import documents as docs
-    from odl.files import storage
-
-    with storage.reading(documents, "documents") as file:
-        ids, dropped, repeats = storage.read_strings(file, "ids"), docs.read_dropped(file), docs.read_repeats(file)
-        contents = storage.read_array(file, "digests", "u", ndim=2)[:, :8].copy().view("<u8")[:, 0]
-    left_out = dropped.ids if dropped else []
-    names = b"".join(hashlib.blake2b(name.encode(), digest_size=8).digest() for name in [*ids, *left_out])
-    zeros = np.zeros(len(left_out), dtype="<u8")
-    return Noted(np.frombuffer(names, dtype="<u8"), np.concatenate([contents, zeros])), repeats
-
-
-def _noted(folder):
-    from odl.files import storage
-
-    with storage.reading(os.path.join(folder, LAST_RUN), KIND) as file:
-        return Noted(*(storage.read_array(file, name, "u") for name in Noted._fields))

@@ -206,20 +206,17 @@ def evaluate(auc, summary, *, options: Json, scores: list = ()):
 
     --options: JSON of timesteps, min_novel, topics, bootstrap, ....
     """
-    from odl.config import sections
     from odl.evaluation import averages
 
-    sections.EvaluatedStream.of(options, "--options")
     averages.write_evaluation(scores, auc, summary, **options)
 
 
 @step
 def plan(output, *, config: Json):
     """List what a study runs."""
-    from odl.config import chains, sections
+    from odl.config import chains
     from odl.evaluation import study
 
-    sections.Planned.of(config, "--config")
     study.write_plan(output, chains.plan(config, chains.lengths(config)))
 
 
@@ -237,10 +234,8 @@ def summarise(plan, folder):
 @step
 def figures(plan, tables, folder, *, settings: Json = "{}"):
     """Draw the figures of a study."""
-    from odl.config import sections
     from odl.report import figures
 
-    sections.Shown.of(settings, "--settings")
     figures.write(plan, tables, folder, settings)
 
 
@@ -260,12 +255,11 @@ def page(
 
     --emerging: table of emerging topics over seeds, to show as well. --experiments: folders of finished ones.
     """
-    from odl.config import places, sections
+    from odl.config import places
     from odl.report import studypage
 
     if plan is not None and figures is None:
         raise ParameterError("a plan without tables and figures", "PLAN TABLES FIGURES", "name all three")
-    sections.Shown.of(settings, "--settings")
     topics = [partial(places.papers("emergingfiles").section, emerging)] if emerging else []
     title = f"{'Experiments' if plan is None else 'Novel documents'}: {config.get('study', 'a study')}"
     streams = studypage.Streams(plan, tables, figures, settings, {"Emerging topics": topics})

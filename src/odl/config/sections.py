@@ -425,17 +425,6 @@ class Report(Section):
     seed: int = setting(0, "its seed, one of `seeds`", "a seed", minimum=0)
 
 
-@dataclass(frozen=True)
-class Shown(Section):
-    """What figures and page are told to show."""
-
-    runs: list[str] = setting([])
-    run: str | None = setting(None)
-    k: int | None = setting(None)
-    seed: int | None = setting(None)
-    topics: str = setting("all")
-
-
 @dataclass(frozen=True, kw_only=True)
 class Chain(Section):
     """A run on the batches of one seed."""
@@ -449,8 +438,8 @@ class Chain(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Planned(Section):
-    """What the list of all that a study runs follows from."""
+class Study(Section):
+    """A whole configuration, but for what readers, learners and experiments have of their own."""
 
     study: str = setting(
         meaning="name of the study; its results lie in `{results}/{study}`",
@@ -469,14 +458,19 @@ class Planned(Section):
         values="names under `corpora`",
         **NAMES,
     )
-    corpora: dict = setting(additionalProperties={})
+    corpora: dict = setting(
+        propertyNames={"type": "string", "pattern": "[a-z0-9-]+"},
+        additionalProperties=closed(
+            {"reader": {"type": "string"}, "sources": {"type": "array", **NAMES}, **Stream.schema()["properties"]}
+        ),
+    )
     seeds: list[int] = setting(
         meaning="seeds of the study; each is a stream order, a topic schedule and a start of its own",
         values="whole numbers from 0",
         items={"type": "integer", "minimum": 0},
         minItems=1,
     )
-    features: dict = setting(additionalProperties={})
+    features: Features
     atoms: list[int] = setting(
         meaning="sizes k of the dictionary, each a chain of its own; none may exceed `batches.initial` where batches "
         "are by documents, but for `adaptive`, which opens atoms on demand; `levels` has as many as its memory holds",
@@ -485,26 +479,6 @@ class Planned(Section):
         **SIZES,
     )
     runs: list[str] = setting(meaning="the runs that are made", values="names under `learners`", minItems=1, **NAMES)
-    learners: dict = setting(additionalProperties={})
-    baselines: dict = setting(additionalProperties={})
-
-
-@dataclass(frozen=True, kw_only=True)
-class Study(Planned):
-    """A whole configuration, but for what readers, learners and experiments have of their own."""
-
-    mirror: str = setting(
-        "",
-        "where downloads are looked for first; the environment variable `ODL_MIRROR` comes before it",
-        values="a folder or a base address (http, https, file); empty: none",
-    )
-    corpora: dict = setting(
-        propertyNames={"type": "string", "pattern": "[a-z0-9-]+"},
-        additionalProperties=closed(
-            {"reader": {"type": "string"}, "sources": {"type": "array", **NAMES}, **Stream.schema()["properties"]}
-        ),
-    )
-    features: Features  # type: ignore[assignment]  # a map in the plan
     learners: dict = setting(
         propertyNames={"type": "string", "pattern": r"[a-z0-9][a-z0-9-]*(\.[a-z0-9-]+)*"},
         additionalProperties=closed(
@@ -516,7 +490,12 @@ class Study(Planned):
             "algorithm",
         ),
     )
-    baselines: Baselines  # type: ignore[assignment]
+    baselines: Baselines
+    mirror: str = setting(
+        "",
+        "where downloads are looked for first; the environment variable `ODL_MIRROR` comes before it",
+        values="a folder or a base address (http, https, file); empty: none",
+    )
     evaluate: Evaluation
     regret: Regret
     ranks: dict = setting({}, additionalProperties={"type": "integer", "minimum": 1})
@@ -538,6 +517,8 @@ class Study(Planned):
     report: Report
 
 
+# What the list of all that a study runs follows from.
+PLANNED = ("study", "results", "streams", "corpora", "seeds", "features", "atoms", "runs", "learners", "baselines")
 SECTIONS = tuple(
     entry.type for entry in fields(Study) if isinstance(entry.type, type) and issubclass(entry.type, Section)
 )

@@ -44,7 +44,7 @@ class Loop:
     folder : odl.engine.folder.Folder
         The working folder.
     ledger : odl.engine.ledger.Ledger
-    shown : odl.cli.progress.Progress or None
+    shown : odl.cli.run.Progress or None
     again : bool
         Whether another version of a step's code is a reason to do it again.
     dry : bool

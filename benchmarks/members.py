@@ -87,11 +87,11 @@ def periods(name, seed, batches):
             data, state, scores, output = (f"{place}/{t}.{part}" for part in ("features", "h5", "scores", "alerts"))
             known, previous = (f"{place}/{t - 1}.{part}" if t else None for part in ("h5", "alerts"))
             past = features.follow(batch, past, data)
-            update.update(data, state, scores, f"{place}/timings.tsv", run=run, before=update.Before(known))
+            update.update(data, state, scores, f"{place}/timings.tsv", run=run, before=runs.Before(known))
             candidates.advance = noted
             try:
                 alerts.follow(
-                    alerts.Written(data, scores, state), output, run=run, before=alerts.Before(known, previous)
+                    alerts.Written(data, scores, state), output, run=run, before=runs.Before(previous, known=known)
                 )
             finally:
                 candidates.advance = advance

@@ -282,7 +282,7 @@ def test_near_duplicates_of_the_stream(made, tmp_path):
     with edited(grouped) as file:
         duplicates.write(file, duplicates.Groups(3, np.array([0, watched.SIZE]), names, born))
     files = alerts.Written(grouped, folder.parent / "scores" / "3.h5", folder.parent / "3.h5"), tmp_path / "3.h5"
-    before = alerts.Before(folder.parent / "2.h5", folder / "2.h5")
+    before = runs.Before(folder / "2.h5", known=folder.parent / "2.h5")
     chain = {"run": runs.parse(watched.run_of(atoms=20)), "before": before}
     alerts.follow(*files, **chain, settings=watched.SETTINGS)
     record, before = periods.read(tmp_path / "3.h5"), periods.read(folder / "3.h5")
@@ -811,10 +811,10 @@ class TestRefused:
                                    made[1].parent / "5.h5")  # fmt: skip
         known, output = made[1].parent / "4.h5", made[0] / "out.h5"
         with pytest.raises(DataError, match="timestep 5 without the alerts before it"):
-            alerts.follow(alerts.Written(features, scores, state), output, run=run, before=alerts.Before(known))
+            alerts.follow(alerts.Written(features, scores, state), output, run=run, before=runs.Before(known=known))
         files = alerts.Written(features, scores.with_name("4.h5"), state)
         with pytest.raises(DataError, match=r"scores/4.h5 is of other documents"):
-            alerts.follow(files, output, run=run, before=alerts.Before(known, path))
+            alerts.follow(files, output, run=run, before=runs.Before(path, known=known))
 
     def test_a_changed_file(self, made, tmp_path):
         path = tmp_path / "4.h5"

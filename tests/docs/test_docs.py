@@ -309,7 +309,7 @@ def example(tmp_path_factory):
         features.advance(link, batch, base / "features" / f"{t - 1}.h5" if t else None)
         before = run / f"{t - 1}.h5" if t else None
         written = (run / f"{t}.h5", run / "scores" / f"{t}.h5", run / "timings" / f"{t}.tsv")
-        update.update(link, *written, run=runs.parse(chain), before=update.Before(before))
+        update.update(link, *written, run=runs.parse(chain), before=runs.Before(before))
         if t:
             past = [features.read(base / "features" / f"{earlier}.h5") for earlier in range(t)]
             held = features.read(link)

@@ -9,10 +9,12 @@ import streams
 
 from odl.cli import main
 from odl.config import chains
-from odl.config.steps import STEPS
+from odl.config.steps import BATCH, FEATURES, SHARE, STEPS
 from odl.engine import calls
 
 ANY = {"root": "results/news", "corpus": "news", "seed": 0, "run": r"\w+", "k": r"\d+", "share": "[0-9a-f]+"}
+# Files of this timestep, or of those before, that are opened as well: what is read names them, or was made from them.
+BEHIND = {"batch": (SHARE,), "features": (BATCH, FEATURES), "update": (FEATURES,), "alerts": (FEATURES,)}
 HISTORY = "learners: {whole: {algorithm: batch, features: {tf: log, idf: corpus}}}\nruns: [whole]\natoms: 8\n"
 
 heard = []  # [set of paths] while a step runs: a hook stays for the rest of the process
@@ -26,7 +28,7 @@ def expressions(name, arguments):
     last = arguments.get("corpus_features") or arguments.get("features") or ""
     names = {**ANY, "t": r"\d+" if t is None else t, "before": (t or 0) - 1, "last": os.path.basename(last)[:-3]}
     until = "|".join(map(str, range((t or 0) + 1)))
-    patterns += [pattern.replace("{t}", f"(?:{until})") for pattern in step.behind]
+    patterns += [pattern.replace("{t}", f"(?:{until})") for pattern in BEHIND.get(name, ())]
     written = [re.escape(arguments[role]) + r"(\.\S*)?" for role in step.writes]  # under a temporary name, too
     return [pattern.replace(".h5", r"\.h5").format(**names) for pattern in patterns] + written
 

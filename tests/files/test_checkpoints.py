@@ -153,7 +153,7 @@ class TestChain:
             stream / "features" / f"{t}.h5",
             *outputs,
             run=runs.parse(run),
-            before=update.Before(previous, stream / "features"),
+            before=runs.Before(previous, stream / "features"),
         )
         return [output.read_bytes() for output in outputs[:2]]
 

@@ -581,7 +581,7 @@ def _checkpoint(world, algorithm, path):
 
     run = runs.parse(run_of(algorithm))
     out = [path.with_suffix(f".{name}") for name in ("state", "scores", "timings")]
-    update.update(world / "f2.h5", *out, run=run, before=update.Before(path))
+    update.update(world / "f2.h5", *out, run=run, before=runs.Before(path))
 
 
 def _network_file(world, path):

@@ -67,11 +67,11 @@ def follow(root, run, launches=LAUNCHES, settings=None, first=0, more=None, **bo
         known = folder / f"{t - 1}.h5" if t else None
         history = base / "features"
         chain = runs.parse(run)
-        update.update(data, state, scores, folder / "timings.tsv", run=chain, before=update.Before(known, history))
+        update.update(data, state, scores, folder / "timings.tsv", run=chain, before=runs.Before(known, history))
         previous = folder / "alerts" / f"{t - 1}.h5" if t else None
         alerts.follow(
             alerts.Written(data, scores, state), folder / "alerts" / f"{t}.h5",
             run=chain, settings=replace(SETTINGS, **(settings or {})),
-            before=alerts.Before(known, previous), batch=batch,
+            before=runs.Before(previous, known=known), batch=batch,
         )  # fmt: skip
     return folder / "alerts"

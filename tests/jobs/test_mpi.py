@@ -73,7 +73,7 @@ def alone(folder, learner):
     run, before = runs.parse(run_of(learner)), None
     for t in range(3):
         path = folder / "alone" / f"{t}.h5"
-        update.update(folder / f"f{t}.h5", path, path.with_suffix(".s"), run=run, before=update.Before(before))
+        update.update(folder / f"f{t}.h5", path, path.with_suffix(".s"), run=run, before=runs.Before(before))
         before = path
     return folder / "alone"
 
@@ -109,7 +109,7 @@ def test_ranks_give_what_one_process_gives(learner, folder):
         before, n_empty = state, n_empty + np.count_nonzero(empty)
     assert n_empty
     last = folder / "on.h5"
-    update.update(folder / "f2.h5", last, folder / "on.s", run=run, before=update.Before(folder / "ranks" / "1.h5"))
+    update.update(folder / "f2.h5", last, folder / "on.s", run=run, before=runs.Before(folder / "ranks" / "1.h5"))
     same(folder / "ranks" / "2.h5", last)
     assert checkpoints.read_checkpoint(last).previous == agentfiles.read_network(folder / "ranks" / "1.h5").digest
     mpi.work(Alone(), folder / "f2.h5", folder / "back.h5", folder / "back.tsv", run=run, previous=whole / "1.h5")

@@ -241,7 +241,7 @@ def chain(tmp_path_factory):
             held = {"corpus": "mine", "seed": 0, "run": name, "atoms": 4, "learner": learner, "features": {}}
             written = [root / name / f"{t}{ending}" for ending in (".h5", "s.h5", ".tsv")]
             before = root / name / f"{t - 1}.h5" if t else None
-            update.update(root / f"f{t}.h5", *written, run=runs.parse(held), before=update.Before(before))
+            update.update(root / f"f{t}.h5", *written, run=runs.parse(held), before=runs.Before(before))
     entry = {"corpus": "mine", "reader": "documents", "protocol": "by-date", "k": 4, "timesteps": list(range(5))}
     plan = []
     for name, learner in settings.items():

@@ -65,7 +65,7 @@ def chain(stream, folder, run, steps=range(STEPS)):
     for t in steps:
         source, previous = stream / f"{t}.h5", folder / f"{t - 1}.h5" if t else None
         files = folder / f"{t}.h5", folder / f"scores{t}.h5", folder / f"timings{t}.tsv"
-        update.update(source, *files, run=run, before=update.Before(previous, stream))
+        update.update(source, *files, run=run, before=runs.Before(previous, stream))
     return [(folder / f"{name}{t}.h5").read_bytes() for t in steps for name in ("", "scores")]
 
 

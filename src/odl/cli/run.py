@@ -69,7 +69,7 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
             from odl.config import commands
 
             words = commands.named(".").get(project.NOTIFY, [])
-        place = folders.opened()
+        place = folders.opened(said)
         if wrong := places.unwritable(place.names["root"]):
             raise ConfigError(f"{wrong} may not be written", "a folder for results", "correct it, or set 'results'")
         with stopping.heeding() as heed, lock.alone(place.lock, wait):
@@ -99,7 +99,7 @@ def _run(place, ledger, named, began, *, words, dry, **options):
         if moved := _renumber(place, ledger):
             loop.page(n)
         shown.close()
-        told = _ending(place, ledger, n, [one.t for one in loop.done if one.step == "alerts"])
+        told = _ending(place, ledger, n, loop)
     except BaseException as error:
         shown.close()
         if isinstance(error, KeyboardInterrupt):
@@ -110,9 +110,9 @@ def _run(place, ledger, named, began, *, words, dry, **options):
         raise
     finally:
         loop.write_costs()
-    ledger.save()
     told = told.replace("odl explain FOLDER", f"odl explain {named}").replace("odl new FOLDER", f"odl new {named}")
     lines = [told, _documents(place, ledger)]
+    ledger.save()
     lines += [*moved, *_outdated(loop, named), *_told(ledger, words, named)]
     ledger.save()
     page = os.path.join(named, "new.html")
@@ -120,7 +120,7 @@ def _run(place, ledger, named, began, *, words, dry, **options):
     return [*lines, f"{done}; open {page}"]
 
 
-def _ending(place, ledger, n, done):
+def _ending(place, ledger, n, loop):
     """Return what this run and those before it that did not end well brought; it is kept as long as the page is."""
     key = [ledger.digest("new.html") or "", ledger.digest("feedback.csv") or ""]
     ending = ledger.told.get("ending")
@@ -129,16 +129,20 @@ def _ending(place, ledger, n, done):
     from odl.alerts import read, show
     from odl.stream import boilerplate
 
-    folder = place.folder_of("alerts")
+    folder, done = place.folder_of("alerts"), [one.t for one in loop.done if one.step == "alerts"]
     now = [(ledger.digest(os.path.join(folder, f"{t}.h5")) or "")[:16] for t in range(n)]
     before = ledger.told.get("ended", [] if not ending else None)
     if before is not None:
         done = [t for t in range(n) if before[t : t + 1] != now[t : t + 1]]
     ledger.tell("ended", now)
-    watch = read.alerts_of(".", last=n - min(done, default=n - 1))
+    first = min(done, default=n - 1)
+    _, watch = loop.left.get("newpage", (None, None))
+    if watch is None or watch.periods[0].t > first:  # of what the page does not show
+        watch = read.alerts_of(".", last=n - first)
+    periods = watch.periods[first - watch.periods[0].t :]
     stream = Path(place.names["root"], place.names["corpus"])
     cleaned = boilerplate.sentence(stream / "documents.h5", os.path.join(place.folder_of("features"), f"{n - 1}.h5"))
-    new = filter(None, [show.as_text(watch, watch.periods), show.next_in_line(watch, watch.periods)])
+    new = filter(None, [show.as_text(watch, periods), show.next_in_line(watch, periods)])
     text = "\n".join([*new, "", *filter(None, [cleaned])])
     ledger.tell("ending", [*key, text])
     return text

@@ -56,9 +56,15 @@ def sources_of(config, corpus, registry, data):
     ConfigError
         If a source of the user's does not exist, a folder of them cannot be read, or the name of a file is not UTF-8.
     """
+    reader = config["corpora"][corpus]["reader"]
+    if reader != "documents":
+        return [f"{data}/{row['folder']}/{row['file']}" for row in registry if row["corpus"] == reader]
+    return [path for _, path in own_files(config, corpus)]
+
+
+def own_files(config, corpus):
+    """Return (name, path) of the files that the user's sources name; errors as of `sources_of`."""
     settings = config["corpora"][corpus]
-    if settings["reader"] != "documents":
-        return [f"{data}/{row['folder']}/{row['file']}" for row in registry if row["corpus"] == settings["reader"]]
     where, named = f"corpora.{corpus}.sources", set(settings["sources"])
     try:
         members = listing.find_files(settings["sources"], settings.get("options", {}).get("kind"))
@@ -67,8 +73,8 @@ def sources_of(config, corpus, registry, data):
     except OSError as error:
         fault = f"{where} names {error.filename}, which cannot be read ({error.strerror})"
         raise ConfigError(fault, "a file, a folder or a pattern", "correct its permissions") from error
-    files = [path if path in named else str(Path(path)) for _, path in members]
-    refuse_names(files)
+    files = [(name, path if path in named else str(Path(path))) for name, path in members]
+    refuse_names(path for _, path in files)
     return files
 
 

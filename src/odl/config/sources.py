@@ -61,6 +61,7 @@ def _files_of(names):
     return frozenset({_file_of(name) or _file_of(name.rpartition(".")[0]) for name in names} - {None})
 
 
+@functools.cache
 def _file_of(module):
     """Return the file of a dotted module name inside the package, or None."""
     first, *inner = module.split(".")
@@ -90,13 +91,18 @@ def digest(*names, packages=(), more=""):
     """Return the stamp of all files that importing some files loads, of versions of packages, and of more."""
     joined = hashlib.sha256()
     for name in sorted(closure(*names)):
-        joined.update(f"{name}\0{_stamps().of(name)[0]}".encode())
-        for path in (PACKAGE / f"{name}{suffix}" for suffix in DATA):
-            joined.update(path.read_bytes() if path.exists() else b"")
+        joined.update(_said_of(name))
     for package in packages:
         joined.update(f"{package}\0{_version_of(package)}".encode())
     joined.update(more.encode())
     return joined.hexdigest()[:16]
+
+
+@functools.cache
+def _said_of(name):
+    """Return what a stamp is made from of a file: its digest, and the data under its name."""
+    data = [path.read_bytes() for suffix in DATA if (path := PACKAGE / f"{name}{suffix}").exists()]
+    return b"".join([f"{name}\0{_stamps().of(name)[0]}".encode(), *data])
 
 
 def _version_of(package):

@@ -34,40 +34,32 @@ class Step(NamedTuple):
     untraced : tuple of str
         Of `reads`, those whose content others stand for: the part of documents that a batch takes has a digest of its
         own, and what came before a checkpoint is in its digest.
-    behind : tuple of str
-        Patterns of files, of this timestep or of those before, that are opened as well: what is read names their
-        digests, or was made from them.
     """
 
     reads: dict
     writes: dict
     settings: tuple
     untraced: tuple = ()
-    behind: tuple = ()
 
 
 STEPS = {
     "share": Step({"sources": ""}, {"output": SHARE}, ("options",)),
     "read": Step({"sources": "", "shares": SHARE}, {"output": DOCUMENTS}, ("reader", "options")),
     "index": Step({"documents": DOCUMENTS}, {"table": STREAM + "/index.tsv", "order": ORDER}, ("seed", "stream")),
-    "batch": Step(
-        {"documents": DOCUMENTS, "order": ORDER}, {"output": BATCH}, ("t", "sha256"),
-        untraced=("documents", "order"), behind=(SHARE,),
-    ),
+    "batch": Step({"documents": DOCUMENTS, "order": ORDER}, {"output": BATCH}, ("t", "sha256"), ("documents", "order")),
     "features": Step(
-        {"batch": BATCH, "previous": STREAM + "/features/{before}.h5"}, {"output": FEATURES}, ("max_terms",),
-        behind=(BATCH, FEATURES),
+        {"batch": BATCH, "previous": STREAM + "/features/{before}.h5"}, {"output": FEATURES}, ("max_terms",)
     ),
     "update": Step(
         {"features": FEATURES, "previous": BEFORE, "corpus_features": LAST},
-        {"state": STATE, "scores": SCORES}, ("run",), behind=(FEATURES,),
+        {"state": STATE, "scores": SCORES}, ("run",),
     ),
     "alerts": Step(
         {
             "features": FEATURES, "batch": BATCH, "scores": SCORES, "state": STATE, "known": BEFORE,
             "previous": RUN + "/alerts/{before}.h5", "corpus_features": LAST,
         },
-        {"output": ALERTS}, ("run", "settings"), behind=(FEATURES,),
+        {"output": ALERTS}, ("run", "settings"),
     ),
     "newpage": Step(
         {"alerts": ALERTS, "documents": DOCUMENTS, "features": LAST, "feedback": "feedback.csv"},

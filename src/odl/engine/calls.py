@@ -69,8 +69,7 @@ def update(arguments, data=None, before=None):
     from odl.jobs import runs, update
 
     paths = [arguments.get(name) or None for name in ("state", "scores", "timings")]
-    past = update.Before(*(arguments.get(name) or None for name in update.Before._fields[:-1]), before)
-    run = runs.parse(arguments["run"])
+    run, past = runs.parse(arguments["run"]), _past(arguments, before)
     return Done(left=update.update(data or arguments["features"], *paths, run=run, before=past))
 
 
@@ -81,18 +80,22 @@ def alerts(arguments, learned=None, carried=None):
 
     run, settings = runs.parse(arguments["run"]), Alerts.of(arguments["settings"], "--settings")
     learned = learned or alerts.Written(*map(arguments.get, alerts.Written._fields))
-    past = alerts.Before(*(arguments.get(name) or None for name in alerts.Before._fields[:-1]), carried)
-    more = {"before": past, "batch": arguments.get("batch") or None}
+    more = {"before": _past(arguments, carried), "batch": arguments.get("batch") or None}
     return Done(left=alerts.follow(learned, arguments["output"], run=run, settings=settings, **more))
 
 
+def _past(arguments, kept):
+    from odl.jobs.runs import Before
+
+    return Before(*(arguments.get(name) or None for name in Before._fields[:-1]), kept)
+
+
 def newpage(arguments):
-    """Write the page about what is new, and the feeds."""
+    """Write the page about what is new, and the feeds; leave what they show."""
     from odl.report import newpage
 
     named = {name: arguments.get(name) for name in ("stream", "home", "study", "atom", "feed")}
-    newpage.write(arguments["output"], arguments["folder"], **named)
-    return Done()
+    return Done(left=newpage.write(arguments["output"], arguments["folder"], **named))
 
 
 FUNCTIONS = {function.__name__: function for function in (share, read, index, batch, features, update, alerts, newpage)}

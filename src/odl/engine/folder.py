@@ -2,7 +2,6 @@
 
 import json
 import os
-from pathlib import Path
 from typing import NamedTuple
 
 from odl.config import chains, consistency, places, project, sources
@@ -10,7 +9,6 @@ from odl.config.schema import load_schema
 from odl.config.setting import merge
 from odl.config.steps import STEPS
 from odl.errors import ConfigError
-from odl.files import listing
 
 ONLY = "the stream, run and seed of `odl run`"
 ALONE = "for several use Snakemake: odl init FOLDER SOURCES --snakemake"
@@ -80,13 +78,13 @@ class Folder(NamedTuple):
         return self.chain["learner"]["algorithm"]
 
 
-def opened(folder="."):
-    """Read and check the configuration of a folder.
+def opened(said=None):
+    """Read and check the configuration of the working folder, from which sources are named.
 
     Parameters
     ----------
-    folder : path-like
-        That holds odl.yaml; it has to be the working folder, since sources are named from there.
+    said : dict, optional
+        What odl.yaml says, where it was read.
 
     Returns
     -------
@@ -99,7 +97,7 @@ def opened(folder="."):
     """
     import yaml
 
-    said = project.read(folder)
+    said = project.read(".") if said is None else said
     config = project.expand({**said, "study": said.get("study") or project.name_of(os.path.basename(os.getcwd()))})
     with open(places.HOME / "config" / "config.yaml", encoding="utf-8") as file:
         config = merge(config, yaml.safe_load(file))
@@ -140,9 +138,7 @@ def _check_alone(config):
 
 def files_of(folder):
     """Return (name, path) of the files of the sources, and the same by shares: none where they are read at once."""
-    paths = chains.sources_of(folder.config, folder.names["corpus"], [], "data")
-    sources, kind = folder.stream["sources"], folder.stream["options"].get("kind")
-    named = listing.find_files(sources, kind)
-    names = {path if path in sources else str(Path(path)): name for name, path in named}
-    pairs, shares = {path: (names[path], path) for path in paths}, chains.shares_of(paths)
-    return list(pairs.values()), {share: [pairs[path] for path in shares[share]] for share in shares}
+    files = chains.own_files(folder.config, folder.names["corpus"])
+    named = {path: (name, path) for name, path in files}
+    shares = chains.shares_of(list(named))
+    return files, {share: [named[path] for path in members] for share, members in shares.items()}

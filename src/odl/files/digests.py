@@ -109,5 +109,5 @@ def value_of(item, key):
 
 def seal(file):
     """Write the digest of a finished file; return it."""
-    file.attrs["digest"] = digest_of(file)
-    return file.attrs["digest"]
+    digest = file.attrs["digest"] = digest_of(file)
+    return digest

@@ -57,13 +57,12 @@ def writing(path, kind, **attributes):
 
 def _filled(file, kind, attributes):
     """Yield a new file with its attributes; seal it when it is filled."""
-    file.attrs["kind"] = kind
-    file.attrs["format"] = FORMAT
-    for name, value in attributes.items():
-        file.attrs[name] = value
+    written = file.attrs  # which h5py looks up anew each time
+    for name, value in {"kind": kind, "format": FORMAT, **attributes}.items():
+        written[name] = value
     try:
         yield file
-        provenance.finish(file, file.attrs.get("digest") or digests.seal(file))
+        provenance.finish(file, written.get("digest") or digests.seal(file))
     finally:
         digests.forget(file)
 
@@ -188,17 +187,17 @@ def damaged(path, error, expected="a whole file"):
 
 
 def write_array(group, name, values, packed=True):
-    """Store an array, compressed where that pays, unless told not to be."""
+    """Store an array, compressed where that pays, unless told not to be; return HDF5's own object."""
     values = np.asarray(values, order="C")
     options = compression(values, values.nbytes) if packed else {}
     if options or not values.shape or not values.size:
-        digests.mark(group.create_dataset(name, data=values, **options).id, values)
-        return
-    # As `create_dataset` does, without its questions, which take half of the time of a small array.
-    whole, kind = h5py.h5s.create_simple(values.shape), h5py.h5t.py_create(values.dtype, logical=True)
-    dataset = h5py.h5d.create(group.id, name.encode(), kind, whole, _plain())
-    dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, values)
+        dataset = group.create_dataset(name, data=values, **options).id
+    else:  # as `create_dataset` does, without its questions, which take half of the time of a small array
+        whole, kind = h5py.h5s.create_simple(values.shape), h5py.h5t.py_create(values.dtype, logical=True)
+        dataset = h5py.h5d.create(group.id, name.encode(), kind, whole, _plain())
+        dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, values)
     digests.mark(dataset, values)
+    return dataset
 
 
 def copy_array(source, group, name):
@@ -312,8 +311,8 @@ def write_strings(group, name, strings):
     if block.count("\n") != max(len(strings) - 1, 0):
         bad = next(text for text in strings if "\n" in text)
         raise DataError(f"the {name} entry {bad!r} holds a line break", "text on one line", "remove the line break")
-    write_array(group, name, np.frombuffer(block.encode("utf-8"), dtype=np.uint8))
-    group[name].attrs["length"] = len(strings)
+    dataset = write_array(group, name, np.frombuffer(block.encode("utf-8"), dtype=np.uint8))
+    h5py.Dataset(dataset).attrs["length"] = len(strings)
 
 
 def read_strings(group, name):

@@ -34,31 +34,7 @@ class Written(NamedTuple):
     state: object
 
 
-class Before(NamedTuple):
-    """What a period goes on from.
-
-    Attributes
-    ----------
-    known : path-like, optional
-        Checkpoint of the timestep before, whose dictionary gave the scores; none for timestep 0.
-    previous : path-like, optional
-        The period before; none for timestep 0.
-    corpus_features : path-like, optional
-        Last features of the stream, for ``idf: corpus``.
-    carried : odl.alerts.periods.Carried, optional
-        What `previous` holds, where it is at hand.
-    """
-
-    known: object = None
-    previous: object = None
-    corpus_features: object = None
-    carried: periods.Carried | None = None
-
-
-FIRST = Before()  # of timestep 0
-
-
-def follow(learned, output, *, run, settings=DEFAULT, before=FIRST, batch=None):
+def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=None):
     """Continue the chain of alerts by one period.
 
     Parameters
@@ -69,7 +45,7 @@ def follow(learned, output, *, run, settings=DEFAULT, before=FIRST, batch=None):
         Written: the period.
     run : odl.jobs.runs.Run
     settings : odl.config.sections.Alerts, optional
-    before : Before, optional
+    before : odl.jobs.runs.Before, optional
     batch : path-like, optional
         Batch of the timestep, for the sources of its documents.
 
@@ -88,9 +64,9 @@ def follow(learned, output, *, run, settings=DEFAULT, before=FIRST, batch=None):
         learned = _read(learned, run, before)
     step, P, current, scored, after = learned
     data = step.data
-    carried = before.carried or _before(before.previous, run, settings, data.t)
-    Q = Weighed(data, replace(run.weighting, tf="log", pieces=0.0), "l2", step.whole)[:]
+    carried = before.kept or _before(before.previous, run, settings, data.t)
     counts = data.counts[:]
+    Q = Weighed(data, replace(run.weighting, tf="log", pieces=0.0), "l2", step.whole).weigh(counts)
     words = reasons.word_shares(novelty.shares(learner, current, P, scored)[0], counts, step.P.pieces)
     first, repeats = _groups(data, Q)
     origins = reasons.origins(batch, len(data.ids))
@@ -103,7 +79,7 @@ def follow(learned, output, *, run, settings=DEFAULT, before=FIRST, batch=None):
     A, rows = run.words_of(current.dictionary), decided.items
     record = _record(data, scored, carried, decided, first, words)
     record.facts["repeats"] = int(repeats[rows].sum())
-    record.languages = stopwords.mix(data.counts[:], data.vocabulary)
+    record.languages = stopwords.mix(counts, data.vocabulary)
     _take_topics(record, data, carried.memory, past.topics, decided)
     _find_near(record, Q, A if before.known else None)
     record.pool = _pool_items(record, decided.pool, words, data, Q, A, carried, origins)

@@ -1,7 +1,7 @@
 """A run: a learner with its settings on the batches of one seed, parsed once from JSON and handed to every job."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,6 +46,33 @@ class Run:
         if not self.weighting.pieces:
             return matrix
         return matrix[pieces.BUCKETS :] if axis == 0 else matrix[:, pieces.BUCKETS :]
+
+
+class Before(NamedTuple):
+    """What a step of a timestep goes on from.
+
+    Attributes
+    ----------
+    previous : path-like, optional
+        What it wrote for the timestep before, a checkpoint or a period; none for timestep 0.
+    history : path-like, optional
+        Folder of the features ``{t}.h5`` of all the timesteps before, for learners that need them.
+    corpus_features : path-like, optional
+        Last features of the stream, for ``idf: corpus``.
+    known : path-like, optional
+        Checkpoint before a period, whose dictionary gave the scores; none for timestep 0.
+    kept : odl.files.checkpoints.Checkpoint or odl.alerts.periods.Carried, optional
+        What `previous` holds, where it is at hand.
+    """
+
+    previous: object = None
+    history: object = None
+    corpus_features: object = None
+    known: object = None
+    kept: Any = None
+
+
+FIRST = Before()  # of timestep 0
 
 
 class Timestep(NamedTuple):

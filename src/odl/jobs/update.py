@@ -45,31 +45,7 @@ class Learned(NamedTuple):
     after: checkpoints.Checkpoint
 
 
-class Before(NamedTuple):
-    """What a timestep is learned after.
-
-    Attributes
-    ----------
-    previous : path-like, optional
-        Checkpoint of the timestep before; none for timestep 0.
-    history : path-like, optional
-        Folder of the features ``{t}.h5`` of all the timesteps before, for learners that need them.
-    corpus_features : path-like, optional
-        Last features of the stream, for ``idf: corpus``.
-    checkpoint : odl.files.checkpoints.Checkpoint, optional
-        What `previous` holds, where it is at hand.
-    """
-
-    previous: object = None
-    history: object = None
-    corpus_features: object = None
-    checkpoint: checkpoints.Checkpoint | None = None
-
-
-FIRST = Before()  # of timestep 0
-
-
-def update(source, state, score_file, timings=None, *, run, before=FIRST):
+def update(source, state, score_file, timings=None, *, run, before=runs.FIRST):
     """Score one timestep and learn from it; timestep 0 initialises the dictionary.
 
     Parameters
@@ -81,7 +57,7 @@ def update(source, state, score_file, timings=None, *, run, before=FIRST):
     timings : path-like, optional
         Written: CPU seconds.
     run : odl.jobs.runs.Run
-    before : Before, optional
+    before : odl.jobs.runs.Before, optional
 
     Returns
     -------
@@ -89,7 +65,7 @@ def update(source, state, score_file, timings=None, *, run, before=FIRST):
     """
     begin = time.process_time()
     previous, learner = before.previous, run.learner
-    step = runs.open_timestep(source, run, previous, before.corpus_features, before.checkpoint)
+    step = runs.open_timestep(source, run, previous, before.corpus_features, before.kept)
     data, P, current = step.data, step.P, step.state
     past = _past(step, before.history, run)
     if previous and "numba" in sys.modules:

@@ -46,6 +46,11 @@ def write(path, folder, stream=None, *, home=None, study=None, atom=None, feed=N
     atom, feed : path-like, optional
         Where the Atom and the JSON feed are written; none: they are not.
 
+    Returns
+    -------
+    odl.alerts.model.Watch
+        What the page shows.
+
     Raises
     ------
     DataError
@@ -68,6 +73,7 @@ def write(path, folder, stream=None, *, home=None, study=None, atom=None, feed=N
             newfeeds.write(place_of_feed, form(watch, stories))
     with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
         file.write(provenance.page(text(watch, link, taken, members, sounded)))
+    return watch
 
 
 def text(watch, study=None, taken="", members=None, sounded=()):

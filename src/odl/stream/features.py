@@ -82,12 +82,13 @@ class Features:
 
     def __init__(self, file: Any) -> None:
         self.file = file
-        self.t, self.n_before, self.n_initial = (int(file.attrs[name]) for name in ("t", "n_before", "n_initial"))
+        facts = file.attrs
+        self.t, self.n_before, self.n_initial = (int(facts[name]) for name in ("t", "n_before", "n_initial"))
         self.frequencies, self.novel, self.novel_dominant = (
             storage.read_array(file, name, "i") for name in ("frequencies", "novel", "novel_dominant")
         )
         self.counts = known_terms.Counts(file, "counts")
-        self.max_terms = int(file.attrs.get("max_terms", 0))
+        self.max_terms = int(facts.get("max_terms", 0))
         self.sets: list[np.ndarray] = []  # shingles of what the next timestep is compared with, where at hand
         self.terms: Any = None
         self.last: Any = None
@@ -270,7 +271,7 @@ def advance(output, source, previous=None, max_terms=0, alone=False):
             boilerplate.write(file, cut, before and before.file)
             duplicates.write(file, groups)
             dense.advance(file, batch, before)
-    data = read(output)
+    data = Features(storage.opened(output))
     data.vocabulary, data.numbers, data.sets = known.vocabulary, known.numbers, sets  # which are not read again
     return data
 

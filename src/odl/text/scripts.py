@@ -3,9 +3,10 @@
 The blocks of a script never change in Unicode; categories are those of Python's `unicodedata`.
 """
 
+import re
 import unicodedata
+from collections import defaultdict
 from functools import cache
-from itertools import groupby
 
 # Scripts that are written without spaces (Japanese mixes two of them within words), and the syllables of Korean.
 HAN = "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -46,38 +47,39 @@ ALPHABETS = (
     (0x10000, 0x1B000),
     (0x1BC00, 0x1F000),
 )  # where they lie
-KINDS = {"Nd": "letter", "Mn": "mark", "Mc": "mark", "Me": "mark"} | dict.fromkeys(
-    ("Lu", "Ll", "Lt", "Lm", "Lo"), "letter"
-)
+FORMATS = ((0x80, 0x2070), (0xFE00, 0x10000), (0x11000, 0x1E000), (0xE0000, 0xE0080))  # where characters of format lie
+# Letters and digits, marks, characters of format, code points without a character.
+KINDS = defaultdict(lambda: " ", {"Nd": "L", "Cf": "F", "Cn": "0"})
+KINDS |= dict.fromkeys(("Lu", "Ll", "Lt", "Lm", "Lo"), "L") | dict.fromkeys(("Mn", "Mc", "Me"), "M")
 
 
 @cache
 def alphabets(hangul=True):
     """Return (letters and digits, the same with marks and "_") of all scripts written with spaces, as classes."""
     apart = set().union(*map(_points, (*SPACELESS[1:], POINTS, SELECTORS, *([] if hangul else [HANGUL]))))
-    kinds, kind = {}, ""
-    for first, end in ALPHABETS:
-        for point in range(first, end):
-            category = unicodedata.category(chr(point))
-            # Code points without a character go with those before them, so that there are fewer ranges.
-            kind = "" if point in apart else kind if category == "Cn" else KINDS.get(category, "")
-            kinds[point] = kind
-    letters = _ranges([point for point, kind in kinds.items() if kind == "letter"])
-    return letters, "_" + letters + _ranges([point for point, kind in kinds.items() if kind == "mark"])
+    # Code points without a character go with those before them, so that there are fewer ranges.
+    letters, marks = _ranges(ALPHABETS, ("L[L0]*", "M[M0]*"), apart)
+    return letters, "_" + letters + marks
 
 
 @cache
 def ignored():
     """Return what is left out of words, as a class: format and control characters, vowel points, selectors."""
-    inside = (*range(0x80, 0x2070), *range(0xFE00, 0x10000), *range(0x11000, 0x1E000), *range(0xE0000, 0xE0080))
-    format = [point for point in inside if unicodedata.category(chr(point)) == "Cf" and point != 0x200D]
-    return r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f" + _ranges(format) + SELECTORS + POINTS
+    (format,) = _ranges(FORMATS, ("F+",), {0x200D})
+    return r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f" + format + SELECTORS + POINTS
 
 
-def _ranges(points):
-    """Return sorted code points as the ranges of a class."""
-    runs = [[point for _, point in run] for _, run in groupby(enumerate(points), lambda pair: pair[1] - pair[0])]
-    return "".join(f"{chr(run[0])}-{chr(run[-1])}" for run in runs)
+def _ranges(spans, runs, apart):
+    """Return the runs of characters whose `KINDS` patterns fit as the ranges of a class each; some stay apart."""
+    classes = [""] * len(runs)
+    for first, end in spans:
+        kinds = list(map(KINDS.__getitem__, map(unicodedata.category, map(chr, range(first, end)))))
+        for point in apart.intersection(range(first, end)):
+            kinds[point - first] = " "
+        for place, run in enumerate(runs):
+            found = (match.span() for match in re.finditer(run, "".join(kinds)))
+            classes[place] += "".join(f"{chr(first + low)}-{chr(first + high - 1)}" for low, high in found)
+    return classes
 
 
 def _points(part):

@@ -94,7 +94,7 @@ class Words:
         spaceless, emoji = "|".join(f"[{script}]+" for script in apart), f"[{scripts.EMOJI}][{scripts.SKIN}]*"
         return re.compile(
             f"({spaceless})"
-            f"|([{letters}][{whole}]*(?:-\\d[{whole}]*|(?<=\\d)\\.\\d[{whole}]*)*)"
+            f"|([{letters}](?:[{whole}]+|-\\d|(?<=\\d)\\.\\d)*)"
             f"|([#@](?<![{whole}&].)(?:[{whole}]|{spaceless})+)"
             "|\x00([^\x00]+)\x00"
             f"|([{scripts.FLAG}]{{2}}|{emoji}(?:\u200d{emoji})*)"

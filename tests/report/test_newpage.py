@@ -194,21 +194,21 @@ class TestFindings:
         return replace(watch, periods=tuple(replace(period, **changes) for period in watch.periods))
 
     def test_an_ordinary_watch_needs_nobody(self, watch):
-        assert not any(entry.look or entry.todo for entry in newpage.findings(watch))
+        assert not any(entry.todo for entry in newpage.findings(watch))
         nothing = self.changed(watch, withheld=())
         assert newpage.findings(nothing) == [] and "All is well." in plain(newpage.text(nothing))
 
     def test_an_alarm_comes_first_on_the_page_and_is_an_entry_of_the_feed(self, watch):
         alarm = Alarm("silence", "a<b.jsonl", "No document came from a<b.jsonl.", "Look.")
         first = newpage.findings(watch, sounded=[alarm])[0]
-        assert (first.what, first.look, first.text) == ("A source is silent", True, alarm.text)
+        assert first == ("A source is silent", alarm.text, "Look.")
         entry = next(each for each in newfeeds.entries(watch, [alarm]) if ":watch:" in each.id)
         assert entry.id == f"urn:odl:{watch.corpus}:watch:silence%3Aa%3Cb.jsonl" and "a&lt;b" in entry.body
         assert "No document came from a&lt;b.jsonl." in newpage.text(watch, sounded=[alarm])
 
     def test_empty_documents(self, watch):
         first = newpage.findings(self.changed(watch, withheld=(Withheld("", "empty", 20),)))[0]
-        assert first.what == "Documents without a word" and first.look
+        assert first.what == "Documents without a word" and first.todo
         assert "80 documents of the last 4 periods" in first.text
 
     def test_the_last_periods_are_the_last(self, watch):
@@ -225,10 +225,10 @@ class TestFindings:
         mixes = [{"german": 200}] * 3 + [{"english": 200}] * 8 + [{"english": 90, "german": 110}]
         periods = [replace(period, languages=mix) for period, mix in zip(watch.periods, mixes, strict=True)]
         told = self.told(replace(watch, periods=tuple(periods)))["Languages"]
-        assert told.look and "German 55\u00a0%, English 45\u00a0%." in told.text
+        assert told.todo and "German 55\u00a0%, English 45\u00a0%." in told.text
         assert told.text.endswith("The 8 periods before: English 100\u00a0%, German 0\u00a0%.")
         same = (*periods[:-1], replace(periods[-1], languages={"english": 200}))
-        assert not self.told(replace(watch, periods=same))["Languages"].look
+        assert not self.told(replace(watch, periods=same))["Languages"].todo
 
     def test_what_cleaning_took_out(self, watch):
         said = "cleaned 9 documents: headers of 3 (40 characters)"
@@ -243,7 +243,7 @@ class TestFindings:
             "Held back by a person"
         ].text
         said = "topic:3, topic:4 until 2030-01-01, topic:5 in periods in which it is not growing"
-        assert text.startswith(f"feedback.csv holds back {said}; without an end: topic:3.")
+        assert text.startswith(f"feedback.csv holds back {said}; without an end, until its line is deleted: topic:3.")
 
 
 @pytest.fixture(scope="module")

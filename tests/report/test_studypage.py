@@ -236,8 +236,8 @@ def test_topics_are_the_most_used_atoms_with_their_words(made):
     use = [np.array(chosen.batch(chosen.shown, t).use) for t in steps]
     share = np.mean([one / one.sum() for one in use], axis=0)
     assert [row[0] for row in rows] == [atom for atom in np.argsort(-share, kind="stable")[:40] if share[atom] > 0]
-    assert rows[0][1] == page.percent(share[rows[0][0]]) and rows[0][2] == first.atoms[rows[0][0]][0]
-    last.atoms.append(("fresh words", "1 1", 5.0))
+    assert rows[0][1] == page.percent(share[rows[0][0]]) and rows[0][2] == first.atoms[rows[0][0]]
+    last.atoms.append("fresh words")
     last.use.append(1e9)  # of an atom that came later
     (grown,) = (row for row in studypage.topics(chosen)[1] if row[0] == len(last.atoms) - 1)
     assert grown[2:] == ["", "", "fresh words", "0 of 2"]

@@ -182,7 +182,7 @@ def _known_atoms(place, t):
     if not os.path.exists(before):
         return {}, {}
     documents, linked = periods.read_carried(before).documents, periods.read(before).atoms
-    words = [entry[0] for entry in read_scores(os.path.join(place.run, "scores", f"{t - 1}.h5")).atoms]
+    words = read_scores(os.path.join(place.run, "scores", f"{t - 1}.h5")).atoms
     return dict(enumerate(zip(words, documents, strict=False))), {atom: number for number, atom in reversed(linked)}
 
 

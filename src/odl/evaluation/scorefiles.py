@@ -6,7 +6,6 @@ Of kind "scores" is what one learner said about the batch, of kind "baselines" w
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,8 +41,8 @@ class Scores:
         The most novel documents with their unexplained words; empty for baselines.
     use : list of float
         Sum of the codes of every atom; empty for baselines.
-    path : str
-        The file of a learner, where the words of the atoms are.
+    atoms : list of str
+        Top words of every atom; empty for baselines.
 
     Examples
     --------
@@ -77,15 +76,7 @@ class Scores:
     titles: list = field(default_factory=list)
     top: list = field(default_factory=list)
     use: list = field(default_factory=list)
-    path: str = ""
-
-    @cached_property
-    def atoms(self) -> list:
-        """(words, weights, use) of every atom, its top words; read when asked for, empty for baselines."""
-        if not self.path:
-            return []
-        with storage.reading(self.path, "scores") as file:
-            return _atoms(file)
+    atoms: list = field(default_factory=list)
 
     def labels(self, topics: str = "all") -> np.ndarray:
         """Labels by all topics of a document, or by its dominant topic only."""
@@ -217,11 +208,6 @@ def _labels(file, names):
     return fields | {"topics": documents.read_topics(file) if names else []}
 
 
-def _atoms(file):
-    words, weights = (storage.read_strings(file, f"atoms/{name}") for name in ("words", "weights"))
-    return list(zip(words, weights, storage.read_array(file, "atoms/use").tolist(), strict=True))
-
-
 def read_parts(path):
     """Return the arrays score, residual, penalty, empty and meaning (None without vectors) of a learner's score file.
 
@@ -281,7 +267,7 @@ def read_scores(path: str | os.PathLike, names: bool = True) -> Scores:
         parts = [batch.novel, batch.novel_dominant, batch.empty, *scores.values()]
         parts += [batch.ids, batch.topics] if names else []
         if names and kind == "scores":
-            batch.titles, batch.path = storage.read_strings(file, "titles"), os.fspath(path)
+            batch.titles, batch.atoms = (storage.read_strings(file, name) for name in ("titles", "atoms/words"))
             rows, words = storage.read_array(file, "top/rows", "i").tolist(), storage.read_strings(file, "top/words")
             batch.top, batch.use = list(zip(rows, words, strict=True)), storage.read_array(file, "atoms/use").tolist()
             parts.append(batch.titles)

@@ -124,14 +124,11 @@ class Finding(NamedTuple):
     Attributes
     ----------
     what : str
-    look : bool
-        Whether a person should do something.
     text, todo : str
-        What is the matter; what to do, empty where nothing.
+        What is the matter; what a person should do, empty where nothing.
     """
 
     what: str
-    look: bool
     text: str
     todo: str = ""
 
@@ -147,8 +144,8 @@ def findings(watch, taken="", sounded=()):
     sounded : sequence of odl.alerts.alarms.Alarm
     """
     findings = [_languages(watch), _empty(watch), _mutes(watch), _taken(taken)]
-    findings += [Finding(ALARMS[alarm.kind], True, alarm.text, alarm.todo) for alarm in sounded]
-    return sorted((entry for entry in findings if entry), key=lambda entry: not entry.look)
+    findings += [Finding(ALARMS[alarm.kind], alarm.text, alarm.todo) for alarm in sounded]
+    return sorted((entry for entry in findings if entry), key=lambda entry: not entry.todo)
 
 
 def _languages(watch):
@@ -164,13 +161,13 @@ def _languages(watch):
     text = f"Languages of the documents of the latest period: {', '.join(told)}."
     moved = sorted(name for name, share in usual.items() if abs(now.get(name, 0.0) - share) > CHANGED)
     if not moved:
-        return Finding("Languages", False, text)
+        return Finding("Languages", text)
     before = ", ".join(f"{_language(name)} {percent(usual[name])}" for name in moved)
     todo = (
         "Where it is to stay and odl.yaml does not have it yet, write tokens: {stop_words: null} and features: "
         "{languages: true}: then the stop words of each document's own language are left out."
     )
-    return Finding("Languages", True, f"{text} The {plural(len(periods) - 1, 'period')} before: {before}.", todo)
+    return Finding("Languages", f"{text} The {plural(len(periods) - 1, 'period')} before: {before}.", todo)
 
 
 def _language(name):
@@ -179,7 +176,7 @@ def _language(name):
 
 
 def _taken(text):
-    return Finding("Taken out of the texts", False, text[:1].upper() + text[1:] + ".") if text else None
+    return Finding("Taken out of the texts", text[:1].upper() + text[1:] + ".") if text else None
 
 
 def _empty(watch):
@@ -190,7 +187,7 @@ def _empty(watch):
         return None
     text = f"{plural(empty, 'document')} of the last {plural(len(recent), 'period')} had no word left to be scored by."
     todo = "Look at their text: is the right column read, is too much cleaned away?" if empty > EMPTY * total else ""
-    return Finding("Documents without a word", bool(todo), text, todo)
+    return Finding("Documents without a word", text, todo)
 
 
 def _mutes(watch):
@@ -200,8 +197,8 @@ def _mutes(watch):
     endless = [entry.what for entry in verdicts if not entry.until]
     text = f"feedback.csv holds back {', '.join(entry.what + entry.when for entry in verdicts[:12])}"
     text += " …" if len(verdicts) > 12 else ""
-    text += f"; without an end: {', '.join(endless[:12])}." if endless else "."
-    return Finding("Held back by a person", False, text, "To see them again, delete the line." if endless else "")
+    text += f"; without an end, until its line is deleted: {', '.join(endless[:12])}." if endless else "."
+    return Finding("Held back by a person", text)
 
 
 def library():

@@ -1,5 +1,6 @@
 """Facts of the parts of the page about what is new (newparts.jinja): groups of alerts, sentences, rows, pictures."""
 
+from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,10 +42,7 @@ def headline(watch, period, groups):
         return show.closing(watch, [period])[0]
     if not period.alerts:
         return f"Nothing new: none of the {plural(period.documents, 'document')} is more surprising than usual."
-    counts = {}
-    for topic, _ in groups:
-        key = topic and topic.state_at(period.t)
-        counts[key] = counts.get(key, 0) + 1
+    counts = Counter(topic.state_at(period.t) for topic, _ in groups if topic)
     parts = [plural(counts["new"], "new topic")] if "new" in counts else []
     parts += [plural(counts[state], f"{state} topic") for state in ("returning", "growing") if state in counts]
     parts += [plural(counts["ongoing"], "known topic") + " with surprising documents"] if "ongoing" in counts else []

@@ -307,7 +307,7 @@ def topics(selection):
     share = (use / np.maximum(use.sum(axis=0), 1e-300)).mean(axis=1)
     told, rows = thin(batches, 3), []
     for atom in [atom for atom in np.argsort(-share, kind="stable")[:MOST_ATOMS] if share[atom] > 0]:
-        words = [batch.atoms[atom][0] if atom < len(batch.atoms) else "" for batch in told]  # of one that came later
+        words = [batch.atoms[atom] if atom < len(batch.atoms) else "" for batch in told]  # of one that came later
         first, last = set(words[0].split()), set(words[-1].split())
         rows.append([int(atom), percent(share[atom]), *words, f"{len(first & last)} of {len(last)}"])
     return [f"after timestep {batch.t}" for batch in told], rows

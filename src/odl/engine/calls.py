@@ -110,7 +110,13 @@ def prepare(algorithm):
         If the learner is none.
     """
     from odl import learners
-    from odl.jobs import compile as ahead
+    from odl.config import sources
+    from odl.kernels import marshalling, native
 
     learners.learner_class(algorithm)
-    ahead.build_all(ahead.needed([algorithm]), lambda line: None)
+    files = sources.closure(f"learners/{algorithm}")
+    missing = [name for name in marshalling.names() if f"kernels/{name}" in files and not native.ready(name)]
+    if missing:
+        from odl.jobs import compile as ahead
+
+        ahead.build_all(missing, lambda line: None)

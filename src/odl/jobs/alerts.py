@@ -217,13 +217,10 @@ def _pool_items(record, pool, words, data, Q, A, carried, origins):
     firsts = np.flatnonzero(record.item == np.arange(len(record.item)))
     shared = reasons.shared_terms(data.frequencies, Q, firsts)
     tops = _atom_words(A, np.unique(record.near[pool]), data.vocabulary)
-    near = {atom: (words, _at(carried.documents, atom)) for atom, words in tops.items()}
+    examples = dict(enumerate(carried.documents))
+    near = {atom: (words, examples.get(atom, "")) for atom, words in tops.items()}
     items = reasons.items(record, pool, words, data, shared, near, origins, REASONS)
     return items if record.settings["rest"] else [replace(item, rest=None) for item in items]
-
-
-def _at(values, place):
-    return values[place] if place < len(values) else ""
 
 
 def _atom_words(A, atoms, vocabulary):
@@ -239,11 +236,9 @@ def _atoms(carried, data, Q, after, memory):
     A = widen(after.dictionary, n_rows=Q.shape[1])
     k = A.shape[1]
     opened = after.arrays["birth"] if "birth" in after.arrays else np.arange(k)
-    documents = [
-        name if place < k and carried.opened[place] == opened[place] else ""
-        for place, name in enumerate(carried.documents)
-    ][:k]
-    documents += [""] * (k - len(documents))
+    documents = [""] * k
+    for place in np.flatnonzero(carried.opened[:k] == opened[: len(carried.opened)]):
+        documents[place] = carried.documents[place]
     best, nearest = np.zeros(k), np.full(len(memory.number), -1)
     both = sparse.csr_array(sparse.vstack([Q, memory.sums.astype(np.float64)], format="csr"))
     pairs = reasons.nearest(both, A, 1)

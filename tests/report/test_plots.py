@@ -1,12 +1,14 @@
 """Figures: what they show, equal bytes for equal data, and every edge a study can have."""
 
 import ast
+import colorsys
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pandas
 import pytest
 import studies
+from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from places import ROOT
 
@@ -37,6 +39,35 @@ def texts(figure):
     return [text.get_text() for text in figure.findobj(lambda artist: hasattr(artist, "get_text")) if text.get_text()]
 
 
+def in_house_style(figure):
+    """Hold a figure to what all have in common: its size, few sizes of text, all of it to be read, thin lines."""
+    with plots.style():
+        figure.draw_without_rendering()
+        width, height = figure.get_size_inches()
+        assert 3.8 <= width <= 9.5 and 1.2 <= height <= max(5.0, 1.4 + 0.35 * len(figure.axes[0].get_yticks()))
+        shown = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
+        for axis in figure.axes:  # ticks beyond the ends are there, and not drawn
+            for ticks in (axis.xaxis, axis.yaxis):
+                low, high = sorted(ticks.get_view_interval())
+                beyond = [tick.label1 for tick in ticks.get_major_ticks() if not low <= tick.get_loc() <= high]
+                shown = [text for text in shown if text not in beyond]
+        assert {round(text.get_fontsize(), 1) for text in shown} <= {7.5, 8.5, 9, 10, 10.5}
+        boxes = [text.get_window_extent().padded(-1) for text in shown]
+        edge = figure.bbox.padded(3)
+        assert all(edge.contains(*box.min) and edge.contains(*box.max) for box in boxes)
+        overlaps = [(a, b) for place, a in enumerate(boxes) for b in boxes[:place] if a.overlaps(b)]
+        assert not overlaps
+    for axis in filter(lambda axis: axis.axison, figure.axes):
+        assert not axis.spines["top"].get_visible() and not axis.spines["right"].get_visible() and axis.get_xlabel()
+    assert all(0.5 <= line.get_linewidth() <= 2.2 for line in figure.findobj(Line2D))
+    assert all(line.get_markersize() <= 13 for line in figure.findobj(Line2D))
+    legends = [*figure.legends, *(axis.get_legend() for axis in figure.axes if axis.get_legend())]
+    assert not any(legend.get_frame_on() for legend in legends)
+    for legend in legends:  # outside of what is drawn
+        box = legend.get_window_extent()
+        assert not any(box.padded(-2).overlaps(axis.get_window_extent()) for axis in figure.axes)
+
+
 def curve(axis, name):
     """Points of the line with a label."""
     containers = {container.get_label(): container.lines[0] for container in axis.containers}
@@ -64,6 +95,20 @@ def test_bytes_are_reproducible_and_say_nothing_of_when_and_with_what(made, tmp_
         content = path.read_bytes()
         assert b"Matplotlib v" not in content and b"matplotlib.org" not in content
         assert b"<dc:date>" not in content
+
+
+@pytest.mark.parametrize("corpus", ["wires", "small"])
+def test_all_pictures_are_in_the_house_style(made, corpus):
+    chosen = select(made, corpus)
+    for name in figures.modules():
+        picture = figures.draw(name, chosen)
+        if picture.drawn:
+            in_house_style(picture.figure)
+
+
+def test_colours_are_eight_that_differ_from_each_other_and_from_grey():
+    parts = [colorsys.rgb_to_hsv(*(int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))) for colour in plots.COLOURS]
+    assert len({*plots.COLOURS}) == 8 and all(saturation > 0.2 for _, saturation, _ in parts)
 
 
 def test_auc_against_k_shows_the_means_of_the_table(made):
@@ -124,10 +169,31 @@ def test_scores_figure_marks_the_novel_and_rasterises_the_points(made):
 
 def test_scores_figure_has_documents_of_every_kind(rng):
     labels = np.repeat([-1, 0, 1], [5, 40, 15])
-    figure = scores_over_time(rng.random(60), labels, range(0, 60, 30), ["t = 0", "t = 1"])
+    with plots.style():
+        figure = scores_over_time(rng.random(60), labels, range(0, 60, 30), ["t = 0", "t = 1"])
     (legend,) = [one.get_legend() or figure.legends[0] for one in figure.axes[:1]]
     texts = [text.get_text() for text in legend.get_texts()]
     assert texts == ["unlabelled (5)", "known topic (40)", "truly novel (15)"]
+    in_house_style(figure)
+    unlabelled, known, novel = figure.axes[0].collections
+    assert unlabelled.zorder < known.zorder < novel.zorder and all(one.get_rasterized() for one in (known, novel))
+    low, high = figure.axes[0].get_xlim()
+    assert -1 < low < 0 and 59 < high < 60
+
+
+@pytest.mark.parametrize(("n", "size"), [(60, 14), (4000, 5), (40_000, 1.5)])
+@pytest.mark.parametrize(("batches", "lines", "shown"), [(4, 3, 4), (40, 39, 10), (41, 0, 9)])
+def test_more_documents_are_smaller_points_and_more_batches_have_fewer_labels(n, size, batches, lines, shown):
+    starts, labels = np.arange(batches) * n // batches, np.arange(n) % 5 == 1
+    axis = scores_over_time(np.linspace(0, 1, n), labels, starts, [f"t = {t}" for t in range(batches)]).axes[0]
+    known, novel = axis.collections
+    assert known.get_sizes().tolist() == [size] and novel.get_sizes().tolist() == [3 * size + 8]
+    assert [line.get_xdata()[0] for line in axis.lines] == (starts[1:] - 0.5).tolist()[:lines] and len(
+        axis.lines
+    ) == lines
+    step = -(-batches // 10)
+    assert axis.get_xticks().tolist() == starts[::step].tolist() and len(axis.get_xticks()) == shown
+    assert axis.get_xticklabels()[1].get_text() == f"t = {step}"
 
 
 def test_scores_figure_stays_small_with_many_points(tmp_path, rng):
@@ -139,6 +205,10 @@ def test_scores_figure_stays_small_with_many_points(tmp_path, rng):
 
 
 def test_few_low_scores_do_not_set_the_axis(rng):
+    assert lower_limit(np.array([]), np.array([])) == 0
+    assert lower_limit(np.repeat([0.0, 20.0], [4, 300]), np.zeros(304)) == 0  # more than one in two hundred are low
+    ten = np.array([0.0, *np.linspace(9, 10, 999)])
+    assert 8.9 < lower_limit(ten, np.zeros(1000)) < 9.1 and lower_limit(np.array([0.0, 0.5, 10.0]), np.zeros(3)) == 0
     scores, labels = 0.9 + 0.1 * rng.random(2000), np.zeros(2000, dtype=int)
     assert lower_limit(scores, labels) == scores.min()
     scores[7] = 0.1

@@ -56,12 +56,17 @@ def opened(periods, past=None):
     return told, past
 
 
-def test_excess_is_the_tail_of_poisson(rng):
+def excess_of(x, n, frequency, n_documents):
+    """By SciPy: of a Poisson number whose rate is gamma distributed, as the documents before tell it."""
+    shape = frequency + 0.5 + (n_documents + 1) / 2000
+    return -stats.nbinom.logsf(x - 1, shape, (n_documents + 1) / (n_documents + 1 + n)) / math.log(10)
+
+
+def test_excess_is_the_tail_of_a_negative_binomial(rng):
     X = sparse.random_array((30, 40), density=0.3, rng=rng, format="csr")
     frequencies = rng.integers(0, 60, 40)
     x = np.bincount(X.indices, minlength=40)
-    rate = 30 * ((frequencies + 0.5) / 501 + 1 / 2000)
-    expected = np.where(x >= 2, -stats.poisson.logsf(x - 1, rate) / np.log(10), 0.0)
+    expected = np.where(x >= 2, excess_of(x, 30, frequencies, 500), 0.0)
     np.testing.assert_allclose(gates.excess(X, frequencies, 500), expected, rtol=1e-9)
 
 
@@ -70,12 +75,21 @@ def test_words_of_one_item_say_nothing():
     assert not gates.excess(X, np.zeros(5, dtype=int), 1000).any()
 
 
-def test_the_excess_of_a_word_that_two_items_have_is_a_poisson_tail():
-    """By the definition, for words of two items, of three and of one; what one item has is no event."""
+def test_the_excess_of_words_of_two_items_of_three_and_of_one():
+    """What one item has is no event."""
     X = sparse.csr_array(np.array([[1, 1, 1], [1, 1, 0], [0, 1, 0]]))
-    rates = 3 * ((np.array([0, 4, 0]) + 0.5) / 101 + 1 / 2000)
-    expected = [-math.log10(stats.poisson.sf(count - 1, rate)) for count, rate in zip((2, 3), rates, strict=False)]
-    np.testing.assert_allclose(gates.excess(X, np.array([0, 4, 0]), 100), [*expected, 0.0], rtol=1e-9)
+    expected = [excess_of(2, 3, 0, 100), excess_of(3, 3, 4, 100), 0.0]
+    np.testing.assert_allclose(gates.excess(X, np.array([0, 4, 0]), 100), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_documents", [100, 10_000])
+def test_with_few_documents_before_common_words_are_no_event(rng, n_documents):
+    """Of 20,000 words that half of all documents have, 1 % at most have an excess of 2, that is, a tail of 1 %."""
+    X = sparse.csr_array(np.arange(100)[:, None] < rng.binomial(100, 0.5, 20_000))
+    before = rng.binomial(n_documents, 0.5, 20_000)
+    assert 0 < np.mean(gates.excess(X, before, n_documents) >= 2) <= 0.01
+    known = stats.poisson.sf(np.bincount(X.indices) - 1, before * 100 / n_documents)
+    assert (np.mean(known <= 0.01) > 0.01) == (n_documents == 100)  # as if the rate were known
 
 
 def test_the_least_excess_is_equation_1(rng):

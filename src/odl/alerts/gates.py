@@ -2,7 +2,11 @@
 
 Of a set R of n items and a word w that x >= 2 of them have, with df_w among the N documents before the period,
 
-    lambda_w = n ((df_w + 1/2) / (N + 1) + 1/2000),   t_w = -log10 P(Poisson(lambda_w) >= x),   T(R) = max_w t_w.
+    a_w = df_w + 1/2 + (N + 1)/2000,   t_w = -log10 P(X_w >= x),   T(R) = max_w t_w,
+
+where X_w is negative binomial of shape a_w and mean n a_w / (N + 1): a Poisson number of items whose rate N documents
+tell, as a gamma distribution of shape a_w and rate N + 1. With few documents before, common words vary by more than a
+known rate allows. P(X_w >= x) is the regularised incomplete beta function I(x, a_w) at n / (N + 1 + n).
 
 The largest of many is Gumbel's. With mean m, deviation d and mean size n' of the last B <= 40 periods (at least 5),
 
@@ -35,7 +39,7 @@ from scipy import special
 
 PERIODS, FEWEST = 40, 5  # that a period is compared with
 WORDS, LONE = 0.01, 0.015  # levels of a period
-EARLY = 6.5  # t_w from which on words of all items open the gate before there are `FEWEST` periods
+EARLY = 4.0  # t_w from which on words of all items open the gate before there are `FEWEST` periods
 FLOOR = 1 / 2000  # share of documents that a word unseen so far is expected in
 TAIL, EXCESSES = 0.02, 30  # share of the scores that are its tail, and fewest of them
 SUPPORT = 3  # items of a set whose words are compared
@@ -164,11 +168,11 @@ def excess(X, frequencies, n_documents):
         Documents before that have the word.
     n_documents : int
     """
-    n, x = X.shape[0], np.bincount(X.indices, minlength=X.shape[1])
+    n, N, x = X.shape[0], n_documents + 1, np.bincount(X.indices, minlength=X.shape[1])
     shared = x >= 2
-    rate = n * ((frequencies[shared] + 0.5) / (n_documents + 1) + FLOOR)
+    tail = special.betainc(x[shared], frequencies[shared] + 0.5 + N * FLOOR, n / (N + n))
     t = np.zeros(X.shape[1])
-    t[shared] = -np.log10(np.maximum(special.pdtrc(x[shared] - 1, rate), LEAST_TAIL))
+    t[shared] = -np.log10(np.maximum(tail, LEAST_TAIL))
     return t
 
 

@@ -1,11 +1,12 @@
 """Words never seen before a period, judged by how many of them, and how widespread, earlier periods had.
 
 A word is unseen where no document before the period has it. Of n items x have it; its t is that of the gate of words
-(`odl.alerts.gates`), with df = 0 for each of them, and T the largest t of a period. A word is beyond chance where t reaches the limit (1) there, at the level `UNSEEN` of a period, with m and d of the T of the
-last `gates.PERIODS` periods, none of them taken as larger than its own limit. Nothing of it makes a period speak. Where
-the vocabulary is bounded (`features.max_terms`) a word may have been forgotten; `FILTER` bits (Bloom 1970) remember
-that it was seen. They err to one side: no word is told that a document had, and of w words before, a share of
-(1 - exp(-`HASHES` w / `FILTER`))^`HASHES` is missed.
+(`odl.alerts.gates`), with df = 0 for each of them, and T the largest t of a period. A word is beyond chance where t
+reaches the limit (1) there, at the level `UNSEEN` of a period, with m and d of the T of the last `gates.PERIODS`
+periods, none of them taken as larger than its own limit. Nothing of it makes a period speak. Where the vocabulary is
+bounded (`features.max_terms`) a word may have been forgotten; `FILTER` bits (Bloom 1970) remember that it was seen.
+They err to one side: no word is told that a document had, and of w words before, a share of (1 - exp(-`HASHES` w /
+`FILTER`))^`HASHES` is missed.
 """
 
 import hashlib

@@ -1,15 +1,20 @@
 """Alerts as a person reads them in a terminal."""
 
+import csv
+import io
 import json
 import re
+import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import newpages
 import pytest
 from places import ROOT
 
 from odl.alerts import show
-from odl.alerts.model import Reason
+from odl.alerts.model import Near, Reason, Withheld
+from odl.errors import ParameterError
 from odl.files.documents import NO_TIME
 
 
@@ -167,3 +172,143 @@ def test_what_is_followed_says_so_and_json_is_the_text_itself():
     )
     text = show.as_text(watch, [period])
     assert "Köln 0 [followed]\n" in text and "Köln 1\n" in text and show.as_jsonl(watch, [period]).count('"Köln') == 2
+
+
+@pytest.fixture
+def small():
+    """A watch of four periods of a day: a warm-up, one with a topic and lone items, a quiet one, one held back."""
+    watch = newpages.watch(n_periods=4, per=5, n_topics=1)
+    day, topic = 86_400_000, replace(watch.topics[1], name=("duct tape", "nasa"), sizes={1: 4, 2: 1}, birth=1)
+    topic = replace(topic, history=[(1, "new"), (2, "ongoing")], earlier=2, feedback="")
+    first, second, third, fourth = watch.periods[2].alerts[:4]
+    bare = {"text": "", "url": "", "source": "", "line": 0, "nearest": (), "context": 0.0, "own": 0.0, "score": 0.5}
+    bare |= {
+        "time": 1,
+        "members": ("d",),
+        "topic": 1,
+        "state": "new",
+        "topic_name": topic.name,
+        "folded": False,
+        "t": 1,
+    }
+    bare |= {"reasons": (Reason("tape", 0.5),), "led": 1}
+    alerts = [
+        replace(first, **bare | {"id": "d1", "title": "One", "rank": 1, "members": ("d1", "d2", "d3")}),
+        replace(second, **bare | {"id": "d4", "title": "Two", "rank": 2, "topic": 0, "opening": ("tape",)}),
+        replace(third, **bare | {"id": "d5", "title": "", "rank": 4, "source": "a.csv", "line": 7, "url": "http://a"}),
+        replace(fourth, **bare | {"id": "d6", "title": "Four", "rank": 5, "folded": True}),
+    ]
+    values = {"documents": 1000, "items": 998, "budget": 9, "withheld": (), "topics": (1,)}
+    periods = [replace(watch.periods[t], first=t * day, last=t * day + 5, warm_up=t == 0, alerts=(), **values)
+               for t in range(4)]  # fmt: skip
+    periods[1] = replace(periods[1], alerts=tuple(alerts))
+    withheld = (Withheld("", "empty", 1), Withheld("", "repeated", 1200), Withheld("topic:1", "muted", 2),
+                Withheld("d9", "copies", 12))  # fmt: skip
+    periods[3] = replace(periods[3], withheld=withheld, topics=())
+    return replace(watch, periods=tuple(periods), topics={1: topic})
+
+
+def test_a_period_line_by_line(small):
+    assert show.as_text(small, small.periods[1:2]).splitlines() == [
+        "posts, period 1, 1970-01-02: 1,000 documents",
+        "",
+        "Topic 1 [new] duct tape, nasa (4 documents, 2 before)",
+        "   1  One (+ 2 alike)",
+        "      because: tape 100 %",
+        "      id: d1  (1970-01-01)",
+        "   4  d5",
+        "      because: tape 100 %",
+        "      id: d5  (1970-01-01, a.csv:7, http://a)",
+        "    and 1 more (odl explain FOLDER 1)",
+        "",
+        "Alone",
+        "   2  Two",
+        "      because: tape 100 %",
+        "      more than usual: tape",
+        "      id: d4  (1970-01-01)",
+        "",
+        "4 alerts of 998 items (near-duplicates counted once), 1 of them folded under topics and items of their kind; "
+        "room for 9.",
+    ]
+    assert show.as_markdown(small, small.periods[1:2]).splitlines() == [
+        r"### posts, period 1, 1970-01-02: 1,000 documents",
+        "",
+        r"**Topic 1 \[new\] duct tape, nasa \(4 documents, 2 before\)**",
+        "",
+        "1. One (+ 2 alike)  ",
+        "   because: tape 100 %  ",
+        r"   d1 (1970-01-01)",
+        "4. [d5](<http://a>)  ",
+        "   because: tape 100 %  ",
+        r"   d5 (1970-01-01, a.csv:7, http://a)",
+        "   and 1 more",
+        "",
+        "2. Two  ",
+        "   because: tape 100 %  ",
+        "   more than usual: tape  ",
+        "   d4 (1970-01-01)",
+        "",
+        r"4 alerts of 998 items \(near-duplicates counted once\), 1 of them folded under topics and items of their "
+        "kind; room for 9.  ",
+    ]
+
+
+def test_several_periods_line_by_line(small):
+    lines = show.as_text(small, small.periods).splitlines()
+    assert lines[0] == "posts, periods 0 to 3, 1970-01-01 to 1970-01-04: 4,000 documents"
+    assert lines[2] == "Topic 1 [new, ongoing] duct tape, nasa (5 documents, 2 before)"
+    assert lines[-6:] == [
+        "4 alerts, in 1 of 3 periods.",
+        "Warm-up before them: 1 of the periods (alerts.warm_up).",
+        "Held back: 1 document without a word.",
+        "Held back: 1,200 documents nearly the same as one of an earlier period.",
+        "Held back: 2 items of topic:1 (muted in feedback.csv).",
+        "Held back: 12 documents nearly the same as one another, unusual but within chance: d9.",
+    ]
+    assert show.as_text(small, small.periods[2:]).splitlines()[2:3] == ["Nothing new in 2 periods."]
+    assert show.as_text(small, small.periods[2:3]).splitlines()[2:] == ["Nothing new."]
+
+
+def test_what_is_next_in_line_is_told_where_a_gate_was_silent(small):
+    gated = replace(small, settings={**small.settings, "gates": True})
+    told = [bool(show.next_in_line(gated, gated.periods[at : at + 1])) for at in range(4)]
+    assert told == [False, False, True, True] and not show.next_in_line(small, small.periods[2:3])
+    assert show.next_in_line(gated, gated.periods[2:]) and not show.next_in_line(gated, gated.periods)
+
+
+def test_since_a_date(small):
+    def periods(text):
+        return [period.t for period in show.since(small, text)]
+
+    assert periods(None) == [3] and periods("1970-01-02") == [1, 2, 3] and periods("1970-01-04T00:00:00.006") == []
+    assert periods("1970-01-03T01:00+01:00") == [2, 3] and periods("1970-01-03T01:00") == [3]
+    assert show.date_of(86_399_999) == "1970-01-01" and show.date_of(61_000, exact=True) == "1970-01-01T00:01:01Z"
+    undated = replace(small.periods[2], first=NO_TIME, last=NO_TIME)
+    some = replace(small, periods=(undated, small.periods[3]))
+    assert [period.t for period in show.since(some, "1960-01-01")] == [3]
+    assert show.heading(some, some.periods) == "posts, periods 2 to 3, 1970-01-04: 2,000 documents"
+    assert show.heading(some, some.periods[:1]) == "posts, period 2: 1,000 documents"
+    for text, watch in (("soon", small), ("1970-01-01", replace(some, periods=(undated,)))):
+        with pytest.raises(ParameterError, match=text):
+            show.since(watch, text)
+    assert show.urn(small) == "urn:odl:posts" and show.urn(small, "topic", 1) == "urn:odl:posts:topic:1"
+
+
+def test_a_line_of_the_table_has_lists_as_text(small):
+    two, *_ = csv.DictReader(io.StringIO(show.as_csv(small, small.periods[1:2])))
+    assert (two["period"], two["rank"], two["members"], two["reasons"]) == ("1", "1", "d1\td2\td3", "tape:0.5000")
+    assert two["source"] == two["line"] == two["url"] == two["nearest"] == "" and two["first"] == "1970-01-02T00:00:00Z"
+    near = replace(small.periods[1].alerts[1], nearest=(Near(1, ("oil", "gas"), 0.5), Near(2, ("x",), 0.1)), line=7)
+    (row,) = csv.DictReader(io.StringIO(show.as_csv(small, [replace(small.periods[1], alerts=(near,))])))
+    assert (row["nearest"], row["opening"], row["line"]) == ("oil gas", "tape", "7")
+
+
+def test_words_are_bold_on_a_terminal_alone(small, monkeypatch):
+    alert = replace(small.periods[1].alerts[1], text="the tape of")
+    period = replace(small.periods[1], alerts=(alert,))
+    assert "      the tape of" in show.as_text(small, [period]).splitlines()
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(isatty=lambda: True))
+    assert "      the \x1b[1mtape\x1b[22m of" in show.as_text(small, [period]).splitlines()
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in show.as_text(small, [period])

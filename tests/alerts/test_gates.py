@@ -281,3 +281,51 @@ def test_broad_words_bring_items_together_that_have_two_of_them():
     every = gates.together(period, gates.Opened(terms=np.array([0, 1, 2])))  # .049 times .21 are more than .01
     assert [group.tolist() for group in every] == [[2, 3, 4]]
     assert gates.together(period._replace(frequencies=np.array([51, 200, 0])), gates.Opened(terms=np.arange(2))) == []
+
+
+@pytest.mark.parametrize("n", [40, 300, 3000])
+def test_the_tail_is_equations_2_and_3(rng, n):
+    """Written out by the docstring, with SciPy's distribution: k is half of few scores, 30, and 2 % of many."""
+    recent = rng.gamma(2, 0.3, n)
+    k = {40: 20, 300: 30, 3000: 60}[n]
+    ordered = sorted(recent.tolist())
+    u, y = ordered[-k - 1], [value - ordered[-k - 1] for value in ordered[-k:]]
+    a0 = statistics.mean(y)
+    a1 = statistics.mean((1 - (i - 0.35) / k) * value for i, value in enumerate(y, start=1))
+    xi = (2 - a0 / (a0 - 2 * a1)) / 2
+    law = stats.genpareto(xi + 1 / k, scale=a0 * (1 - xi))
+    scores = np.array([u - 0.01, u + 1e-6, u + 0.2, ordered[-1] + 1])
+    expected = [1.0, *(k / n * law.sf(scores[1:] - u))]
+    np.testing.assert_allclose(gates.pareto_tail(scores, recent), expected, rtol=1e-9)
+
+
+def test_a_heavy_tail_has_half_the_shape_of_one_at_most(rng):
+    """Of excesses whose moments tell of no mean the shape is .5."""
+    recent = np.append(np.zeros(270), 10.0 ** np.arange(30))
+    excess, shape = 10.0 ** np.arange(30), 0.5 + 1 / 30
+    law = stats.genpareto(shape, scale=excess.mean() * 0.5)
+    assert np.isclose(gates.pareto_tail(np.array([1e31]), recent)[0], 0.1 * law.sf(1e31))
+
+
+def test_limits_where_periods_are_equal_or_without_items():
+    z = -math.log(-math.log(1 - 0.01)) - 0.5772156649
+    same = np.column_stack([np.full(40, 2.0), np.full(40, 100.0)])
+    assert math.isclose(gates.least_excess(same, 100), 2 + 0.05 * z * (1 + 3.57 / 39))
+    same[:, 1] = 0.0
+    assert math.isclose(gates.least_excess(same, 3), 2 + 0.05 * (z * (1 + 3.57 / 39) + math.log(3)))
+    most = gates.excess(sparse.csr_array(np.ones((1000, 1))), np.zeros(1, dtype=int), 10**7)
+    assert most.tolist() == [300.0]
+
+
+def test_more_periods_than_are_compared_with_are_refused():
+    for n in (40, 41):
+        arrays = np.ones((n, 2)), np.ones((40, 2)), np.ones(40, dtype=int), np.ones(40)
+        if n == 40:
+            assert len(gates.Past.of(arrays).pool) == 40
+        else:
+            with pytest.raises(ValueError, match="compared with is none"):
+                gates.Past.of(arrays)
+    with pytest.raises(ValueError, match="compared with is none"):
+        gates.Past.of((np.ones((3, 3)), np.ones((3, 2)), np.ones(3, dtype=int), np.ones(3)))
+    with pytest.raises(ValueError, match="compared with is none"):
+        gates.Past.of((np.ones(2), np.ones((3, 2)), np.ones(3, dtype=int), np.ones(3)))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import streams
 from called import odl
+from scipy import stats
 
 from odl.alerts import alarms
 
@@ -81,6 +82,53 @@ def test_a_source_that_falls_silent_is_told_for_some_periods(monkeypatch):
         names = [{"a"} | ({"b"} if rng.random() < 0.5 else set()) for _ in range(50)]
         sounded += sum(bool(silences(names[: n + 1])) for n in range(10, 50))
     assert sounded <= 200 * 40 / 50
+
+
+def regular(n):
+    """A quiet watch whose periods begin every seven days."""
+    watch = quiet(n, 0)
+    return replace(watch, periods=tuple(replace(each, first=7 * DAY * each.t) for each in watch.periods))
+
+
+def test_a_pause_is_told_from_twice_to_twenty_times_the_longest():
+    watch, end = regular(9), 56 * DAY
+    for days, more, told in ((14, 0, False), (14, 1, True), (140, 0, True), (140, 1, False)):
+        assert (kinds(watch, end + days * DAY + more) == ["pause"]) == told
+    assert kinds(regular(8), 49 * DAY + 15 * DAY) == []  # eight steps tell little
+    (alarm,) = alarms.of(watch, end + 15 * DAY)
+    assert alarm.text == "No document came for 15.0 days; from one period to the next it was 7.0 days at most."
+    late = replace(watch.periods[4], first=watch.periods[4].first + 3 * DAY)  # of ten and of four days
+    uneven = replace(watch, periods=(*watch.periods[:4], late, *watch.periods[5:]))
+    assert kinds(uneven, end + 20 * DAY) == [] and kinds(uneven, end + 20 * DAY + 1) == ["pause"]
+
+
+def test_a_period_to_come_is_told_from_a_day_on():
+    watch, end = regular(3), 14 * DAY
+    assert kinds(watch, end - DAY) == [] and kinds(watch) == []
+    (alarm,) = alarms.of(watch, end - DAY - 1)
+    assert alarm.text.startswith("The last period begins on 1970-01-15, which is still to come")
+
+
+def test_silence_is_told_of_the_last_fifty_periods():
+    watch = regular(60)
+    for first, silent, told in ((0, 3, True), (0, 1, False), (50, 3, False), (49, 3, True)):
+        named = [{"a"} | ({"b"} if first <= t < 60 - silent else set()) for t in range(60)]
+        sources = tuple(replace(each, sources=tuple(one)) for each, one in zip(watch.periods, named, strict=True))
+        sounded = [alarm for alarm in alarms.of(replace(watch, periods=sources)) if alarm.kind == "silence"]
+        assert [alarm.what for alarm in sounded] == ["b"] * told
+    assert sounded[0].text == "No document came from b for 3 periods; before, 89% of them had some."
+
+
+def test_what_changes_is_a_prediction_of_students_law(rng):
+    """Both of the last periods are beyond it; of eight before at least, and of fifty at most."""
+    for n in (7, 8, 50):
+        past = rng.uniform(0.08, 0.12, n)
+        angle = np.arcsin(np.sqrt(past))
+        law = stats.t(n - 1, angle.mean(), angle.std(ddof=1) * np.sqrt(1 + 1 / n))
+        above, below = (float(np.sin(law.isf(0.005) + step) ** 2) for step in (1e-6, -1e-6))
+        assert alarms._beyond([*past, above, above], 2) == (n >= 8)
+        assert not alarms._beyond([*past, above, below], 2) and not alarms._beyond([*past, below, above], 2)
+    assert alarms._beyond([*rng.uniform(0.5, 0.9, 9), *past, above, above], 2)  # of long ago
 
 
 def test_fail_ends_with_the_status_of_news_or_else_of_an_alarm(tmp_path, monkeypatch):

@@ -31,9 +31,9 @@ import processes  # noqa: E402
 import squared  # noqa: E402
 import whatsnew  # noqa: E402
 
-from odl import learners  # noqa: E402
 from odl.files import storage  # noqa: E402
-from odl.jobs import update  # noqa: E402
+from odl.jobs import compile as ahead  # noqa: E402
+from odl.kernels import marshalling  # noqa: E402
 
 PARTS = {
     "coder": inside.coder,
@@ -105,8 +105,7 @@ def write(path, facts, rows):
 def main(arguments=None):
     """Measure, print the table, write it; return the exit status."""
     options, facts = parse(arguments), measure.facts()
-    for algorithm in learners.LEARNERS:
-        update.warm_up(algorithm)
+    ahead.build_all(marshalling.names(), ahead.aloud)
     size = material.QUICK if options.quick else material.FULL
     subject = material.Material(size, material.find_corpora(options.corpora))
     facts.append(("stream", f"{subject.name}, {len(subject.batches)} batches of {size.batch}"))

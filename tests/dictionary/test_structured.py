@@ -14,7 +14,6 @@ from odl.coding import fista
 from odl.dictionary import structured, treestart
 from odl.errors import ParameterError
 from odl.kernels import tree_codes, tree_norm
-from odl.learners import batches
 from odl.prox import treeprox
 
 documents = functools.partial(text, n=90, m=40, topics=5, own=8, length=12)
@@ -383,7 +382,7 @@ class TestLearners:
         state = learner.start(P, 7, rng)
         X = learner.score(state, P).codes
         whole = learner.learn(state, P, X)
-        monkeypatch.setattr(batches, "BLOCK", 7)
+        monkeypatch.setattr(structured, "BLOCK", 7)
         fine = learner.learn(state, P, X)
         np.testing.assert_allclose(whole.dictionary.toarray(), fine.dictionary.toarray(), atol=1e-9)
 

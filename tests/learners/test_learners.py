@@ -11,7 +11,7 @@ from scipy import sparse
 
 from odl import learners, novelty
 from odl.errors import ParameterError
-from odl.learners import base, batches, sparse_atoms
+from odl.learners import base, sparse_atoms
 from odl.learners.online_admm import oiadmm_step
 
 
@@ -147,7 +147,7 @@ class TestL1Learner:
         state = learner.start(P, 6, rng)
         X = learner.score(state, P).codes
         whole = learner.learn(state, P, X)
-        monkeypatch.setattr(batches, "BLOCK", 7)
+        monkeypatch.setattr(sparse_atoms, "BLOCK", 7)
         fine = learner.learn(state, P, X)
         assert np.allclose(whole.dictionary.toarray(), fine.dictionary.toarray(), atol=1e-12)
 
@@ -206,7 +206,7 @@ def step_of(name, P, rng, **settings):
 @pytest.mark.parametrize("per_document", [False, True])
 @pytest.mark.parametrize("block", [512, 32])
 def test_projected_gradient_is_its_equation(P, rng, monkeypatch, per_document, block):
-    monkeypatch.setattr(batches, "BLOCK", block)
+    monkeypatch.setattr(sparse_atoms, "BLOCK", block)
     learner, state, other, X = step_of("projected_gradient", P, rng, eta=0.003, per_document=per_document)
     gradient = subgradient(other, state.dictionary, X) / (80 if per_document else 1)
     expected = project(state.dictionary.toarray() - 0.003 * gradient)
@@ -252,7 +252,7 @@ def test_rounding_noise_is_no_subgradient():
     A = sparse.csc_array(np.array([[0.1], [0.2], [0.7]]))
     P = sparse.csr_array(A.T)
     X = sparse.csr_array([[1.0 + 1e-15]])
-    gradient, _ = learner.accumulate(base.State(A), batches.Block(P, 0), X)
+    gradient = learner.accumulate(base.State(A), P, X)
     assert abs(gradient).sum() == 0
 
 

@@ -14,7 +14,7 @@ from odl.alerts import excerpts
 from odl.alerts import memory as memories
 from odl.alerts.memory import ENDED, GROWING, NEW, ONGOING, RETURNING, limited, remembered, unit, widened
 from odl.alerts.model import BETWEEN, NONE, STATES
-from odl.learners.batches import BLOCK
+from odl.learners.sparse_atoms import BLOCK
 
 ALIKE = 0.9  # cosine of near-duplicates
 NEEDED = 2  # words that a topic has more often than others, which an item needs to join it

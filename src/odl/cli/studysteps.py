@@ -277,11 +277,9 @@ def compile(algorithm: list = (), *, stamp=None, cores: int = 1):
     Those of algorithms or of topics; all if none is named. --stamp: empty file to write when done. --cores N: make so
     many libraries at a time; 0: one on each core.
     """
-    from odl import learners
     from odl.config import places
     from odl.engine import forking
     from odl.jobs import compile as ahead
-    from odl.jobs import update
     from odl.kernels import marshalling
 
     if "topics" in algorithm:
@@ -289,13 +287,6 @@ def compile(algorithm: list = (), *, stamp=None, cores: int = 1):
     names = ahead.needed(algorithm) if algorithm else marshalling.names()
     for name in ahead.build_all(names, ahead.aloud, at_once=cores or forking.cores()):
         print(f"odl step compile: no C compiler made a library of {name}; jobs load numba instead", file=sys.stderr)
-    # What has no library numba compiles when it is first called: what two algorithms share, only once.
-    with ahead.alone("__init__"):
-        for name in algorithm or [*learners.LEARNERS, *["topics"] * places.has_papers()]:
-            if name == "topics":
-                places.papers("emerging").warm_up()
-            else:
-                update.warm_up(name)
     if stamp:
         open(stamp, "w").close()
 

@@ -174,11 +174,11 @@ def build(name, folder=None):
     path, compiler = native.library(name, folder), _compiler()
     if native.sound(path):
         return path
-    if not compiler:
-        return None
     with native.compiling(name):
         from odl.kernels import compiled  # numba, which nothing else here needs
 
+    if not compiler:
+        return None
     try:
         with tempfile.TemporaryDirectory() as place, storage.replacing(path) as made:
             parts = [compiled.write_object(place, name, function) for function in marshalling.declared(name)]

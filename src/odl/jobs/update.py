@@ -1,7 +1,6 @@
 """One job of a learner: read the features and the last checkpoint, score, learn, write."""
 
 import json
-import sys
 import time
 from dataclasses import replace
 from typing import NamedTuple
@@ -68,8 +67,6 @@ def update(source, state, score_file, timings=None, *, run, before=runs.FIRST):
     step = runs.open_timestep(source, run, previous, before.corpus_features, before.kept)
     data, P, current = step.data, step.P, step.state
     past = _past(step, before.history, run)
-    if previous and "numba" in sys.modules:
-        _load_kernels(learner)
     start = time.process_time()
     P = P[:]
     if previous is None:
@@ -148,18 +145,6 @@ def _use(X, n_atoms):
     return np.bincount(X.indices, X.data, minlength=n_atoms).astype(np.float64)
 
 
-def _load_kernels(learner):
-    """Score and learn four made documents: numba loads what it compiled at the first call, 0.3 s that are no scoring.
-
-    Kernels in libraries (`odl.kernels.native`) load in a millisecond and need none of it.
-    """
-    learner, rng = learner.toy(), np.random.default_rng(0)
-    P = sparse.csr_array(rng.random((4, 6)))
-    P.data /= np.repeat(np.asarray(P.sum(axis=1)), np.diff(P.indptr))
-    state = learner.fresh(sparse.csc_array(P[:2].T))
-    learner.learn(state, P, learner.score(state, P).codes)
-
-
 def _past(step, history, run):
     """Read and weigh the batches before, each as it was weighed when it came, without terms that have left since."""
     t = step.data.t
@@ -181,11 +166,3 @@ def _past(step, history, run):
         moved(P, ("positions", "terms"), terms.places(batch.terms, wanted), n_terms)
         for P, batch in zip(weighed, batches, strict=True)
     ]
-
-
-def warm_up(algorithm):
-    """Run the kernels of a learner once, so that their code lies in the cache before jobs start in parallel."""
-    learner = learners.learner_class(algorithm)
-    known = learners.parameters(learner)
-    for solver in known["solver"].metadata["enum"] if "solver" in known else (None,):
-        _load_kernels(learner(solver=solver, iterations=1) if solver else learner())

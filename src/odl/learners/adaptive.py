@@ -13,9 +13,9 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from odl.learners import likeness, recency
+from odl.learners import likeness
 from odl.learners.base import Kept, Learner, Scores, State, setting
-from odl.learners.clusters import FULL, Clusters, index_of
+from odl.learners.clusters import AGES, FULL, Clusters, index_of, recency_of, with_matches
 from odl.learners.sparse_atoms import check_atoms, values_at, widen, with_data
 
 MATCHES = 3  # atoms nearest to a document whose ages are counted
@@ -43,7 +43,7 @@ class ClusterLearner(Learner):
         much as the terms of all of them.
     recency : float
         Power of how much oftener than chance documents match what is as recent as an atom's last document
-        (`odl.learners.recency`), by which its cosine is multiplied; 0 tells no ages apart.
+        (`odl.learners.clusters`), by which its cosine is multiplied; 0 tells no ages apart.
     context : float
         Share of the score that is taken from the most similar documents of the same batch.
     peers : int
@@ -132,7 +132,7 @@ class Adaptive(ClusterLearner):
     @property
     def kept(self) -> dict[str, Kept]:
         """Of atoms n_j, ||S_j||, number in the stream of first and last document; documents; most atoms; by ages."""
-        return (recency.KEPT if self.recency else {}) | {
+        return (AGES if self.recency else {}) | {
             "members": Kept("dense", ("atoms",)),
             "size": Kept("dense", ("atoms",)),
             "birth": Kept("dense", ("atoms",), np.int64),
@@ -227,7 +227,7 @@ class Adaptive(ClusterLearner):
             cohesion = state.arrays["size"] / np.maximum(state.arrays["members"], 1e-300)
             scale = np.where(cohesion > 0, 1.0 / np.maximum(cohesion, 1e-12) ** self.cohesion, 0.0)
             if self.recency:
-                scale *= recency.factors(state.arrays, ages(state), self.recency)
+                scale *= recency_of(state.arrays, ages(state), self.recency)
             state.derived["scale", self] = scale
         return state.derived["scale", self]
 
@@ -244,7 +244,7 @@ class Adaptive(ClusterLearner):
         state, P = self.fit_terms(state, P.shape[1]), sparse.csr_array(P)
         arrays, worth = dict(state.arrays), 1.0
         if self.recency and state.dictionary.shape[1]:
-            arrays |= recency.counted(arrays, ages(state), arrays["members"], self._matches(state, P))
+            arrays |= with_matches(arrays, ages(state), arrays["members"], self._matches(state, P))
         if self.half_life:
             seen = int(arrays["seen"][0])
             (halvings, _), (after, rest) = (divmod(n, self.half_life) for n in (seen, seen + P.shape[0]))

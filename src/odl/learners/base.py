@@ -1,7 +1,7 @@
 """Base of the learners: hyper-parameters, an explicit state of declared arrays, and four functions between them.
 
 The mechanism (ICASSP 2013, GENNVL) is ``score`` with the dictionary of the past, then ``accumulate``
-over blocks of the batch and ``update``. Hyper-parameters are a frozen dataclass; everything that
+and ``update``. Hyper-parameters are a frozen dataclass; everything that
 changes is in the `State`, which is what a checkpoint stores, so a run continued from a checkpoint
 continues bit for bit.
 """
@@ -11,7 +11,7 @@ import numbers
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -309,10 +309,6 @@ class Learner(abc.ABC):
         sizes = dict(zip(("terms", "atoms"), dictionary.shape, strict=True))
         return State(dictionary, {name: array.zeros(sizes) for name, array in self.kept.items()})
 
-    def toy(self) -> Self:
-        """Return the learner with settings under which it takes two atoms and a few documents of six terms."""
-        return self
-
     def fit_terms(self, state: State, n_terms: int) -> State:
         """Return the state with zero rows for terms that are new; nothing else changes."""
         if n_terms <= state.dictionary.shape[0]:
@@ -360,11 +356,10 @@ class Learner(abc.ABC):
         """Return the state of a dictionary that may grow to so many atoms; of one with a fixed size as it is."""
         return state
 
-    @abc.abstractmethod
     def learn(
         self, state: State, P: sparse.csr_array, X: sparse.csr_array, history: Sequence[sparse.csr_array] = ()
     ) -> State:
-        """Return the state after learning a whole batch with the codes X.
+        """Return the state after learning a batch with the codes X: that of `update` by what `accumulate` sums.
 
         Parameters
         ----------
@@ -380,6 +375,16 @@ class Learner(abc.ABC):
         -------
         State
         """
+        state = self.fit_terms(state, P.shape[1])
+        return self.update(state, self.accumulate(state, P, X))
+
+    def accumulate(self, state: State, P: sparse.csr_array, X: sparse.csr_array) -> Any:
+        """Return the statistics of a batch at the current dictionary, of a learner that has no `learn` of its own."""
+        raise NotImplementedError
+
+    def update(self, state: State, statistics: Any) -> State:
+        """Return the next state, of a learner that has no `learn` of its own."""
+        raise NotImplementedError
 
 
 def parameters(learner_class: type[Learner]) -> dict[str, Field]:

@@ -12,12 +12,9 @@ from scipy import sparse
 
 from odl.coding import lars
 from odl.errors import ParameterError
-from odl.kernels import native
 from odl.learners.base import Learner, Scores, State, setting
 from odl.learners.sparse_atoms import draw_atoms, new_atoms, widen
-from odl.prox.projections import MatrixLike, parts, real_matrix, whole
-
-kernels = native.Kernels("block_descent")
+from odl.prox.projections import MatrixLike, real_matrix, whole
 
 
 @dataclass(frozen=True)
@@ -211,10 +208,20 @@ def update_dictionary(P: MatrixLike, X: MatrixLike, A: MatrixLike, *, sweeps: in
     if X.data.min(initial=0.0) < 0.0:
         raise ParameterError("X holds negative codes", "codes of at least 0", "check X")
     by_atom = sparse.csr_array(X.T)
-    B = sparse.csr_array(by_atom @ P).sorted_indices()
-    C = np.ascontiguousarray((by_atom @ X).toarray())
-    lengths, terms, values = kernels.descend_in_ball(parts(B), C, parts(A), A.shape[0], whole(sweeps, "sweeps", 1))
-    return sparse.csc_array((values, terms, np.concatenate(([0], np.cumsum(lengths)))), shape=A.shape)
+    B, C = sparse.csr_array(by_atom @ P).sorted_indices(), (by_atom @ X).toarray()
+    terms, weights = (np.split(part, A.indptr[1:-1]) for part in (A.indices, A.data))
+    for _ in range(whole(sweeps, "sweeps", 1)):
+        for j in np.flatnonzero(C.diagonal() > 0.0):
+            near = [i for i in np.flatnonzero(C[j]) if i != j]
+            others = np.zeros(A.shape[0])
+            for i in near:
+                others[terms[i]] += C[j, i] * weights[i]
+            rows = B.indices[B.indptr[j] : B.indptr[j + 1]]
+            atom = np.maximum(B.data[B.indptr[j] : B.indptr[j + 1]] - others[rows], 0.0) / C[j, j]
+            kept = atom > 0.0
+            terms[j], weights[j] = rows[kept], atom[kept] / max(1.0, np.sqrt(np.sum(atom * atom)))
+    starts = np.cumsum([0, *map(len, terms)])
+    return sparse.csc_array((np.concatenate(weights), np.concatenate(terms), starts), shape=A.shape)
 
 
 def fit(

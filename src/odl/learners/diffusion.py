@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -109,14 +109,6 @@ class Diffusion(Learner):
     def __post_init__(self):
         super().__post_init__()
         _ = self.model  # refuses what does not combine
-
-    def toy(self) -> Self:
-        """Return the learner with two agents, which every network and solver is replaced to suit."""
-        solver = self.solver if self.network == "fully_connected" else self.solver.replace("auto", "diffusion")
-        few: dict[str, Any] = {"agents": 0, "network": "ring", "degree": 2, "seen_by": 1.0}
-        if solver == "auto":
-            few["network"] = "fully_connected"
-        return replace(self, solver=solver, iterations=min(self.iterations, 10), **few)
 
     def agents_of(self, n_atoms: int) -> tuple[np.ndarray, networks.Network]:
         """Return the agent of each atom and the network of the agents."""

@@ -9,13 +9,12 @@ from scipy import sparse
 from odl import trees
 from odl.dictionary import structured
 from odl.dictionary.treestart import cluster_atoms
-from odl.learners.base import Kept, Scores, State, setting
-from odl.learners.batches import Block, BlockLearner
+from odl.learners.base import Kept, Learner, Scores, State, setting
 from odl.learners.sparse_atoms import draw_atoms, widen
 
 
 @dataclass(frozen=True)
-class Flat(BlockLearner):
+class Flat(Learner):
     """1/2 ||p - A x||_2^2 + lam Omega(x), A and x non-negative, Omega(x) = ||x||_1.
 
     Parameters
@@ -124,13 +123,9 @@ class Flat(BlockLearner):
         gap = float(np.max(coded.gap / np.maximum(objective - coded.gap, 1e-300), initial=0.0))
         return Scores(coded.X, coded.residual, coded.penalty, gap)
 
-    def accumulate(self, state: State, block: Block, X: sparse.csr_array) -> structured.Statistics:
-        """Return the statistics of the block."""
-        return structured.statistics(block.P, X)
-
-    def add(self, total: structured.Statistics, part: structured.Statistics) -> structured.Statistics:
-        """Sum the statistics of blocks."""
-        return structured.accumulate(total, part)
+    def accumulate(self, state: State, P: sparse.csr_array, X: sparse.csr_array) -> structured.Statistics:
+        """Return the statistics of a batch."""
+        return structured.statistics(P, X)
 
     def update(self, state: State, statistics: structured.Statistics) -> State:
         """Return the next state: statistics of all documents so far, then sweeps over the atoms."""

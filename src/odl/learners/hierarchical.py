@@ -1,7 +1,7 @@
 """Hierarchical sparse coding: atoms are the nodes of a tree, and the penalty switches off whole subtrees."""
 
-from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar
 
 from odl import trees
 from odl.learners.base import setting
@@ -42,10 +42,6 @@ class Hierarchical(Flat):
     group_norm: str = setting("l2", enum=("l2", "linf"))
 
     algorithm: ClassVar[str] = "hierarchical"
-
-    def toy(self) -> Self:
-        """Return the learner with a tree that takes two atoms."""
-        return replace(self, tree="binary")
 
     def penalty(self, n_atoms: int) -> tuple[trees.Tree, str]:
         """Return the tree of the atoms and the norm of its groups."""

@@ -8,8 +8,7 @@ from scipy import sparse
 
 from odl.coding import admm, exact
 from odl.learners.base import Learner, Scores, State, setting
-from odl.learners.batches import Block, BlockLearner
-from odl.learners.sparse_atoms import draw_atoms, widen
+from odl.learners.sparse_atoms import blocks, draw_atoms, widen
 
 ROUNDING = 1e-12  # residuals of unit-norm documents below this are zero
 
@@ -89,7 +88,7 @@ class L1Learner(Learner):
 
 
 @dataclass(frozen=True)
-class SubgradientLearner(BlockLearner, L1Learner):
+class SubgradientLearner(L1Learner):
     """Learners that see a batch only through the subgradient sign(X A^T - P)^T X, sign(0) = 0.
 
     Parameters
@@ -114,21 +113,14 @@ class SubgradientLearner(BlockLearner, L1Learner):
 
     has_regret: ClassVar[bool] = True
 
-    def accumulate(self, state: State, block: Block, X: sparse.csr_array) -> tuple[sparse.csc_array, int]:
-        """Return the subgradient of the block (terms x atoms, CSC) and its number of documents.
+    def accumulate(self, state: State, P: sparse.csr_array, X: sparse.csr_array) -> sparse.csc_array:
+        """Return the subgradient (terms x atoms, CSC), divided by the documents if `per_document`.
 
         Equation `subgradient` of docs/method.md.
         """
-        residual = sparse.csr_array(X @ state.dictionary.T - block.P)
+        residual = sparse.csr_array(X @ state.dictionary.T - P)
         # An exact fit leaves rounding noise, which has a sign: it would count as a full subgradient.
-        signs = np.sign(np.where(np.abs(residual.data) > ROUNDING, residual.data, 0.0))
-        signs = sparse.csr_array((signs, residual.indices, residual.indptr), shape=residual.shape)
-        return sparse.csc_array(signs.T @ X), block.P.shape[0]
-
-    def add(self, total: Any, part: Any) -> Any:
-        """Sum subgradients and documents."""
-        return total[0] + part[0], total[1] + part[1]
-
-    def finish(self, total: Any) -> sparse.csc_array:
-        """Return the subgradient, divided by the documents if `per_document`."""
-        return total[0] / total[1] if self.per_document else total[0]
+        residual.data = np.sign(np.where(np.abs(residual.data) > ROUNDING, residual.data, 0.0))
+        first, *others = (sparse.csc_array(residual[rows].T @ X[rows]) for rows in blocks(P.shape[0]))
+        total = sum(others, first)
+        return total / P.shape[0] if self.per_document else total

@@ -8,22 +8,22 @@ from scipy import sparse
 
 from odl.coding.admm import largest_eigenvalue
 from odl.learners.base import Kept, State, setting
-from odl.learners.batches import Block, BlockLearner
 from odl.learners.l1_objective import L1Learner
-from odl.learners.sparse_atoms import largest_per_row, widen
+from odl.learners.sparse_atoms import blocks, largest_per_row, widen
 from odl.prox.projections import project_columns
 
 
 class Statistics(NamedTuple):
-    """What documents give: the ADMM step before scaling, X^T X, and (clipped, X) of blocks for the dual update."""
+    """What documents give: the ADMM step before scaling, X^T X, and C and X for the dual update."""
 
     step: sparse.csc_array
     gram: sparse.csr_array
-    rows: list
+    clipped: sparse.csr_array
+    X: sparse.csr_array
 
 
 @dataclass(frozen=True)
-class OnlineADMM(BlockLearner, L1Learner):
+class OnlineADMM(L1Learner):
     """Linearised ADMM on min ||Gamma||_1 such that Gamma = P_t - X_t A^T, one step a batch.
 
     With R = P_t - X_t A_t^T and C = clip(R + D_t/beta, -1/beta, 1/beta), which is
@@ -81,23 +81,21 @@ class OnlineADMM(BlockLearner, L1Learner):
         """The dual."""
         return {"dual": Kept("csr", ("positions", "terms"), self.precision)}
 
-    def accumulate(self, state: State, block: Block, X: sparse.csr_array) -> Statistics:
-        """Return the statistics of a block; rows of the dual pair with positions in the batch."""
-        dual = state.arrays["dual"][block.start : block.start + block.P.shape[0]]
-        scaled = widen(dual.astype(np.float64), n_rows=block.P.shape[0]) / self.beta
-        clipped = sparse.csr_array(block.P - X @ state.dictionary.T + scaled)
+    def accumulate(self, state: State, P: sparse.csr_array, X: sparse.csr_array) -> Statistics:
+        """Return the statistics of a batch; rows of the dual pair with positions in it."""
+        scaled = widen(state.arrays["dual"][: P.shape[0]].astype(np.float64), n_rows=P.shape[0]) / self.beta
+        clipped = sparse.csr_array(P - X @ state.dictionary.T + scaled)
         clipped.data = np.clip(clipped.data, -1.0 / self.beta, 1.0 / self.beta)
-        return Statistics(sparse.csc_array(clipped.T @ X), sparse.csr_array(X.T @ X), [(clipped, X)])
-
-    def add(self, total: Statistics, part: Statistics) -> Statistics:
-        """Sum steps and Gram matrices, list the rest."""
-        return Statistics(total.step + part.step, total.gram + part.gram, total.rows + part.rows)
+        parts = [(clipped[rows], X[rows]) for rows in blocks(P.shape[0])]
+        first, *others = (sparse.csc_array(part.T @ codes) for part, codes in parts)
+        gram, *grams = (sparse.csr_array(codes.T @ codes) for _, codes in parts)
+        return Statistics(sum(others, first), sum(grams, gram), clipped, X)
 
     def update(self, state: State, statistics: Statistics) -> State:
         """Take one step of the dictionary, then one of the dual."""
         old, new = state.dictionary, self._stepped(state.dictionary, statistics)
-        clipped, X = (sparse.vstack(parts, format="csr") for parts in zip(*statistics.rows, strict=True))
-        dual = self._dual(clipped, X, new - old)
+        change = statistics.X @ (new - old).T
+        dual = self._cut(sparse.csr_array(self.beta * (statistics.clipped - change)))
         rest = self._unreached(state.arrays["dual"][dual.shape[0] :])
         dual = sparse.csr_array(sparse.vstack([dual, rest], format="csr"))
         return State(new, {"dual": dual}, state.updates + 1)
@@ -109,10 +107,6 @@ class OnlineADMM(BlockLearner, L1Learner):
             return old
         inverse = max(2.0 * psi_max, 1.0 / self.tau if self.tau else 0.0)
         return project_columns(sparse.csc_array(old + statistics.step / inverse))
-
-    def _dual(self, clipped, X, change):
-        """Return the next rows of the dual."""
-        return self._cut(sparse.csr_array(self.beta * (clipped - X @ change.T)))
 
     def _unreached(self, rest):
         """Return rows that this batch is too short to reach: D <- clip(D, -1, 1), an empty document (footnote 6)."""

@@ -9,6 +9,13 @@ from scipy import sparse
 
 from odl.errors import ParameterError
 
+BLOCK = 512  # documents summed at a time, in one order
+
+
+def blocks(n_documents):
+    """Return the rows of a batch in the parts that sums are taken over."""
+    return [slice(first, first + BLOCK) for first in range(0, max(n_documents, 1), BLOCK)]
+
 
 def widen(matrix, n_rows=None, n_columns=None):
     """Return the sparse matrix with zero rows or columns appended; entries and format unchanged."""

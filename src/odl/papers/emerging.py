@@ -316,11 +316,3 @@ def of_timestep(scores, source, settings=None, corpus_features=None):
         representative=clusters.representative,
     )
     return emerging, batch
-
-
-def warm_up():
-    """Run every kernel once, so that its compiled code lies in the cache before jobs start in parallel."""
-    P = sparse.csr_array(
-        np.array([[0.5, 0.3, 0.2, 0.0], [0.4, 0.4, 0.1, 0.1], [0.0, 0.2, 0.4, 0.4], [0.1, 0, 0.5, 0.4]])
-    )
-    find(P, np.ones(4), SmallDictionary(share=1.0, atoms=2, min_support=1, rounds=2))

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from odl.evaluation import baselines
 from odl.evaluation.baselines import NEIGHBOURS
-from odl.learners import recency
+from odl.learners import clusters
 from odl.stream.features import Features
 
 
@@ -143,7 +143,7 @@ class Decaying(WholePast):
 
 
 class Recent(Decaying):
-    """As `WholePast`, by cosines times the recency of their documents (`odl.learners.recency`).
+    """As `WholePast`, by cosines times the recency of their documents (`odl.learners.clusters`).
 
     Examples
     --------
@@ -164,18 +164,18 @@ class Recent(Decaying):
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__(seed)
-        self.counters = {name: array.zeros({}) for name, array in recency.KEPT.items()}
+        self.counters = {name: array.zeros({}) for name, array in clusters.AGES.items()}
 
     def factors(self, ages: np.ndarray) -> np.ndarray:
         """Return what cosines are multiplied by."""
-        return recency.factors(self.counters, ages, self.POWER)
+        return clusters.recency_of(self.counters, ages, self.POWER)
 
     def learn(self, batch: Features) -> None:
         """Count the ages of the five best matches, then hold the counts of the batch."""
         if self.past:
             ages = _ages(self.past)
             _, places = self._largest(batch, np.ones(len(ages)))
-            self.counters = recency.counted(self.counters, ages, np.ones(len(ages)), places[places >= 0])
+            self.counters = clusters.with_matches(self.counters, ages, np.ones(len(ages)), places[places >= 0])
         super().learn(batch)
 
     @property

@@ -10,7 +10,7 @@ from scipy import sparse
 from odl import learners, novelty
 from odl.evaluation import metrics
 from odl.files import checkpoints
-from odl.learners import recency
+from odl.learners import clusters
 from odl.learners.base import State
 
 SMALL = {"levels": {"memory": 3000, "terms": 20}, "adaptive": {"terms": 20}}
@@ -44,18 +44,18 @@ def ratio_of(state):
 
 
 def bin_of(age):
-    return sum(age >= edge for edge in recency.EDGES)
+    return sum(age >= edge for edge in clusters.EDGES)
 
 
 def test_edges_rise_in_five_steps_a_decade():
-    assert recency.EDGES[:12].tolist() == [50, 100, 200, 350, 500, 700, 1000, 2000, 3500, 5000, 7000, 10000]
-    assert (np.diff(recency.EDGES) > 0).all() and recency.BINS == len(recency.EDGES) + 1 == 22
+    assert clusters.EDGES[:12].tolist() == [50, 100, 200, 350, 500, 700, 1000, 2000, 3500, 5000, 7000, 10000]
+    assert (np.diff(clusters.EDGES) > 0).all() and clusters.BINS == len(clusters.EDGES) + 1 == 22
 
 
 @pytest.mark.parametrize("name", SMALL)
 def test_counters_are_those_of_a_slow_twin(name, rng):
     learner, P = learners.make(name, **SMALL[name], recency=0.5), stories(rng, 700)[0]
-    states, matches, expected = run(learner, P, 100), np.zeros(recency.BINS), np.zeros(recency.BINS)
+    states, matches, expected = run(learner, P, 100), np.zeros(clusters.BINS), np.zeros(clusters.BINS)
     for number, state in enumerate(states[:-1], start=1):
         age, members = 100 * number - 1 - state.arrays["used"], state.arrays["members"]
         cosines, counted = P[100 * number : 100 * number + 100].toarray() @ state.dictionary.toarray(), 0
@@ -149,7 +149,7 @@ def test_where_all_ages_match_alike_all_count_alike(rng):
     P, _ = stories(rng, 3000, life=10**9)
     state = run(learners.make("levels", **SMALL["levels"], recency=0.5), P, 100)[-1]
     age = 2999 - state.arrays["used"]
-    f = recency.factors(state.arrays, age, 0.5)
+    f = clusters.recency_of(state.arrays, age, 0.5)
     assert f.max() == 1 and f.min() > 0.75 and f.std() < 0.06
 
 

@@ -242,13 +242,6 @@ def test_an_item_as_odd_as_one_of_the_last_periods_is_not_alone(rng, highest, op
     assert told.lone.tolist() == [5] * opens and after.highest.tolist() == [*past.highest, 5.0]
 
 
-def test_what_a_file_of_before_kept_is_read():
-    pairs = np.ones((3, 2))
-    assert gates.Past.of([pairs, pairs, np.ones(3, dtype=int)]).highest.tolist() == []
-    with pytest.raises(ValueError, match="compared with is none"):
-        gates.Past.of([pairs, pairs, np.ones(3, dtype=int), pairs])
-
-
 def test_a_warm_up_is_silent_and_remembers_its_words():
     period, scores = next(periods_of(3, 1, enters=0))
     opens, past = judged(gates.Past(), period._replace(pool=NONE), scores[:50], warm_up=True)

@@ -430,8 +430,8 @@ def _shown(world, name, path):
 
 def _plan(world, rnd):
     plan = load_plan(world / "plan.json")
-    for _ in range(rnd.choice((0, 1, 1, 2))):
-        plan[0][rnd.choice(list(PLAN_KEYS))] = fz.value(rnd)
+    if rnd.random() < 0.5:
+        plan[0].pop(rnd.choice(PLAN_KEYS))
     held = plan if rnd.random() < 0.9 else fz.value(rnd)
     return fz.encoded(fz.json_text(rnd, held if rnd.random() < 0.1 else fz.sealed_map({"plan": held})))
 

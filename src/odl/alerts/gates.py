@@ -71,30 +71,6 @@ class Past(NamedTuple):
     births: np.ndarray = np.zeros(0, dtype=np.int64)
     highest: np.ndarray = np.zeros(0)
 
-    @classmethod
-    def of(cls, arrays):
-        """Return what was stored, refused where it cannot be.
-
-        Raises
-        ------
-        ValueError
-        """
-        return past_of(cls, arrays)
-
-
-def past_of(kind, arrays):
-    """Return what periods are compared with of its arrays, refused where it is not of as many columns and few periods.
-
-    Raises
-    ------
-    ValueError
-    """
-    past = kind(*arrays)
-    for values, none in zip(past, kind(), strict=True):
-        if np.ndim(values) != none.ndim or values.shape[1:] != none.shape[1:] or len(values) > PERIODS:
-            raise ValueError("what its periods are compared with is none")
-    return past
-
 
 class Period(NamedTuple):
     """Items of a period that the gates look at.

@@ -70,25 +70,6 @@ class Memory:
     loose_ids: list
     loose_t: np.ndarray
 
-    def check(self, n_terms=None):
-        """Refuse parts that do not fit together: what was read of a file.
-
-        Parameters
-        ----------
-        n_terms : int, optional
-            Terms that its topics have to be of.
-
-        Raises
-        ------
-        ValueError
-        """
-        if n_terms is not None and self.sums.shape[1] != n_terms:
-            raise ValueError("its topics are of other terms than it names")
-        if len({len(getattr(self, name)) for name in ("number", "birth", "last", "items", "state")}) > 1:
-            raise ValueError("its topics differ in number")
-        if self.sums.shape != self.occurrences.shape or self.sums.nnz != self.occurrences.nnz:
-            raise ValueError("its topics have words of different number")
-
 
 def nothing(settings):
     """Return the memory before the first period."""

@@ -274,26 +274,18 @@ def read(path, shares=False):
     """
     with storage.reading(path, KIND) as file:
         (changes,) = storage.read_strings(file, "topics")
-        pool = [_item(line) for line in storage.read_strings(file, "pool")]
-        record = Record(
+        return Record(
             **_heading(file),
             facts={name: storage.attribute(file, name) for name in FACTS},
             **{name: storage.read_array(file, name, "if", ndim=None) for name in ARRAYS},
             shares=storage.read_array(file, "shares", "f") if shares else None,
-            pool=pool,
+            pool=[_item(line) for line in storage.read_strings(file, "pool")],
             unseen=[Unseen(**json.loads(line)) for line in _lines(file, "unseen")],
             languages=json.loads(file.attrs.get(MIX, "{}")),
             sources=[source for source in _lines(file, "sources") if source],
             meaning=storage.read_array(file, "meaning") if "meaning" in file else None,
             **{name: [tuple(entry) for entry in entries] for name, entries in json.loads(changes).items()},
         )
-        n = len(record.score)
-        parts = [getattr(record, name) for name in ARRAYS] + [record.meaning] * (record.meaning is not None)
-        if any(len(part) != n for part in parts) or record.near.ndim != 2:
-            raise ValueError("its parts are of different documents")
-        if not all(0 <= item.row < n and item.members and 0 <= item.led <= len(item.words) for item in pool):
-            raise ValueError("an item is none of its documents")
-    return record
 
 
 def _lines(file, name):
@@ -312,8 +304,6 @@ def read_names(path):
         if "times" not in file:
             return None
         sources, source = storage.read_strings(file, "sources"), storage.read_array(file, "source", "i")
-        if source.min(initial=0) < 0:
-            raise ValueError("a source is none of its files")
         ids, titles = (storage.read_strings(file, name) for name in ("ids", "titles"))
         files = [sources[number] for number in source.tolist()]
         return Names(ids, titles, files, storage.read_array(file, "times", "i"))
@@ -364,10 +354,8 @@ def read_births(path):
 
 def _heading(file):
     run = {name: kind(storage.attribute(file, name)) for name, kind in RUN.items()}
-    settings = json.loads(storage.attribute(file, "settings"))
-    if not isinstance(settings, dict):
-        raise ValueError("its settings are none")
-    return {"t": int(storage.attribute(file, "t")), "run": run, "settings": {**EARLIER, **settings}}
+    settings = EARLIER | json.loads(storage.attribute(file, "settings"))
+    return {"t": int(storage.attribute(file, "t")), "run": run, "settings": settings}
 
 
 def read_carried(path, run=None, settings=None, t=None):
@@ -399,7 +387,6 @@ def read_carried(path, run=None, settings=None, t=None):
             gates=_read_past(group, "gates", Past),
             unseen=_read_past(group, "unseen", PastWords),
         )
-        carried.memory.check(None if carried.terms is None else len(carried.terms))
     for name, value, wanted in (("run", carried.run, run), ("settings", carried.settings, settings)):
         if wanted is not None and value != wanted:
             raise _other(path, f"{name} {value}", f"{wanted}")
@@ -412,8 +399,8 @@ def _read_past(group, kind, past):
     """Return what a period is compared with; None where it is not kept."""
     if f"{kind}_{past._fields[0]}" not in group:
         return None
-    kept = [f"{kind}_{name}" for name in past._fields if f"{kind}_{name}" in group]  # fewer in a file of before
-    return past.of(storage.read_array(group, name, "ifu", ndim=None) for name in kept)
+    kept = [name for name in past._fields if f"{kind}_{name}" in group]  # fewer in a file of before
+    return past(**{name: storage.read_array(group, f"{kind}_{name}", "ifu", ndim=None) for name in kept})
 
 
 def _other(path, kind, expected):

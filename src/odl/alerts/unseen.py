@@ -46,20 +46,6 @@ class Past(NamedTuple):
     shares: np.ndarray = np.zeros((0, LARGEST))
     met: np.ndarray = np.zeros(0, dtype=np.uint8)
 
-    @classmethod
-    def of(cls, arrays):
-        """Return what was stored, refused where it cannot be.
-
-        Raises
-        ------
-        ValueError
-        """
-        *of_periods, met = arrays
-        past = gates.past_of(cls, of_periods)
-        if len({*map(len, of_periods)}) > 1 or met.shape not in ((0,), (FILTER // 8,)) or met.dtype != np.uint8:
-            raise ValueError("what its new words are compared with is none")
-        return past._replace(met=met)
-
     def expected(self, share):
         """Return how many words an earlier period had in at least this share of its items, on average."""
         return float((self.shares >= share).sum() / max(len(self.shares), 1))

@@ -90,5 +90,5 @@ def read(stored, t, options, changed):
     values = {entry.name: stored[f"topic_{entry.name}"] for entry in fields(memory.Memory)}
     values |= {name: json.loads(values[name].tobytes()) for name in ("names", "loose_ids")}
     topics = memory.Memory(**values | {"numbered": int(values["numbered"][0])})
-    compared = gates.Past.of(stored[name] for name in GATES) if options.gates else None
+    compared = gates.Past(*(stored[name] for name in GATES)) if options.gates else None
     return Repeats.of(stored, t), decision.Past(topics, np.zeros(0), compared), register

@@ -264,15 +264,8 @@ def read_scores(path: str | os.PathLike, names: bool = True) -> Scores:
             scores = {str(file.attrs["run"]): storage.read_array(file, "score")}
             facts |= {name: float(file.attrs[name]) for name in ("uncoded", "gap")}
         batch = Scores(**facts, scores=scores)
-        parts = [batch.novel, batch.novel_dominant, batch.empty, *scores.values()]
-        parts += [batch.ids, batch.topics] if names else []
         if names and kind == "scores":
             batch.titles, batch.atoms = (storage.read_strings(file, name) for name in ("titles", "atoms/words"))
             rows, words = storage.read_array(file, "top/rows", "i").tolist(), storage.read_strings(file, "top/words")
             batch.top, batch.use = list(zip(rows, words, strict=True)), storage.read_array(file, "atoms/use").tolist()
-            parts.append(batch.titles)
-        if any(len(part) != len(batch.times) for part in parts):
-            raise ValueError("scores, labels and documents differ in number")
-        if not all(0 <= row < len(batch.times) for row, _ in batch.top):
-            raise ValueError("the most novel documents are none of its documents")
         return batch

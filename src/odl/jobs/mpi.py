@@ -15,7 +15,7 @@ from scipy import sparse
 from odl import learners, novelty
 from odl.distributed import coding, messages
 from odl.distributed.messages import together
-from odl.errors import DataError, ParameterError
+from odl.errors import ParameterError
 from odl.files import agentfiles, checkpoints, storage
 from odl.jobs import update
 from odl.jobs.runs import check_previous, open_documents, places_of
@@ -92,8 +92,6 @@ def with_terms(A, earlier, data, previous):
     places = places_of(earlier, data.terms, previous)
     if places is None:
         return A
-    if len(places) != A.shape[0]:
-        raise DataError(f"{previous} names {len(places)} terms and has {A.shape[0]}", "one file", f"delete {previous}")
     return moved(sparse.csc_array(A), DICTIONARY.shape, places, data.counts.shape[1])
 
 

@@ -312,8 +312,7 @@ def alike(cosines: np.ndarray, least: float) -> np.ndarray:
 
     Parameters
     ----------
-    cosines : ndarray, shape (n, n)
-        Symmetric.
+    cosines : ndarray, shape (n, n), symmetric
     least : float
 
     Returns

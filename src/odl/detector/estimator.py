@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from odl.alerts.calibration import among
+from odl import novelty
+from odl.alerts import calibration
 from odl.config.project import LEARNER
 from odl.config.sections import Alerts
 from odl.detector.mechanism import LEVEL, Mechanism
@@ -163,7 +164,8 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         model = self._model_as_fitted()
         names = self._grown_names(X)
         P = self._rows(X, model, reset=False)
-        self._advance(P, model)
+        state = model.fit_terms(self.state_, P.shape[1])
+        self._take(P, model, *novelty.score_and_learn(model, state, P, self.history_))
         if names is not None:
             self.feature_names_in_ = names
         return self
@@ -214,7 +216,8 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         True
         """
         self._check_parameters()
-        return np.log(self.level / self._tail(self._judged(X)[1]))
+        tail, _ = calibration.tails(self._judged(X)[1], self.window_)
+        return np.log(self.level / tail)
 
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Return 1 for each novel document, 0 for each known one: `decision_function` at least 0.
@@ -282,7 +285,7 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         >>> NoveltyDetector(level=1 / 60).fit_predict(batch).nonzero()[0]
         array([7])
         """
-        return (among(self._fit(X)) <= self.level).astype(np.int64)
+        return (calibration.among(self._fit(X)) <= self.level).astype(np.int64)
 
     def transform(self, X: MatrixLike) -> Any:
         """Return the codes of the documents: the weight of each atom.

@@ -242,11 +242,6 @@ class Mechanism(LearnerSettings):
             raise ParameterError(f"learner is {model.algorithm}", expected, "fit again to change it")
         return model
 
-    def _advance(self, P, model):
-        """Score rows and learn from them."""
-        state = model.fit_terms(self.state_, P.shape[1])
-        self._take(P, model, *novelty.score_and_learn(model, state, P, self.history_))
-
     def _learn(self, P, model, scored):
         """Learn from rows that are scored."""
         state = model.learn(model.fit_terms(self.state_, P.shape[1]), P, scored.codes, self.history_)
@@ -270,9 +265,6 @@ class Mechanism(LearnerSettings):
         model = self._model()
         P = self._rows(X, model, reset=False)
         return P, self._scored(P, model)
-
-    def _tail(self, scored):
-        return calibration.tails(scored, self.window_)[0]
 
     def _rows(self, X, model, reset):
         """Check the input and scale its rows to unit norm; a growing vocabulary may be wider than before."""

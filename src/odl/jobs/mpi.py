@@ -35,13 +35,6 @@ class Share(NamedTuple):
     features: str
 
 
-def check_over_ranks(learner):
-    """Refuse a learner without agents."""
-    if not learner.over_ranks:
-        todo = "choose it, or run without ranks"
-        raise ParameterError(f"the algorithm '{learner.algorithm}' over ranks", "'diffusion'", todo)
-
-
 def prepare(comm, source, *, run, previous=None, corpus_features=None):
     """Read what a rank needs, of the checkpoint before only its own agents' files.
 
@@ -55,7 +48,9 @@ def prepare(comm, source, *, run, previous=None, corpus_features=None):
         If an input is refused, or the run cannot go over ranks.
     """
     learner = run.learner
-    check_over_ranks(learner)
+    if not learner.over_ranks:
+        todo = "choose it, or run without ranks"
+        raise ParameterError(f"the algorithm '{learner.algorithm}' over ranks", "'diffusion'", todo)
     step = open_documents(source, run, corpus_features)
     data, P = step.data, step.P[:]
     check_previous(data.t, previous)

@@ -282,7 +282,7 @@ def test_nested_settings(rng):
     detector.set_params(settings__same=0.7)
     assert detector.settings == {"terms": 50, "same": 0.7} and settings == {"terms": 50}
     assert detector.get_params()["settings__terms"] == 50 and detector.get_params()["settings__nearest"] == 2
-    with pytest.raises(ValueError, match=r"settings__samee for the learner 'adaptive'.*did you mean 'settings__same'"):
+    with pytest.raises(ValueError, match=r"settings__samee for the learner 'adaptive'.*did you mean 'same'"):
         detector.set_params(settings__samee=0.7)
     # The learner comes first, whatever the order of the arguments.
     assert NoveltyDetector().set_params(settings__same=0.5, learner="adaptive").settings == {"same": 0.5}

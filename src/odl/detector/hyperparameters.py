@@ -1,6 +1,5 @@
 """Parameters of the estimators: checks, seeds, and those of the learner as `settings__NAME`, for grid searches."""
 
-import difflib
 import numbers
 from contextlib import contextmanager
 from typing import Any, Self
@@ -9,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from odl import learners
-from odl.errors import ParameterError
+from odl.errors import ParameterError, advice
 from odl.learners.base import parameters
 
 PREFIX = "settings__"
@@ -71,9 +70,8 @@ class LearnerSettings:
         if nested:
             known = self._known()
             for name in nested.keys() - known.keys():
-                near = difflib.get_close_matches(name, known, n=1)
-                todo = f"did you mean '{PREFIX}{near[0]}'?" if near else "choose one of these"
-                raise ParameterError(f"{PREFIX}{name} for the learner {self.learner!r}", ", ".join(known), todo)
+                given = f"{PREFIX}{name} for the learner {self.learner!r}"
+                raise ParameterError(given, ", ".join(known), advice(name, known))
             self.settings = {**(self.settings or {}), **nested}
         return self
 

@@ -10,7 +10,6 @@ from odl import corpora
 from odl.config.sections import Batches, Order
 from odl.errors import ConfigError
 from odl.files import documents as docs
-from odl.files import passages as stored
 from odl.files import storage
 from odl.stream import batchfile, batching, boilerplate, features
 
@@ -148,21 +147,6 @@ class TestStream:
         assert len(found.passages) == 2 and not len(found.passages.keys)
         with pytest.raises(ConfigError, match="did you mean 'boilerplate'"):
             corpora.read("documents", [str(tmp_path / "a.jsonl")], {"clean": ["boilerplates"]})
-
-    def test_parts_are_joined_to_what_reading_at_once_gives(self, tmp_path):
-        parts, options = [], {"clean": {"boilerplate": True, "html": False}}
-        for name, numbers in (("a", range(5)), ("b", range(5, 9))):
-            (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows(numbers)))
-            parts.append(corpora.read("documents", [str(tmp_path / f"{name}.jsonl")], options))
-        whole = corpora.read("documents", [str(tmp_path)], options)
-        place = {word: number for number, word in enumerate(whole.vocabulary)}
-        columns = [np.array([place[word] for word in part.vocabulary], dtype=np.int32) for part in parts]
-        found = stored.joined([part.passages for part in parts], columns, len(place))
-        assert (found.words != whole.passages.words).nnz == 0 and len(found) == 9
-        for name in ("starts", "keys", "sizes"):
-            assert np.array_equal(getattr(found, name), getattr(whole.passages, name))
-        for clean in (None, [], ["html"], {"boilerplate": False}):
-            assert corpora.read("documents", [str(tmp_path)], {"clean": clean or []}).passages is None
 
 
 def test_a_document_may_have_no_passages(tmp_path):

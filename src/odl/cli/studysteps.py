@@ -7,7 +7,7 @@ import sys
 from functools import partial
 
 from odl.cli import Json, step
-from odl.config.steps import record_of
+from odl.config.steps import prune, record_of
 from odl.errors import ParameterError
 
 
@@ -25,7 +25,7 @@ def _described(function):
     @functools.wraps(function)
     def do(**arguments):
         from odl.engine import calls, ledger
-        from odl.files import provenance, thinning
+        from odl.files import provenance
 
         name = function.__name__
         if name == "read":
@@ -38,7 +38,7 @@ def _described(function):
         for line in said:
             print(f"odl {function.__name__}: {line}")
         if name == "update":  # by environment, since it changes no result
-            thinning.prune(arguments["state"], int(os.environ.get("ODL_KEEP") or 0))
+            prune(arguments["state"], int(os.environ.get("ODL_KEEP") or 0))
 
     code = inspect.Parameter("code", inspect.Parameter.KEYWORD_ONLY, default="")  # stamp of the code, for the record
     do.__signature__ = inspect.Signature([*inspect.signature(function).parameters.values(), code])
@@ -164,18 +164,17 @@ def rank(n: int, features, *, state, timings, run: Json, previous=None, corpus_f
     sys.exit(messages.take_part(n, work))
 
 
-rank.begins_in = "jobs/mpi", "learners/diffusion", "files/thinning"
+rank.begins_in = "jobs/mpi", "learners/diffusion"
 
 
 @step
 def collect(features, *, state, scores, run: Json, previous=None, corpus_features=None):
     """Write the scores of a timestep that ranks have worked on."""
-    from odl.files import thinning
     from odl.jobs import mpi, runs
 
     chain = {"run": runs.parse(run), "previous": previous, "corpus_features": corpus_features}
     mpi.collect(features, state, scores, **chain)
-    thinning.prune(state, int(os.environ.get("ODL_KEEP") or 0))
+    prune(state, int(os.environ.get("ODL_KEEP") or 0))
 
 
 @step

@@ -1,6 +1,6 @@
 """How bytes become text: the option ``encoding``, and what is said of bytes that do not fit it.
 
-Files in UTF-16 or UTF-32 are told by their mark, or by where their zeros are, and are read as UTF-8 made of them.
+Files in UTF-16 or UTF-32 are told by their mark, and are read as UTF-8 made of them.
 """
 
 import codecs
@@ -15,12 +15,6 @@ AROUND = 12  # bytes shown on both sides of a wrong one
 MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),  # the first begins like that of UTF-16
     (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
-)  # fmt: skip
-OTHERS = (
-    (b"\x89PNG", "a PNG image"), (b"\xff\xd8\xff", "a JPEG image"), (b"GIF8", "a GIF image"), (b"%PDF", "a PDF"),
-    (b"PK\x03\x04", "a ZIP archive, as .xlsx and .docx are"), (b"\xd0\xcf\x11\xe0", "a file of an old Office"),
-    (b"\x1f\x8b", "packed by gzip, which its name does not say"), (b"PAR1", "Parquet, which its name does not say"),
-    (b"\x89HDF", "an HDF5 file"), (b"SQLite format 3", "a database"),
 )  # fmt: skip
 WIDE = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
 ZEROS = 4096  # bytes in which zeros are looked for
@@ -131,18 +125,11 @@ def recoded(file, path, encoding):
 
 def wide_name(head, path):
     """Return the name of the encoding of a file that begins so, where characters have several bytes; or None."""
-    other = next((other for mark, other in OTHERS if head.startswith(mark)), None)
-    if other:
-        raise DataError(f"{path} is {other}", "a file of documents", "convert it, or name the files to take")
     marked = next((name for mark, name in MARKS if head.startswith(mark)), None)
     if marked or b"\0" not in head:
         return marked
-    even, odd = (head[first::2].count(0) / max(len(head[first::2]), 1) for first in (0, 1))
-    for name, mine, others in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
-        if mine > 0.5 and others < 0.05:
-            return name
-    fault = f"{path} holds zeros as no text does, and it cannot be told whether it is UTF-16"
-    raise DataError(fault, "text", "set the option encoding to utf-16-le or utf-16-be, or convert the file to UTF-8")
+    todo = "convert it, name the files to take, or set the option encoding to utf-16-le or utf-16-be"
+    raise DataError(f"{path} holds zeros as no text does, such as a picture or a packed file", "text", todo)
 
 
 class _Recoded(io.RawIOBase):

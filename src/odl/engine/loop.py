@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from odl.config import chains, sections
 from odl.config.setting import differing
-from odl.config.steps import STEPS, record_of
+from odl.config.steps import STEPS, prune, record_of, stays
 from odl.engine import calls, forking
 from odl.engine.folder import files_of
 from odl.engine.ledger import origin_of, read
 from odl.errors import OdlError
-from odl.files import provenance, tables, thinning
+from odl.files import provenance, tables
 
 OF_TIMESTEP = ("batch", "features", "update", "alerts")
 SAVED = 20.0  # seconds between two writings of what was verified
@@ -271,13 +271,13 @@ class Loop:
 
     def thinned(self, t):
         """Tell whether a chain of checkpoints is without that of a timestep."""
-        return not thinning.stays(t, self.n - 1, self.folder.config["checkpoints"]["keep"])
+        return not stays(t, self.n - 1, self.folder.config["checkpoints"]["keep"])
 
     def prune(self, t):
         """Delete the checkpoints before a timestep but every `keep`-th."""
         keep = self.folder.config["checkpoints"]["keep"]
         if self.done and self.done[-1].t == t and keep and not self.dry:
-            thinning.prune(self.folder.path(STEPS["update"].writes["state"], t), keep)
+            prune(self.folder.path(STEPS["update"].writes["state"], t), keep)
 
     def clear(self, n):
         """Delete what an earlier, longer stream left behind."""

@@ -4,17 +4,13 @@ Standard library only, like all that the rules read through.
 """
 
 import errno
+import fcntl
 import functools
 import glob
 import os
 import platform
 import shutil
 from contextlib import contextmanager, suppress
-
-try:
-    import fcntl
-except ImportError:  # no Unix
-    fcntl = None
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -70,10 +66,9 @@ def locked(path):
     foreign = os.path.exists(lock) and not os.access(lock, os.W_OK)  # another person's, which is locked all the same
     descriptor = os.open(lock, os.O_RDONLY if foreign else os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        alone = fcntl is not None
+        alone = True
         try:
-            if fcntl:
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
         except OSError:
             alone = False
         yield alone

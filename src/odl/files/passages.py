@@ -43,30 +43,6 @@ class Passages:
         return self.keys[span].astype("<u8").tobytes() + self.sizes[span].astype("<i4").tobytes()
 
 
-def joined(parts, columns, n_terms):
-    """Return the passages of documents that were read in parts as one.
-
-    Parameters
-    ----------
-    parts : list of Passages
-    columns : list of ndarray of int32
-        Of each part, the column in the whole of each of its terms.
-    n_terms : int
-        Of the whole.
-    """
-    words, starts, n_before = [], [np.zeros(1, dtype=np.int64)], 0
-    for part, places in zip(parts, columns, strict=True):
-        counts = part.words
-        moved = (counts.data, places[counts.indices], counts.indptr)
-        words.append(scipy.sparse.csr_array(moved, shape=(counts.shape[0], n_terms)).sorted_indices())
-        starts.append(part.starts[1:] + n_before)
-        n_before += part.starts[-1]
-    keys, sizes = (np.concatenate([getattr(part, name) for part in parts]) for name in ("keys", "sizes"))
-    return Passages(
-        np.concatenate(starts), keys, sizes, scipy.sparse.csr_array(scipy.sparse.vstack(words, format="csr"))
-    )
-
-
 def spans(starts, documents):
     """Return the rows of the passages of some documents, one document after another, and where each one's begin."""
     lengths = starts[documents + 1] - starts[documents]

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from odl.config import sections
 from odl.errors import DataError
 from odl.files import blocks, digests, storage
 from odl.files import documents as docs
@@ -87,7 +86,7 @@ class Features:
         self.frequencies, self.novel, self.novel_dominant = (
             storage.read_array(file, name, "i") for name in ("frequencies", "novel", "novel_dominant")
         )
-        self.counts = known_terms.Counts(file, "counts")
+        self.counts = known_terms.Matrix(file, "counts")
         self.max_terms = int(facts.get("max_terms", 0))
         self.sets: list[np.ndarray] = []  # shingles of what the next timestep is compared with, where at hand
         self.terms: Any = None
@@ -101,16 +100,10 @@ class Features:
         self.n_numbered, self.n_left = (int(self.file.attrs[name]) for name in ("n_numbered", "n_left"))
         self.terms, self.last = (storage.read_array(self.file, name, "i") for name in ("terms", "last"))
 
-    def _read(self, load, *arguments):
-        try:
-            return load(self.file, *arguments)
-        except (LookupError, OSError, TypeError, ValueError) as error:
-            raise storage.damaged(blocks.path_of(self.file), error) from error
-
     @cached_property
     def vocabulary(self) -> list[str]:
         before = self.base.read(blocks.path_of(self.file)) if self.base else []
-        return before + self._read(storage.read_strings, "vocabulary")
+        return before + storage.read_strings(self.file, "vocabulary")
 
     @cached_property
     def numbers(self) -> dict[str, int]:
@@ -119,19 +112,19 @@ class Features:
 
     @cached_property
     def ids(self) -> list[str]:
-        return self._read(storage.read_strings, "ids")
+        return storage.read_strings(self.file, "ids")
 
     @cached_property
     def titles(self) -> list[str]:
-        return self._read(storage.read_strings, "titles")
+        return storage.read_strings(self.file, "titles")
 
     @cached_property
     def topics(self) -> list[tuple[str, ...]]:
-        return self._read(docs.read_topics)
+        return docs.read_topics(self.file)
 
     @cached_property
     def times(self) -> np.ndarray:
-        return self._read(storage.read_array, "times", "i")
+        return storage.read_array(self.file, "times", "i")
 
     @cached_property
     def vectors(self) -> np.ndarray | None:
@@ -139,20 +132,20 @@ class Features:
 
     @cached_property
     def raw_vectors(self) -> np.ndarray:
-        return self._read(storage.read_array, "vectors", "f", 2)
+        return storage.read_array(self.file, "vectors", "f", 2)
 
     @cached_property
     def vector_mean(self) -> np.ndarray:
-        total = self._read(storage.read_array, "vector_total", "f") if self.t else dense.total(self.raw_vectors)
+        total = storage.read_array(self.file, "vector_total", "f") if self.t else dense.total(self.raw_vectors)
         return total / max(1, self.n_before if self.t else len(self.raw_vectors))
 
     def vector_mean_after(self) -> np.ndarray:
         """Return the mean of the unit vectors up to and including this batch, by which those that come are centred."""
-        return self._read(dense.total_after) / max(1, self.n_before + len(self.raw_vectors))
+        return dense.total_after(self.file) / max(1, self.n_before + len(self.raw_vectors))
 
     @cached_property
     def groups(self) -> duplicates.Groups | None:
-        return self._read(duplicates.read) if "duplicates" in self.file else None
+        return duplicates.read(self.file) if "duplicates" in self.file else None
 
     def frequencies_after(self) -> np.ndarray:
         """Return the document frequencies including this batch."""
@@ -168,7 +161,7 @@ class Features:
 
     def seen_after(self) -> tuple[set[str], set[str]]:
         """Return the topics, and the dominant topics, of all batches up to and including this one."""
-        seen, dominant = (set(self._read(storage.read_strings, name)) for name in ("seen", "seen_dominant"))
+        seen, dominant = (set(storage.read_strings(self.file, name)) for name in ("seen", "seen_dominant"))
         for names in self.topics:
             seen.update(names)
             dominant.update(names[:1])
@@ -242,7 +235,7 @@ def advance(output, source, previous=None, max_terms=0, alone=False):
             expected = f"timestep {wanted}, after {blocks.path_of(before.file) if before else 'nothing'}"
             problem = f"{source} is of timestep {int(batch.attrs['t'])}"
             raise DataError(problem, expected, "pass the batch that follows")
-        known = _known(before, output, max_terms)
+        known = known_terms.Known(before, output, max_terms)
         cut = boilerplate.decide(batch, os.path.dirname(os.path.abspath(output)))
         groups, sets = (None, []) if alone else duplicates.decide(batch, before)
         counts, words = storage.read_csr(batch, "counts"), storage.read_strings(batch, "vocabulary")
@@ -274,15 +267,6 @@ def advance(output, source, previous=None, max_terms=0, alone=False):
     data = Features(storage.opened(output))
     data.vocabulary, data.numbers, data.sets = known.vocabulary, known.numbers, sets  # which are not read again
     return data
-
-
-def _known(before, output, max_terms):
-    """Return what is known of terms before a batch."""
-    sections.Features(max_terms=max_terms)  # refuses what is no bound
-    if before and before.max_terms != max_terms:
-        problem = f"max_terms {max_terms} after {blocks.path_of(before.file)}, which was made with {before.max_terms}"
-        raise DataError(problem, "one bound along a stream", "delete the features and run again")
-    return known_terms.Known(before, output, max_terms)
 
 
 def follow(

@@ -159,26 +159,11 @@ class Matrix:
 
     def __getitem__(self, span):
         first, last, _ = span.indices(self.shape[0])
-        try:
-            return self._rows(first, max(first, last))
-        except (OSError, ValueError) as error:
-            raise storage.damaged(blocks.path_of(self.group), error) from error
-
-    def _rows(self, first, last):
+        last = max(first, last)
         pointers = self.arrays["indptr"][first : last + 1]
         data, indices = (self.arrays[part][pointers[0] : pointers[-1]] for part in ("data", "indices"))
         shape = (last - first, self.shape[1])
         return storage.csr_of(self.name, data, indices, (pointers - pointers[0]).astype(np.int32), shape)
-
-
-class Counts(Matrix):
-    """Term counts of an open file, read by rows."""
-
-    def _rows(self, first, last):
-        part = super()._rows(first, last)
-        if part.data.min(initial=1) <= 0:
-            raise ValueError("a count is not positive")
-        return part
 
 
 def under(counts, columns, n_terms):
@@ -216,6 +201,9 @@ class Known:
     """
 
     def __init__(self, before, output, max_terms):
+        if before and before.max_terms != max_terms:
+            problem = f"max_terms {max_terms} after {blocks.path_of(before.file)}, of max_terms {before.max_terms}"
+            raise DataError(problem, "one bound along a stream", "delete the features and run again")
         self.base = base_of(before, output)
         self.max_terms, self.n_left, self.n_initial = max_terms, 0, None
         self.vocabulary, self.frequencies, self.numbers = [], np.zeros(0, dtype=np.int64), {}

@@ -1,8 +1,7 @@
-"""Makes the screenshots of docs: `python docs/screenshots.py default newsgroups feeds`, or some of these.
+"""Makes the screenshots of docs: `python docs/screenshots.py newsgroups feeds`, or one of these.
 
-`default` takes the page that `make run` left in results/default. `newsgroups` (raw posts by week; the corpora's folder
-in ODL_MIRROR) and `feeds` (RSS in German, made here) are run from nothing, as a person does: `odl init`, `odl run`.
-Needs chromium (or its path in ODL_CHROMIUM) and `pip install -e '.[browser]'`.
+Raw posts by week (the corpora's folder in ODL_MIRROR) and RSS in German, made here, are run from nothing, as a person
+does: `odl init`, `odl run`. Needs chromium (or its path in ODL_CHROMIUM) and `pip install -e '.[browser]'`.
 """
 
 import os
@@ -16,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SIZE = {"width": 1080, "height": 960}
-HEIGHTS = {"default": 960, "newsgroups": 805, "feeds": 790}  # what is shown of the page
+HEIGHTS = {"newsgroups": 805, "feeds": 790}  # what is shown of the page
 BEGAN = datetime(2026, 3, 2, 6)
 DAYS, A_DAY = 70, 12
 # subjects, what they do, with what: every sentence of a subject is one of each
@@ -120,9 +119,6 @@ def main(names):
     bin = Path(sys.executable).parent
     environment = {**os.environ, "PATH": f"{bin}{os.pathsep}{os.environ['PATH']}"}
     for name in names:
-        if name == "default":
-            photograph(ROOT / "results" / "default" / "new.html", ROOT / "docs" / "new.png", HEIGHTS[name])
-            continue
         with tempfile.TemporaryDirectory() as place:
             given = {"feeds": feeds, "newsgroups": newsgroups}[name](Path(place))
             for command in (["init", name, *given], ["run", name]):
@@ -131,4 +127,4 @@ def main(names):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or ["default", "newsgroups", "feeds"])
+    main(sys.argv[1:] or [*HEIGHTS])

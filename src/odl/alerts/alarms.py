@@ -23,7 +23,7 @@ CHANGES = {
     ),
     "words": (
         "of the words were never seen before",
-        "Look for another language, for text that is none, or for new boilerplate, and clean it.",
+        "Check for another language, encoded blocks, logs or new boilerplate, and clean them.",
     ),
 }
 

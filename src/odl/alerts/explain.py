@@ -1,6 +1,5 @@
 """Why one document has its score, or what a topic is: looked up when it is asked, from what every run leaves."""
 
-import difflib
 import os
 from typing import NamedTuple
 
@@ -8,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.alerts import periods, read, reasons, show
-from odl.errors import ParameterError
+from odl.errors import ParameterError, advice
 from odl.evaluation.scorefiles import read_scores
 from odl.files import storage
 from odl.files.documents import NO_TIME
@@ -18,7 +17,6 @@ from odl.stream import terms as known_terms
 from odl.stream.weighting import Weighting, weigh
 
 LONGEST = 20  # digits of a topic
-MEMBERS = 20  # documents of a topic that are listed
 ROUNDING = 1e-6  # shares are stored in single precision
 DOWN = 3  # words that lower a score, which are named
 NAMED = 12  # words that an excerpt is chosen by, as where it is kept
@@ -68,8 +66,8 @@ def named(watch, what):
     if what.startswith("source:"):
         name = what.removeprefix("source:")
         if known and name not in known:
-            (near,) = difflib.get_close_matches(name, known, 1, 0) or known[:1]
-            raise ParameterError(f"no document came from {what}", f"one such as source:{near}", "name it")
+            expected = f"one such as source:{known[0]}"
+            raise ParameterError(f"no document came from {what}", expected, advice(name, known, "name it"))
         return what
     place, number = resolved(watch, what)
     if not number and place is None:
@@ -298,11 +296,6 @@ def topic_text(watch, number):
         lines.append(f"  the dictionary holds it in atom {topic.atom}")
     lines.append("  history: " + ", ".join(f"{state} in {t}" for t, state in topic.history))
     lines.append("  documents by period: " + ", ".join(f"{t}: {size}" for t, size in sorted(topic.sizes.items())))
-    alerts = [alert for period in watch.periods for alert in period.alerts if alert.topic == number]
-    for alert in alerts[-MEMBERS:]:
-        lines.append(
-            f"  period {alert.t}, rank {alert.rank}: {isolated(alert.title[:80] or alert.id)}  (id: {alert.id})"
-        )
     if watch.place is not None:
         every = members(watch.place, [topic], watch.settings["silence"])[number]
         lines.append(f"  all {len(every)} documents:")

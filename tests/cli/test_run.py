@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import streams
 import yaml
 from ownfiles import ROWS, jsonl
 
@@ -57,6 +58,13 @@ class TestRun:
         told = capsys.readouterr().err
         assert "-- --unlock -n is no option" in told and "type odl run news --wait 3;" in told
         assert "odl init FOLDER SOURCES --snakemake" in told and told.count("\n") == 1
+
+    def test_with_nothing_to_do_it_loads_no_libraries(self, tmp_path):
+        folder = streams.begin(tmp_path, weeks=3)
+        assert cli.main(["run", str(folder)]) == 0
+        code = "import sys; from odl.cli import main; main(sys.argv[1:]); print(*{'numpy', 'jinja2'} & {*sys.modules})"
+        told = subprocess.run([sys.executable, "-c", code, "run", str(folder)], capture_output=True, text=True)
+        assert "nothing has changed" in told.stdout and told.stdout.endswith("\n\n")
 
     @pytest.mark.parametrize("results", ["results", "out", "out[1]/more 'é", "/elsewhere"])
     def test_alerts_are_found_where_the_results_lie(self, tmp_path, results):

@@ -181,13 +181,13 @@ def _renumber(place, ledger):
 
 def _documents(place, ledger):
     """Return how many documents there are, and how many more than at the end of the run before."""
-    from odl.files import documents as docs
-    from odl.files import storage
-
     path = os.path.join(place.names["root"], place.names["corpus"], "documents.h5")
     key, (noted, before) = ledger.digest(path), ledger.told.get("counted", ["", None])
     if key == noted:
         return f"the documents of the run before; {before:,} in all"
+    from odl.files import documents as docs
+    from odl.files import storage
+
     with storage.reading(path, "documents") as file:
         n, repeats = int(file["ids"].attrs["length"]), docs.read_repeats(file)
     ledger.tell("counted", [key, n])

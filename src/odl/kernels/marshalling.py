@@ -90,6 +90,15 @@ class Merging(NamedTuple):
     work: D1  # of a block; work space
 
 
+class Grouping(Merging):
+    """Groups that may merge: the same in single precision, which is enough for them."""
+
+    __annotations__ = {
+        name: Annotated[np.ndarray, kind.__metadata__[0].replace("d", "f")]
+        for name, kind in Merging.__annotations__.items()
+    }
+
+
 class Kinds(NamedTuple):
     """What a function takes and returns: strings, nested like the arguments; a named tuple is one of kinds."""
 

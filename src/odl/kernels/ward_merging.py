@@ -60,10 +60,10 @@ def _next_at(value, first, atoms):
 @kernel
 def _compare(row, own, scale, documents, inverse, size, most, work):
     """Find the squared costs of merging an atom with the first ones of `row`; return how many are below `most`."""
-    below = 0
+    below, one, zero = 0, own / own, own - own  # of its precision
     for i in range(size):
-        distance = 1.0 - row[i] * (scale * inverse[i])
-        distance = distance if distance > 0.0 else 0.0
+        distance = one - row[i] * (scale * inverse[i])
+        distance = distance if distance > zero else zero
         value = distance * distance * (own * documents[i] / (own + documents[i]))
         work[i] = value
         below += 1 if value < most else 0
@@ -214,14 +214,14 @@ def merge(gone, kept, atoms):
     note_change(kept, atoms)
 
 
-@called("Merging l -> l[]")
+@called("Grouping l -> l[]")
 @allocating
 def group(atoms, target):
     """Merge groups, at first of one atom each, until `target` are left, at the cost of `odl.kernels.atom_clusters`.
 
     Parameters
     ----------
-    atoms : odl.kernels.marshalling.Merging
+    atoms : odl.kernels.marshalling.Grouping
         Changed. All atoms have documents.
     target : int
         At least 1.

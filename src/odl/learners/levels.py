@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.errors import ParameterError
-from odl.kernels import native
+from odl.kernels import marshalling, native
 from odl.learners import likeness
 from odl.learners.adaptive import NO_ATOM, Adaptive, ClusterLearner, cut
 from odl.learners.base import Kept, Scores, State, setting
@@ -258,8 +258,9 @@ def groups(atoms, documents, target, rooms):
         The atom that names the group of each: of two groups that of more documents, and the later one among equals.
     """
     kernels.search_changed(atoms)
-    room = rooms.setdefault("room", np.empty_like(atoms.gram))
-    room[:] = atoms.gram
-    copies = type(atoms)(room, *map(np.copy, atoms[1:]))
+    gram = rooms.setdefault("room", np.empty(atoms.gram.shape, dtype=np.float32))
+    gram[:] = atoms.gram
+    others = (value.astype(np.float32) if value.dtype == np.float64 else value.copy() for value in atoms[1:])
+    copies = marshalling.Grouping(gram, *others)
     copies.documents[:] = documents
     return kernels.group(copies, target)

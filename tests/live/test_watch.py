@@ -372,6 +372,19 @@ def test_a_period_ends_by_the_clock(news, tmp_path, monkeypatch):
     assert_same_at_once(news, tmp_path / "once")
 
 
+def test_a_period_that_ends_while_another_is_learned_has_its_turn_after_it(news, tmp_path):
+    with watched(news) as (watch, told):
+        watch.take(lines(posts(3, 20) + posts(4, 20)))
+        first = watch.child
+        watch.take(lines(posts(5, 20)))
+        assert watch.child is first and watch.due and len(told()) == 60
+        watch.take(lines(posts(6, 20)))  # the third one waits
+        assert watch.child is not first and watch.due
+        watch.close()
+        assert [one["period"] for one in told() if not one["provisional"]] == [3, 4, 5, 6]
+    assert_same_at_once(news, tmp_path / "once")
+
+
 @pytest.mark.parametrize("packed", [False, True])
 def test_what_is_forgotten_leaves_the_inbox_too(news, packed):
     with watched(news) as (watch, _):

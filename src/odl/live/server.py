@@ -134,7 +134,7 @@ class Desk:
         gc.freeze()  # a full collection looks at all that is loaded, for 25 ms and more in which nobody is answered
         try:
             while not ended():
-                if self.renew and not watch.child:
+                if self.renew:
                     self.renew = False
                     watch.learn()
                 yield from self._next()

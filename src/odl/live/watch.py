@@ -51,7 +51,7 @@ class Watch:
 
     def __init__(self, tell, refuse, tolerance=0.0, by_clock=False):
         self.tell, self.refuse, self.tolerance, self.by_clock = tell, refuse, int(1000 * tolerance), by_clock
-        self.inbox, self.child, self.aside = inboxes.Inbox(), None, ThreadPoolExecutor(1)
+        self.inbox, self.aside, self.child, self.due = inboxes.Inbox(), ThreadPoolExecutor(1), None, False
         self.late = self.documents = self.bad = 0
         self.judge, self.shown, self.begin, self.answers = None, -1, None, {}
         self.configure()
@@ -241,26 +241,32 @@ class Watch:
 
     def end(self, begin=None):
         """End the open period: its documents are learned while those of the next are answered; None: the last one."""
-        self.finish()
-        ended = [label for label in self.inbox.labels() if begin is None or _begin(label) < begin]
-        for label in ended:
-            self.inbox.publish(label)
-        if begin is not None and not ended:
+        if self.due:  # two periods behind
+            self.finish()
+        ended = self._ended(begin)
+        if begin is not None and not ended and not self.child:
             self.begin = begin
             self._load()
         self._open(begin)
         if ended:
-            inboxes.enlist()
             self.learn()
 
+    def _ended(self, begin):
+        return [label for label in self.inbox.labels() if begin is None or _begin(label) < begin]
+
     def learn(self):
-        """Begin to learn what is new, and to write the pages, in another process."""
-        if not self.child:
-            command = [sys.executable, "-m", "odl", "run", os.getcwd(), "--wait", str(PATIENCE)]
-            self.said = tempfile.TemporaryFile("w+")  # noqa: SIM115 - it is read when the process has ended
-            self.child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.said, stderr=self.said)
-            os.setpriority(os.PRIO_PROCESS, self.child.pid, NICE)
-            self.learned = self.aside.submit(self._learned, self.child)
+        """Begin to learn what is new, and to write the pages, in another process; where one is at it, after that."""
+        self.due = self.child is not None
+        if self.due:
+            return
+        for label in self._ended(self.begin):
+            self.inbox.publish(label)
+            inboxes.enlist()
+        command = [sys.executable, "-m", "odl", "run", os.getcwd(), "--wait", str(PATIENCE)]
+        self.said = tempfile.TemporaryFile("w+")  # noqa: SIM115 - it is read when the process has ended
+        self.child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.said, stderr=self.said)
+        os.setpriority(os.PRIO_PROCESS, self.child.pid, NICE)
+        self.learned = self.aside.submit(self._learned, self.child)
 
     def _learned(self, child):
         """Wait for the other process; return what answers from now on, the last timestep, and the records to tell."""
@@ -296,13 +302,16 @@ class Watch:
             self.judge, self.shown, records = self.learned.result()
             self.child = None
             self.tell(records)
+            if self.due:
+                self.learn()
 
     def close(self, drained=False):
         """End: of the input, after which the last period is as `odl run` leaves it; `drained`: by a signal."""
         if not drained:
             if self.documents or self.inbox.labels():
                 self.end()
-            self.finish()
+            while self.child:
+                self.finish()
         else:
             if self.child:
                 self.child.terminate()
@@ -349,7 +358,8 @@ def follow(groups, *settings):
             for group in groups(watch, lambda: bool(came - {signal.SIGHUP})):
                 if signal.SIGHUP in came:
                     came.remove(signal.SIGHUP)
-                    watch.finish()
+                    while watch.child:
+                        watch.finish()
                     watch.configure()
                 watch.poll()
                 if group:

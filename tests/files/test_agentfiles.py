@@ -29,7 +29,7 @@ def test_each_has_its_own_atoms(state):
     sizes = [agentfiles.read_agent(state, agent, network)[0].shape[1] for agent in range(6)]
     assert sizes == [2, 1, 2, 1, 2, 1] and not list(state.parent.rglob("*.part"))
     with h5py.File(state) as file:
-        assert set(file) == {"score", "dual", "digests"} and set(file["dual"]) == {"value", "norm", "iterations"}
+        assert set(file) == {"score", "dual", "digests"} and set(file["dual"]) == {"value", "iterations"}
 
 
 def test_a_changed_or_lost_one_is_refused_by_name(state):

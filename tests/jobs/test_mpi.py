@@ -295,14 +295,6 @@ def wait_for_ranks(psutil, process):
     raise AssertionError(process.communicate(timeout=5))
 
 
-def test_norms_are_those_of_the_dual_variables(rng):
-    learner, P, A = make(**RING), *material("nmf", rng, n_documents=2)[1:]
-    owner, network = learner.agents_of(9)
-    agents = messages.Agents(messages.Ranks(Alone(), network), learner.model, owner, A, **learner.diffusion)
-    nu = [inference.diffuse(agents.share, x, **agents.settings).nu for x in P.toarray()]
-    np.testing.assert_allclose(agents.infer(P).norms, np.sum(np.square(nu), axis=2).T)
-
-
 def test_shares_of_agents():
     assert messages.first_agents(6, 4).tolist() == [0, 1, 3, 4, 6]
     assert np.diff(messages.first_agents(10, 3)).tolist() == [3, 3, 4]

@@ -223,7 +223,7 @@ def test_planted_bi_clusters_are_recovered(rng, monkeypatch):
     rows, shown = biclustering.measure(planted(rng), settings)
     assert {row["method"] for row in rows} == {"singular vectors", "all genes", "diffusion"}
     for row in rows:
-        assert row["ari"] == row["purity"] == row["accuracy"] == 1.0, row
+        assert row["ari"] == 1.0, row
     atoms, codes = shown[0.02]
     strongest = np.argsort(-np.abs(codes).max(axis=1))[:60]
     assert np.mean(strongest < 120) > 0.95 and atoms.shape == (11, 2)
@@ -231,14 +231,7 @@ def test_planted_bi_clusters_are_recovered(rng, monkeypatch):
 
 def test_recovery_of_noise_is_poor(rng):
     classes = ["a", "b", "c", "d"] * 15
-    found = biclustering.recovery(rng.standard_normal((60, 3)), classes)
-    assert abs(found["ari"]) < 0.15 and found["accuracy"] < 0.5
-
-
-def test_nearest_mean_leaves_the_point_out():
-    points, truth = np.array([[0.0], [10.0], [9.0], [11.0]]), np.array([0, 0, 1, 1])
-    # Without itself the first point's class lies at 10, as does the other; the second point is nearer to that.
-    assert biclustering.nearest_mean_accuracy(points, truth) == pytest.approx(0.75)
+    assert abs(biclustering.recovery(rng.standard_normal((60, 3)), classes)) < 0.15
 
 
 def test_the_table_of_expression_is_read_or_refused(tmp_path):

@@ -80,4 +80,4 @@ def test_neighbours_by_vectors_and_by_both(chain):
     inside = (made["nearest5-ranks"].rows(chain[-1]) @ made["nearest5-ranks"].rows(chain[-1]).T).toarray()
     P, E = chain[-1].weighed(norm="l2", tf="log")[:].toarray(), chain[-1].vectors
     assert np.allclose(inside, (1 - weight) * P @ P.T + weight * E @ E.T)
-    assert set(rivals.names(False, "vectors")) == set(made)
+    assert set(rivals.names("vectors")) == set(made)

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from cosines import dense_cosines, make_chain
 from places import ROOT
-from sklearn.decomposition import MiniBatchNMF
 
 from odl.papers import qualitystudy, rivals
 from odl.papers.experiments import quality_overview
-from odl.papers.rivals import first_story, topicmodels, windows
+from odl.papers.rivals import first_story, windows
 
 
 @pytest.fixture
@@ -24,7 +23,7 @@ def taught(rival, batches):
     return rival
 
 
-@pytest.mark.parametrize("name", [*rivals.names(False), *rivals.names(True)])
+@pytest.mark.parametrize("name", rivals.names())
 def test_a_score_is_repeatable_and_changes_nothing(chain, name):
     one, other = (taught(rivals.RIVALS[name](0), chain[:2]) for _ in range(2))
     first = one.score(chain[2])
@@ -96,42 +95,6 @@ def test_first_stories_by_buckets_as_lists(chain, monkeypatch):
     assert len(held) < len(past) and rival.stored == np.count_nonzero(past[sorted(held)]) + entries
 
 
-def test_perplexity_is_the_bound_of_scikit_learn(chain):
-    rival = taught(topicmodels.TopicMixture(3), chain[:3])
-    scores = rival.score(chain[3])
-    counts = chain[3].counts[:].astype(float)
-    shares = rival.model.transform(counts, normalize=False)
-    bound = rival.model._approx_bound(counts, shares, False) - rival.model._approx_bound(counts[:0], shares[:0], False)
-    tokens = np.asarray(counts.sum(axis=1))
-    found = scores * tokens * np.log(counts.shape[1])
-    # The bound of a document without words is that of the prior, 0.
-    assert np.isclose(-found.sum(), bound)
-    assert rival.stored == 50 * counts.shape[1]
-
-
-def test_residual_of_dense_factors(chain):
-    rival = taught(topicmodels.FactorResidual(3), chain[:3])
-    scores = rival.score(chain[3])
-    P = chain[3].weighed(norm="l2", tf="log")[:]
-    W, H = rival.weights(P, rival.SCORING), rival.components
-    left = np.linalg.norm(P.toarray() - W @ H, axis=1)
-    assert np.allclose(scores, np.where(np.diff(P.indptr) > 0, np.minimum(left, 1), 1), atol=1e-6)
-    known = taught(topicmodels.FactorResidual(3), [*chain[:3], chain[3]]).score(chain[3])
-    assert known.mean() < scores.mean()
-
-
-def test_factors_are_those_of_scikit_learn_as_long_as_no_word_is_new(chain):
-    rival = taught(topicmodels.FactorResidual(3), chain[:1])
-    P = chain[0].weighed(norm="l2", tf="log")[:]
-    full, size = P[np.diff(P.indptr) > 0], rival.PIECE
-    model = MiniBatchNMF(rival.FACTORS, init="random", batch_size=size, random_state=3)
-    for _ in range(rival.FIRST):
-        for first in range(0, full.shape[0], size):
-            model.partial_fit(full[first : first + size])
-    assert np.allclose(rival.components, model.components_, rtol=1e-9, atol=0)
-    assert np.allclose(rival.weights(full, rival.SCORING), model.transform(full), rtol=1e-9, atol=1e-15)
-
-
 def test_rows_of_a_study(chain):
     class Held:
         seed, batches, listed = 0, chain, [1, 3]
@@ -149,15 +112,15 @@ def test_rows_of_a_study(chain):
         return {f"{name}-levels-context": {t: 2 * s for t, s in scores.items()}}
 
     seen = {}
-    rows = qualitystudy.rival_rows(Held, rivals.names(False), judged)
-    assert seen["plain"] == rivals.names(False) and len(seen["context"]) == len(seen["plain"])
-    assert [row["run"] for row in rows[::2]] == rivals.names(False)
+    rows = qualitystudy.rival_rows(Held, rivals.names(), judged)
+    assert seen["plain"] == rivals.names() and len(seen["context"]) == len(seen["plain"])
+    assert [row["run"] for row in rows[::2]] == rivals.names()
     for plain, context in zip(rows[::2], rows[1::2], strict=True):
         assert context["run"] == f"{plain['run']}-levels-context"
         assert np.isclose(context["average"], 2 * plain["average"])
         assert plain["ms"] > 0 and plain["entries"] == context["entries"] > 0
     told = quality_overview.shown({"rivals": [{"stream": "s", "seed": 0, **row} for row in rows]})["competing"]
-    assert [cells[0] for cells in told] == [rivals.RIVALS[name].WORDS for name in rivals.names(False)]
+    assert [cells[0] for cells in told] == [rivals.RIVALS[name].WORDS for name in rivals.names()]
 
 
 def test_every_file_is_a_rival():

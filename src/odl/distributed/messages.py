@@ -148,8 +148,8 @@ class Ranks:
         Agents whose dual variables the own ones combine, ascending.
     tells, hears : dict of int to ndarray of int
         Other rank -> own agents it is told of; its agents that this rank is told of.
-    sent, exchanges : int
-        Bytes sent, and rounds of messages with the neighbours, so far.
+    sent : int
+        Bytes sent so far.
     """
 
     def __init__(self, comm, network):
@@ -167,7 +167,7 @@ class Ranks:
         self.tells = {rank: agents for rank, agents in self.tells.items() if len(agents)}
         self.mine = np.isin(self.heard, self.agents)
         self.rows = {rank: np.searchsorted(self.heard, agents) for rank, agents in self.hears.items()}
-        self.sent, self.exchanges = 0, 0
+        self.sent = 0
 
     def exchange(self, values):
         """Return a row of each agent heard, from those of the own agents: a message to each neighbouring rank.
@@ -183,7 +183,6 @@ class Ranks:
         messages = {rank: pack(values[agents - self.agents[0]]) for rank, agents in self.tells.items()}
         requests = [self.comm.Isend(message, dest=rank) for rank, message in messages.items()]
         self.sent += sum(message.nbytes for message in messages.values())
-        self.exchanges += bool(messages)
         heard = np.empty((len(self.heard), values.shape[1]))
         heard[self.mine] = values[self.heard[self.mine] - self.agents[0]]
         for rank, rows in self.rows.items():
@@ -230,14 +229,11 @@ class Inferred(NamedTuple):
     codes : csr_array, shape (n_documents, own atoms)
     costs : ndarray, shape (own agents, n_documents)
         J_k(nu_k).
-    norms : ndarray, shape (own agents, n_documents)
-        ||nu_k||^2.
     iterations : ndarray, shape (n_documents,)
     """
 
     codes: sparse.csr_array
     costs: np.ndarray
-    norms: np.ndarray
     iterations: np.ndarray
 
 
@@ -286,11 +282,11 @@ class Agents:
         """
         n_own, n_documents = len(self.ranks.agents), P.shape[0]
         codes, iterations = np.zeros((n_documents, len(self.own))), np.zeros(n_documents, np.int64)
-        costs, norms = np.zeros((n_own, n_documents)), np.zeros((n_own, n_documents))
+        costs = np.zeros((n_own, n_documents))
         for row, inference in enumerate(self._documents(P)):
             codes[row], costs[:, row] = np.concatenate(inference.codes), inference.costs
-            norms[:, row], iterations[row] = np.sum(inference.nu**2, axis=1), inference.iterations
-        return Inferred(sparse.csr_array(codes), costs, norms, iterations)
+            iterations[row] = inference.iterations
+        return Inferred(sparse.csr_array(codes), costs, iterations)
 
     def learn(self, P, step):
         """Go through a batch once, one document at a time: each agent learns from its own nu_k and y_k."""

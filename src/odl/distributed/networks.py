@@ -144,7 +144,7 @@ def metropolis(adjacency: sparse.sparray) -> sparse.csr_array:
     Parameters
     ----------
     adjacency : sparse array, shape (N, N)
-        Symmetric pattern; the diagonal is not looked at.
+        Symmetric pattern with an empty diagonal.
 
     Returns
     -------
@@ -160,28 +160,13 @@ def metropolis(adjacency: sparse.sparray) -> sparse.csr_array:
            [0.33, 0.  , 0.33, 0.33],
            [0.  , 0.33, 0.33, 0.33]])
     """
-    links = _links(adjacency)
+    links = sparse.csr_array(adjacency, dtype=float, copy=True).sorted_indices()
     sizes = np.diff(links.indptr) + 1
     rows = np.repeat(np.arange(links.shape[0]), np.diff(links.indptr))
     links.data = 1.0 / np.maximum(sizes[rows], sizes[links.indices])
     own = 1.0 - np.asarray(links.sum(axis=1)).ravel()
     own[np.abs(own) < ROUNDING] = 0.0
-    return _sorted(links + sparse.diags_array(own, format="csr"))
-
-
-def _links(adjacency):
-    """Return the pattern as a symmetric CSR array of ones with an empty diagonal."""
-    links = sparse.csr_array(adjacency, dtype=float)
-    links = sparse.csr_array(links + links.T - sparse.diags_array(links.diagonal() * 2.0))
-    links.eliminate_zeros()
-    links.data[:] = 1.0
-    return _sorted(links)
-
-
-def _sorted(matrix):
-    matrix = sparse.csr_array(matrix)
-    matrix.sort_indices()
-    return matrix
+    return sparse.csr_array(links + sparse.diags_array(own, format="csr")).sorted_indices()
 
 
 def network(

@@ -28,7 +28,7 @@ class Network(NamedTuple):
     score : ndarray
         Novelty score of each document.
     dual : dict of str to ndarray
-        For each document: value (g = -sum_k J_k), norm (root mean square of ||nu_k|| over the agents), iterations.
+        For each document: value (g = -sum_k J_k), iterations.
     digests : list of str
         Of the agents' files.
     previous, digest, features : str

@@ -115,7 +115,7 @@ def work(comm, source, state, timings, *, run, previous=None, corpus_features=No
     started = time.process_time()
     inferred = agents.infer(P)
     scored = time.process_time()
-    dual = summarise(agents.ranks, inferred)
+    dual = {"value": -agents.ranks.gather(inferred.costs).T.sum(axis=1), "iterations": inferred.iterations}
     if previous:
         agents.learn(P, learner.mu_w)
     learned = time.process_time()
@@ -125,12 +125,6 @@ def work(comm, source, state, timings, *, run, previous=None, corpus_features=No
     totals = agents.ranks.add_up([*phases.values(), agents.ranks.sent]).tolist()
     spent = dict(zip(phases, totals, strict=False))
     together(comm, lambda: _finish(agents.ranks, timings, spent, totals[-1], inferred))
-
-
-def summarise(among, inferred):
-    """Return the dual summary of a batch: value (the scores that the network finds), norm, iterations."""
-    costs, norms = among.gather(inferred.costs), among.gather(inferred.norms)
-    return {"value": -costs.T.sum(axis=1), "norm": np.sqrt(norms.mean(axis=0)), "iterations": inferred.iterations}
 
 
 def _write(comm, state, share, run, inferred, dual):
@@ -173,7 +167,7 @@ def _finish(among, timings, phases, sent, inferred):
         rounds = float(np.mean(inferred.iterations)) if len(inferred.iterations) else 0.0
         print(
             f"odl rank: {among.size} ranks, {len(inferred.iterations)} documents, {rounds:.1f} iterations for "
-            f"the score of one, {int(sent)} bytes sent, {among.exchanges} exchanges",
+            f"the score of one, {int(sent)} bytes sent",
             flush=True,
         )
 

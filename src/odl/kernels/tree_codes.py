@@ -122,32 +122,19 @@ def _apply(x, gram, rows, columns, masked, image, out):
 
 @kernel
 def _inner(a, b):
-    """Return a^T b as four sums side by side: one alone waits for each addition."""
-    first = second = third = fourth = 0.0
-    fours = len(a) - len(a) % 4
-    for j in range(0, fours, 4):
-        first += a[j] * b[j]
-        second += a[j + 1] * b[j + 1]
-        third += a[j + 2] * b[j + 2]
-        fourth += a[j + 3] * b[j + 3]
-    for j in range(fours, len(a)):
-        first += a[j] * b[j]
-    return (first + second) + (third + fourth)
+    total = 0.0
+    for j in range(len(a)):
+        total += a[j] * b[j]
+    return total
 
 
 @kernel
 def _uphill(point, x, last):
-    """Return (y - x)^T (x - x_last), as `_inner` sums: above zero the momentum leads uphill."""
-    first = second = third = fourth = 0.0
-    fours = len(x) - len(x) % 4
-    for j in range(0, fours, 4):
-        first += (point[j] - x[j]) * (x[j] - last[j])
-        second += (point[j + 1] - x[j + 1]) * (x[j + 1] - last[j + 1])
-        third += (point[j + 2] - x[j + 2]) * (x[j + 2] - last[j + 2])
-        fourth += (point[j + 3] - x[j + 3]) * (x[j + 3] - last[j + 3])
-    for j in range(fours, len(x)):
-        first += (point[j] - x[j]) * (x[j] - last[j])
-    return (first + second) + (third + fourth)
+    """Return (y - x)^T (x - x_last): above zero the momentum leads uphill."""
+    total = 0.0
+    for j in range(len(x)):
+        total += (point[j] - x[j]) * (x[j] - last[j])
+    return total
 
 
 @kernel

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from odl.kernels.compiled import allocating, called, comparing, kernel
+from odl.kernels.compiled import allocating, called, kernel
 
 
 @kernel
@@ -119,69 +119,22 @@ def tree_value(v, layout, infinity, norm):
     return total
 
 
-@comparing
-def _largest(v):
-    """Return the largest size of an entry."""
-    largest = 0.0
-    for i in range(len(v)):
-        size = abs(v[i])
-        largest = size if size > largest else largest
-    return largest
-
-
-@kernel
-def _unit(v):
-    """Return the power of two that brings the largest entry near one, 1 where squares are safe as they are."""
-    largest = _largest(v)
-    if largest == 0.0 or 1e-100 < largest < 1e100:
-        return 1.0
-    _, exponent = math.frexp(largest)
-    return math.ldexp(1.0, max(min(exponent, 1000), -1000))
-
-
+@called("d[,] Layout d[] ? ?")
 @allocating
-def _take(row, order, straight, v):
-    """Return a row, divided by its unit, in the order of the layout (in v, or as it lies where straight), and the unit.
-
-    Compiled with reference counts, since an array is returned.
-    """
-    if straight:
-        v = row
-    else:
-        for i in range(len(order)):
-            v[i] = row[order[i]]
-    unit = _unit(v)
-    if unit != 1.0:
-        for i in range(len(v)):
-            v[i] /= unit
-    return v, unit
-
-
-@called("d[,] l[] Layout d ? ?")
-@allocating
-def prox_rows(V, order, layout, lam, infinity, positive):
-    """Replace every row of V by its prox; order[i] is the column of atom i of the layout."""
-    work, factor, ordered = np.empty(V.shape[1]), np.empty(V.shape[1]), np.empty(V.shape[1])
-    straight = bool(np.all(order == np.arange(len(order))))
+def prox_rows(V, layout, lam, infinity, positive):
+    """Replace every row of V, atoms in the order of the layout, by its prox with its own lam."""
+    work, factor = np.empty(V.shape[1]), np.empty(V.shape[1])
     for row in range(V.shape[0]):
-        v, unit = _take(V[row], order, straight, ordered)
-        prox(v, layout, min(lam / unit, 1e300), infinity, positive, work, factor)
-        if unit != 1.0:
-            for i in range(len(v)):
-                v[i] *= unit
-        if not straight:
-            for i in range(len(order)):
-                V[row, order[i]] = v[i]
+        prox(V[row], layout, lam[row], infinity, positive, work, factor)
 
 
-@called("d[,] l[] Layout ? -> d[]")
+@called("d[,] Layout ? -> d[]")
 @allocating
-def value_rows(V, order, layout, infinity):
-    """Return the penalty of every row of V."""
-    work, ordered, values = np.empty(V.shape[1]), np.empty(V.shape[1]), np.empty(V.shape[0])
+def value_rows(V, layout, infinity):
+    """Return the penalty of every row of V, atoms in the order of the layout."""
+    work, values = np.empty(V.shape[1]), np.empty(V.shape[0])
     for row in range(V.shape[0]):
-        v, unit = _take(V[row], order, False, ordered)
-        values[row] = tree_value(v, layout, infinity, work) * unit
+        values[row] = tree_value(V[row], layout, infinity, work)
     return values
 
 

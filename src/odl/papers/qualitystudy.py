@@ -183,20 +183,14 @@ def resize(stream, learners_of, settings):
     return {"sizes": rows}
 
 
-def rival(stream, learners_of, settings, slow=False):
+def rival(stream, learners_of, settings):
     """Other methods, plain and using the batch, with what they store and the time that they take."""
     around = contexts(learners_of, settings["runs"])
-    names = rivals.names(slow) + (rivals.names(slow, "vectors") if stream.batches[0].vectors is not None else [])
+    names = rivals.names() + (rivals.names("vectors") if stream.batches[0].vectors is not None else [])
     return {"rivals": rival_rows(stream, names, partial(judged, stream, around))}
 
 
-def model(stream, learners_of, settings):
-    """As `rival`, of those that take long."""
-    return rival(stream, learners_of, settings, slow=True)
-
-
-PARTS = {"table": compare, "memory": remember, "ablation": ablate, "rivals": rival, "models": model}
-PARTS["sizes"] = resize
+PARTS = {"table": compare, "memory": remember, "ablation": ablate, "rivals": rival, "sizes": resize}
 
 
 def _as_adaptive(P, scores, learner):

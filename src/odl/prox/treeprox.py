@@ -63,6 +63,14 @@ def _rows(U, tree):
     return U, one
 
 
+def _in_units(V):
+    """Return rows in units, powers of two near their largest entry where its square is not safe, and the units."""
+    largest = np.abs(V).max(axis=1, initial=0.0)
+    safe = (largest == 0.0) | ((largest > 1e-100) & (largest < 1e100))
+    units = np.where(safe, 1.0, np.ldexp(1.0, np.clip(np.frexp(largest)[1], -1000, 1000)))
+    return np.ascontiguousarray(V / units[:, None]), units
+
+
 def prox_tree(
     U: ArrayLike,
     tree: Tree,
@@ -113,9 +121,11 @@ def prox_tree(
     """
     order, plan = layout(tree)
     lam, infinity = number(lam, "lam"), is_infinity(norm)
-    V, one = _rows(U, tree)
-    V = V.copy()
-    tree_prox.prox_rows(V, order, plan, lam, infinity, bool(nonnegative))
+    U, one = _rows(U, tree)
+    ordered, units = _in_units(U[:, order])
+    tree_prox.prox_rows(ordered, plan, np.minimum(lam / units, 1e300), infinity, bool(nonnegative))
+    V = np.empty_like(U)
+    V[:, order] = ordered * units[:, None]
     return V[0] if one else V
 
 
@@ -143,7 +153,8 @@ def value_tree(V: ArrayLike, tree: Tree, *, norm: Literal["l2", "linf"] = "l2") 
     """
     order, plan = layout(tree)
     V, one = _rows(V, tree)
-    values = tree_prox.value_rows(V, order, plan, is_infinity(norm))
+    ordered, units = _in_units(V[:, order])
+    values = tree_prox.value_rows(ordered, plan, is_infinity(norm)) * units
     return float(values[0]) if one else values
 
 

@@ -36,8 +36,7 @@ SETTINGS = {
 GAMMA, DELTA = 0.5, 0.1  # of the codes
 STEP, MU = 0.005, 0.01  # of the dictionary at each gene, and of the diffusion on the grid, where agent 0 sees the genes
 NETWORKS = {"fully_connected": 1.0, "grid": 0.0}  # share of the agents that see the genes
-COLUMNS = ("method", "network", "beta", "seed", "ari", "purity", "accuracy", "explained", "atoms_nonzero")
-COLUMNS += ("codes_nonzero",)
+COLUMNS = ("method", "network", "beta", "seed", "ari", "explained", "atoms_nonzero", "codes_nonzero")
 SVD, RAW = "singular vectors", "all genes"
 
 
@@ -77,7 +76,7 @@ def _row(values, classes, atoms, codes, **names):
     rest = values - codes @ atoms.T
     return {
         **names,
-        **recovery(atoms * np.linalg.norm(codes, axis=0), classes),
+        "ari": recovery(atoms * np.linalg.norm(codes, axis=0), classes),
         "explained": 1.0 - np.sum(rest**2) / np.sum(values**2),
         "atoms_nonzero": np.mean(atoms != 0),
         "codes_nonzero": np.mean(codes != 0),
@@ -94,7 +93,7 @@ def measure(expression, settings):
     """Return the rows of the table, and the atoms and codes of the first run of every beta on the first network."""
     values, classes, k = expression.values, expression.classes, settings["atoms"]
     rows = [_row(values, classes, *decompose(values, k), method=SVD)]
-    rows.append({"method": RAW, **recovery(values.T, classes), "explained": 1.0})
+    rows.append({"method": RAW, "ari": recovery(values.T, classes), "explained": 1.0})
     first, owner = {}, np.arange(k)
     for name, seen_by in NETWORKS.items():
         network = networks.network(name, k, seen_by=seen_by)
@@ -141,32 +140,15 @@ def recovery(points, classes, starts=20, seed=0):
 
     Returns
     -------
-    dict
-        ari, purity: adjusted Rand index and purity of k-means with as many groups as classes; accuracy: share that the
-        nearest class mean gets right, each point left out of its mean in turn.
+    float
+        Adjusted Rand index of k-means with as many groups as classes.
     """
     from sklearn.cluster import KMeans
     from sklearn.metrics import adjusted_rand_score
-    from sklearn.metrics.cluster import contingency_matrix
 
-    truth = np.unique(np.asarray(classes), return_inverse=True)[1]
-    n_groups = min(truth.max() + 1, len(np.unique(points, axis=0)))
+    n_groups = min(len(set(classes)), len(np.unique(points, axis=0)))
     groups = KMeans(n_groups, n_init=starts, random_state=seed).fit_predict(points)
-    return {
-        "ari": float(adjusted_rand_score(truth, groups)),
-        "purity": float(contingency_matrix(truth, groups).max(axis=0).sum() / len(truth)),
-        "accuracy": nearest_mean_accuracy(np.asarray(points), truth),
-    }
-
-
-def nearest_mean_accuracy(points, truth):
-    """Return the share of points nearer to the mean of the others of their class than to any other class mean."""
-    sums = np.array([points[truth == group].sum(axis=0) for group in range(truth.max() + 1)])
-    own = np.arange(len(sums)) == truth[:, None]
-    others = np.bincount(truth) - own  # points of each class but this one
-    means = (sums - own[:, :, None] * points[:, None]) / np.maximum(others, 1)[:, :, None]
-    distances = np.where(others > 0, np.sum((means - points[:, None]) ** 2, axis=2), np.inf)
-    return float(np.mean(np.argmin(distances, axis=1) == truth))
+    return float(adjusted_rand_score(classes, groups))
 
 
 class Expression(NamedTuple):

@@ -4,7 +4,6 @@ A class is a rival if it has
 
     NAME : str                      of its row in tables
     WORDS : str                     the same for people
-    SLOW : bool                     whether it belongs to the part of a study that is left out where time is short
     NEEDS : str                     what a batch must have: "counts", or "vectors"
     __init__(seed)                  an empty memory
     score(batch) -> ndarray         one number a document, more is newer, 1 for nothing like it; changes nothing
@@ -17,7 +16,6 @@ and nothing of a batch is looked at before it is scored. Imports name the rivals
 
 from odl.papers.rivals.first_story import FirstStory
 from odl.papers.rivals.meaning import FusedRanks, NearestMeaning
-from odl.papers.rivals.topicmodels import FactorResidual, TopicMixture
 from odl.papers.rivals.windows import Decaying, LastTenThousand, LastThousand, Recent, TemporalIdf, WholePast
 
 CLASSES = (
@@ -28,22 +26,20 @@ CLASSES = (
     Recent,
     TemporalIdf,
     FirstStory,
-    TopicMixture,
-    FactorResidual,
     NearestMeaning,
     FusedRanks,
 )
 RIVALS = {one.NAME: one for one in CLASSES}
 
 
-def names(slow: bool, needs: str = "counts") -> list[str]:
-    """Return the names of the quick rivals, or of the slow ones.
+def names(needs: str = "counts") -> list[str]:
+    """Return the names of the rivals that need counts of words, or vectors.
 
     Examples
     --------
     >>> from odl.papers import rivals
-    >>> rivals.names(slow=False)
+    >>> rivals.names()
     ['nearest5-logtf-past', 'nearest5-logtf-window1000', 'nearest5-logtf-window10000', 'nearest5-logtf-half-life', \
 'nearest5-logtf-recency', 'temporal-idf', 'first-story-lsh']
     """
-    return [name for name, one in RIVALS.items() if (slow, needs) == (one.SLOW, one.NEEDS)]
+    return [name for name, one in RIVALS.items() if needs == one.NEEDS]

@@ -32,7 +32,7 @@ class FirstStory:
     (array([0.88, 0.89, 0.83]), 12540)
     """
 
-    NAME, SLOW, NEEDS = "first-story-lsh", False, "counts"
+    NAME, NEEDS = "first-story-lsh", "counts"
     WORDS = "first-story detection by hashing"
     TABLES, BITS, BUCKET, RECENT = 70, 13, 20, 1000
 

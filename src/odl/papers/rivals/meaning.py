@@ -41,7 +41,7 @@ class NearestMeaning:
     (array([0.14, 0.07, 0.15]), 480)
     """
 
-    NAME, SLOW, NEEDS = "nearest5-vectors", False, "vectors"
+    NAME, NEEDS = "nearest5-vectors", "vectors"
     WORDS = "5 nearest documents by vectors, whole past"
 
     def __init__(self, seed: int = 0) -> None:

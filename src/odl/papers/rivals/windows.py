@@ -11,10 +11,10 @@ from odl.learners import clusters
 from odl.stream.features import Features
 
 
-def widened(values, width, fill=0.0):
+def widened(values, width):
     """Return an array with its last axis as wide as the vocabulary: words are only ever appended."""
     missing = width - values.shape[-1]
-    return np.concatenate([values, np.full((*values.shape[:-1], missing), fill)], axis=-1) if missing else values
+    return np.concatenate([values, np.zeros((*values.shape[:-1], missing))], axis=-1) if missing else values
 
 
 def widened_rows(matrix, width):
@@ -39,7 +39,7 @@ class WholePast:
     (array([0.91, 0.91, 0.87]), 4140)
     """
 
-    NAME, SLOW, NEEDS = "nearest5-logtf-past", False, "counts"
+    NAME, NEEDS = "nearest5-logtf-past", "counts"
     WORDS = "5 nearest documents, whole past"
     LAST: int | None = None  # documents that are remembered; None: all
 
@@ -213,7 +213,7 @@ class TemporalIdf:
     (array([0.7 , 0.74, 0.66]), 2083)
     """
 
-    NAME, SLOW, NEEDS = "temporal-idf", False, "counts"
+    NAME, NEEDS = "temporal-idf", "counts"
     WORDS = "temporal idf of the document"
     HALF_LIFE = 20000  # documents, as of `adaptive`
 

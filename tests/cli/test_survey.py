@@ -29,15 +29,6 @@ class TestLook:
         assert found.options["dates"] == "day-first" and found.options["tokens"]["stop_words"] == "german"
         assert found.n_documents == 40 and found.span == "2026-01-01 to 2026-01-28"
 
-    @pytest.mark.parametrize(
-        ("text", "n"), [(GERMAN[0], 15), ("明天北京天气很好", 7), ("พรุ่งนี้อากาศดี", 14), ("one, one and a two", 4)]
-    )
-    def test_texts_are_as_long_as_the_tokeniser_cuts_them(self, tmp_path, text, n):
-        """Words of Chinese and Thai are pairs of characters. Stop words count, single letters do not."""
-        rows = [{"text": text, "id": number} for number in range(9)]
-        said = dict(survey([jsonl(tmp_path / "d.jsonl", rows)], {}).said)["length"]
-        assert said == f"about {n} words a document, most have {n} to {n}"
-
     def test_mixed_encodings(self, tmp_path):
         path = tmp_path / "d.jsonl"
         path.write_bytes('{"text": "Müller"}\n'.encode() + '{"text": "Größe"}\n'.encode("latin-1"))

@@ -197,20 +197,6 @@ class TestVerify:
         assert said[0].startswith(f"{path} was changed after it was written (bytes 512 to ")
         assert re.fullmatch(r"odl verify: 9 files and \d+ libraries of kernels, 1 of which does not fit", said[1])
 
-    @pytest.mark.parametrize("key", ["previous", "features"])
-    def test_a_checkpoint_of_other_files_is_named(self, study, key):
-        path = study / "c/seed0/da/k3/1.h5"
-        with edited(path) as file:
-            file.attrs[key] = "ab" * 32
-        _, wrong = verify(study)
-        assert any(sentence.startswith(f"{path} ") and "delete" in sentence for sentence in wrong)
-        # what it was made from, and that the next one does not go on from it any more
-        assert len(wrong) == 2
-
-    def test_seeds_may_share_features(self, study):
-        shutil.move(study / "c/seed0/features", study / "c/seed7/features")
-        assert verify(study) == (9, [])
-
     def test_another_agent_is_named(self, study):
         path = study / "c/seed0/net/k3/0.agents/1.h5"
         with edited(path) as file:

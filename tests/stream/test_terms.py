@@ -17,7 +17,7 @@ from odl.alerts import explain, periods, read
 from odl.config import chains, consistency
 from odl.config.schema import load_schema
 from odl.config.setting import merge
-from odl.errors import CheckpointError, ConfigError, DataError, ParameterError
+from odl.errors import CheckpointError, ConfigError, DataError
 from odl.evaluation import baselines, scorefiles
 from odl.files import agentfiles, checkpoints, documents, storage, verify
 from odl.files.documents import Documents
@@ -309,9 +309,6 @@ def test_another_bound_along_a_chain_is_refused(stream, tmp_path):
 
 
 def test_what_needs_terms_that_have_left_is_refused(stream, tmp_path):
-    data = features.read(stream / "bounded" / "1.h5")
-    with pytest.raises(ParameterError, match="idf 'corpus' with max_terms"):
-        data.weighed(idf="corpus", corpus=features.read(stream / "bounded" / "4.h5"))
     assert weighting.Weighting(idf="none")
     chain(stream / "bounded", tmp_path, run_of("dual_averaging"), range(2))
     with pytest.raises(DataError, match="of a bounded vocabulary"):

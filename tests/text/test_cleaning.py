@@ -16,10 +16,9 @@ from odl.cli import main
 from odl.errors import ConfigError, DataError
 from odl.files import documents as docs
 from odl.stream import batchfile
-from odl.text import encoded
+from odl.text import cleaning
 from odl.text import mailparts as mail
-from odl.text.cleaning import CLEANERS, cleaner_names, drop_html
-from odl.text.encoded import drop_encoded
+from odl.text.cleaning import CLEANERS, cleaner_names, drop_encoded, drop_html
 from odl.text.mailparts import drop_headers, drop_quotes, drop_signatures
 
 MAIL = "From: ann@x.org (Ann)\nSubject: Re: AW: Floods in Lima\nOrganization: Office\n\twith two lines\nLines: 2\n\n"
@@ -423,8 +422,8 @@ def signature_by_all_patterns(text):
 @given(line=lines)
 def test_a_pattern_that_is_not_asked_would_not_have_fitted(line):
     assert mail._kind(line) == kind_by_all_patterns(line)
-    signs = [sign for _, kind in encoded.KINDS for sign in kind]
-    assert bool(encoded.SIGN.match(line)) == any(sign.match(line) for sign in signs)
+    signs = [sign for _, kind in cleaning.KINDS for sign in kind]
+    assert bool(cleaning.SIGN.match(line)) == any(sign.match(line) for sign in signs)
 
 
 @settings(max_examples=600, deadline=None)

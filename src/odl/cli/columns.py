@@ -242,7 +242,7 @@ def date_form(column, answer=None):
         return answer, "as you say"
     matches = [match for value in column.values if (match := fields.YEAR_LAST.fullmatch(str(value).strip()))]
     if not matches:
-        return None, _form_of(column.values[0])
+        return None, f"as in {column.example()}"
     day = next((match for match in matches if int(match["first"]) > 12), None)
     month = next((match for match in matches if int(match["second"]) > 12), None)
     if day and not month:
@@ -254,12 +254,3 @@ def date_form(column, answer=None):
     shown = f"{day[0]} and {month[0]}" if day else matches[0][0]
     fault = f"the dates of {column.name!r}, such as {shown}, may begin with the day or the month"
     raise ConfigError(fault, "to be told", "say --dates day-first or --dates month-first")
-
-
-def _form_of(value):
-    if _numeric(value):
-        whole = str(value).strip().lstrip("-").partition(".")[0]
-        return {4: "years", 8: "days as YYYYMMDD"}.get(
-            len(whole), "milliseconds since 1970" if len(whole) >= 12 else "seconds since 1970"
-        )
-    return "ISO 8601" if re.match(r"\d{4}", str(value).strip()) else "as in mail (RFC 2822)"

@@ -13,7 +13,6 @@ from odl.errors import ConfigError, DataError
 from odl.files import listing
 from odl.files.documents import NO_TIME, NONE, Repeats
 from odl.files.listing import CATEGORY
-from odl.text.tokens import count_words
 
 MOST = 200_000  # rows that are looked at
 SAMPLE = 2000  # texts that are
@@ -108,7 +107,6 @@ def survey(sources, answers):
         _categories(report, categories, answers.get("topics"))
     times = _times(report, files, answers)
     texts = _texts(report, sample)
-    _lengths(report, texts)
     stop_words, report.features, why = preparation.stop_words_of(texts, answers.get("stop_words"))
     report.options["tokens"] = preparation.tokens_of(texts, stop_words)
     report.say("language", why)
@@ -293,12 +291,3 @@ def _texts(report, sample):
     """Return the texts of the sample."""
     name = collection.columns_of(report.options).get("text")
     return [str(collection.value_of(row, name if table else "text") or "") for table, row in sample]
-
-
-def _lengths(report, texts):
-    """Say how many words texts have, stop words among them, as the tokeniser cuts them."""
-    counts, _ = count_words(texts, preparation.tokens_of(texts, None))
-    lengths = sorted(counts.sum(axis=1).tolist())
-    if lengths and lengths[-1]:
-        ends = [lengths[int(share * (len(lengths) - 1))] for share in (0.1, 0.5, 0.9)]
-        report.say("length", "about {1} words a document, most have {0} to {2}".format(*ends))

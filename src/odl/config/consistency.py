@@ -5,7 +5,7 @@ import re
 
 from odl.config.chains import atoms_of, run_of
 from odl.config.schema import check_map
-from odl.config.sections import Features, FollowedAlerts, fill
+from odl.config.sections import Features, FollowedAlerts, TopicEntry, fill
 from odl.errors import ConfigError, ParameterError, advice
 
 RESERVED = ("baselines", "batches", "features")  # folders beside the runs
@@ -153,10 +153,7 @@ def _check_start(config, name, algorithms):
 def _check_corpus(config, name):
     """Refuse a stream that contradicts itself."""
     corpus = config["corpora"][name]
-    entry = corpus["topic_entry"]
-    if entry["first"] > entry["last"]:
-        defect = f"corpora.{name}.topic_entry is from {entry['first']} to {entry['last']}"
-        raise ConfigError(defect, "first not after last", "correct it")
+    TopicEntry.of(corpus["topic_entry"])
     if corpus["reader"] == "documents" and not corpus["sources"]:
         raise ConfigError(f"corpora.{name}.sources is empty", "the files or the folder to read", "name them")
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from odl.errors import DataError, OdlError, changed
-from odl.files import agentfiles, blocks, checkpoints, provenance, storage
+from odl.files import agentfiles, blocks, provenance, storage
 from odl.files.tables import read_cells, read_json
 
 BENCHMARK = b"s\th:m:s\t"  # how each file begins that Snakemake writes for a rule with `benchmark`
@@ -80,8 +80,7 @@ def verify(
         record = provenance.of_attributes(attributes_of[path])
         if inputs_of and record:
             wrong += _others(path, attributes_of, inputs_of(os.fspath(path), record))
-        else:
-            wrong += _misfits(path, attributes_of)
+        wrong += _misfits(path, attributes_of)
     return len(paths) + (1 + len(FEEDS)) * len(pages), wrong + [text for page in pages for text in _of_page(page)]
 
 
@@ -139,21 +138,8 @@ def _others(path, attributes_of, inputs):
 
 
 def _misfits(path, attributes_of):
-    """Yield what a checkpoint says of other files that are there and say otherwise."""
-    own, missing = attributes_of[path], {}
-    if own["kind"] not in ("checkpoint", agentfiles.KIND) or "previous" not in own or not path.stem.isdecimal():
-        return
+    """Yield which agents' files are not those that the file of their network was written with."""
     todo = f"delete {path} and what was made from it, and run the study again"
-    before = attributes_of.get(path.with_name(f"{int(own['t']) - 1}.h5"), missing)
-    previous = before.get("digest", own["previous"]) if own["t"] else checkpoints.FIRST
-    if own["previous"] != previous:
-        yield f"{path} does not go on from the checkpoint before it; {todo}."
-    # Seeds that draw nothing of a stream share its features.
-    stream, name = path.parent.parent.parent, f"features/{int(own['t'])}.h5"
-    there = [stream, *stream.parent.glob("seed*")]
-    sources = {attributes_of[one / name]["digest"] for one in there if one / name in attributes_of}
-    if sources and own["features"] not in sources:
-        yield f"{path} was learned from other features than {stream / name}; {todo}."
-    for agent, digest in enumerate(own.get("agents", ())):
-        if attributes_of.get(Path(agentfiles.agent_path(path, agent)), missing).get("digest") != digest:
+    for agent, digest in enumerate(attributes_of[path].get("agents", ())):
+        if attributes_of.get(Path(agentfiles.agent_path(path, agent)), {}).get("digest") != digest:
             yield f"{agentfiles.agent_path(path, agent)} is not the file that {path} was written with; {todo}."

@@ -151,10 +151,10 @@ class Matrix:
     """
 
     def __init__(self, group, name):
-        self.group, self.name, self.inner = group, name, group[name]
-        self.shape = storage.shape_of(self.inner)
+        self.name, inner = name, group[name]
+        self.shape = storage.shape_of(inner)
         kinds = {"data": "iuf", "indices": "i", "indptr": "i"}
-        self.arrays = {part: storage.dataset_of(self.inner, part, kind) for part, kind in kinds.items()}
+        self.arrays = {part: storage.dataset_of(inner, part, kind) for part, kind in kinds.items()}
         self.nnz, self.dtype = len(self.arrays["data"]), self.arrays["data"].dtype
 
     def __getitem__(self, span):

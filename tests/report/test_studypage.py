@@ -98,8 +98,8 @@ def test_a_window_of_the_neighbours_is_said_wherever_they_are(tmp_path):
         tmp_path / "page.html", studypage.Streams(plan, tmp_path / "tables", tmp_path / "figures"), title="A study"
     )
     found = Checker((tmp_path / "page.html").read_text(encoding="utf-8"))
-    needed = "the neighbours need the last 12 documents where more came before, as their names say"
-    assert f"Baselines: no dictionary, {needed}" in found.words and not set(found.words) & set(baselines.NAMES[:4])
+    needed = "neighbours need all earlier documents, or the last ones that their names say"
+    assert f"Baselines: no dictionary; {needed}" in found.words and not set(found.words) & set(baselines.NAMES[:4])
     assert any("The baseline compares every document with many earlier ones" in text for text in found.words)
     texts = [image["alt"] for image in found.all("img")]
     (text,) = (text for text in texts if text.startswith("Average AUC of"))

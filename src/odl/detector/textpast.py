@@ -26,24 +26,6 @@ class Repeats(NamedTuple):
         groups = duplicates.grouped(self.groups, self.sets, sets, [_name(t, row) for row in range(len(texts))])
         return Repeats(groups, (*self.sets, *sets)[-len(groups.names) :])
 
-    def arrays(self):
-        """Return what `of` makes the same from."""
-        shingles = np.concatenate([np.zeros(0, dtype=np.int32), *self.sets])
-        ends = np.cumsum([len(one) for one in self.sets], dtype=np.int64)
-        return {
-            "shingles": shingles,
-            "shingle_ends": ends,
-            "item_born": self.groups.born,
-            "item_starts": self.groups.starts,
-        }
-
-    @classmethod
-    def of(cls, arrays, t):
-        """Return what `arrays` was made of after batch t."""
-        shingles, ends, born, starts = (arrays[name] for name in REPEATS)
-        names = [_name(*pair) for pair in born.tolist()]
-        return cls(duplicates.Groups(t, starts, names, born), tuple(np.split(shingles, ends[:-1])))
-
 
 REPEATS = ("shingles", "shingle_ends", "item_born", "item_starts")
 
@@ -70,8 +52,11 @@ def arrays(repeats, past, register):
     topics |= {name: as_bytes(value) for name, value in topics.items() if isinstance(value, list)}
     topics["topic_numbered"] = np.array([past.topics.numbered])
     compared = dict(zip(GATES, past.gates or gates.Past(), strict=True))
+    shingles = np.concatenate([np.zeros(0, dtype=np.int32), *repeats.sets])
+    ends = np.cumsum([len(one) for one in repeats.sets], dtype=np.int64)
+    again = dict(zip(REPEATS, (shingles, ends, repeats.groups.born, repeats.groups.starts), strict=True))
     contents = np.frombuffer(b"".join(register.contents.values()), dtype=np.uint8)
-    return repeats.arrays() | topics | compared | {"ids": as_bytes([*register.contents]), "contents": contents}
+    return again | topics | compared | {"ids": as_bytes([*register.contents]), "contents": contents}
 
 
 def read(stored, t, options, changed):
@@ -91,4 +76,7 @@ def read(stored, t, options, changed):
     values |= {name: json.loads(values[name].tobytes()) for name in ("names", "loose_ids")}
     topics = memory.Memory(**values | {"numbered": int(values["numbered"][0])})
     compared = gates.Past(*(stored[name] for name in GATES)) if options.gates else None
-    return Repeats.of(stored, t), decision.Past(topics, np.zeros(0), compared), register
+    shingles, ends, born, starts = (stored[name] for name in REPEATS)
+    groups = duplicates.Groups(t, starts, [_name(*pair) for pair in born.tolist()], born)
+    repeats = Repeats(groups, tuple(np.split(shingles, ends[:-1])))
+    return repeats, decision.Past(topics, np.zeros(0), compared), register

@@ -176,10 +176,6 @@ class Scores(NamedTuple):
             f"{self.middle[-1][1]:.2f} in the last; {plural(alerts, 'alert')}. The table below has each."
         )
 
-    def levels(self):
-        """Return (score, per cent from the top) of the labels of the axis."""
-        return [(self.high, 0), ((self.low + self.high) / 2, 50), (self.low, 100)]
-
     def days(self):
         """Return (day, per cent from the left) of the labels below."""
         n = len(self.periods)

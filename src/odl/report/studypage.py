@@ -175,18 +175,6 @@ def pivot(summary):
     return names, learners, sorted(baselines, key=lambda row: -np.nan_to_num(row["average_mean"], nan=-1))
 
 
-def compared(baselines):
-    """Say which earlier documents neighbours are looked for among."""
-    windows = {row["run"].partition("-last")[2] for row in baselines} - {""}
-    if not windows:
-        return "all earlier documents"
-    few = " or ".join(
-        f"the last {name.removesuffix('timesteps')} {'timesteps' if name.endswith('timesteps') else 'documents'}"
-        for name in sorted(windows)
-    )
-    return f"{few} where more came before, as their names say"
-
-
 def best_of(summary, baseline):
     """The row with the largest average AUC among baselines or among learners; None without one."""
     rows = [row for row in summary if (row["algorithm"] == BASELINE) == baseline]
@@ -314,5 +302,5 @@ def topics(selection):
 
 
 # What the templates of the page ask for.
-SHOWN = (best_of, pivot, compared, averages, paired, stream, runs, by_timestep, by_batch, ties, top, topics)
+SHOWN = (best_of, pivot, averages, paired, stream, runs, by_timestep, by_batch, ties, top, topics)
 FACTS = SimpleNamespace(**{function.__name__: function for function in SHOWN})

@@ -210,13 +210,13 @@ def _date(text, where):
         raise DataError(fault, f"a date such as 2026-12-31, or {GROWS}", "correct it") from error
 
 
-def members(alerts, features, numbers):
+def members(alerts, numbers):
     """Return the ids of the documents of some topics.
 
     Parameters
     ----------
-    alerts, features : path-like
-        Folders with ``{t}.h5``; a period whose two files are damaged or of different documents tells nothing.
+    alerts : path-like
+        Folder with ``{t}.h5``; a damaged one tells nothing.
     numbers : set of int
 
     Returns
@@ -225,30 +225,23 @@ def members(alerts, features, numbers):
         Number of a topic (as text) to a list of ids.
     """
     ids_of = {str(number): [] for number in sorted(numbers)}
-    for topics, ids in _periods(alerts, features):
+    for topics, ids in _periods(alerts):
         for row, number in enumerate(topics):
             if number in numbers:
                 ids_of[str(number)].append(ids[row])
     return ids_of
 
 
-def _periods(alerts, features):
+def _periods(alerts):
     """Yield the topic and the id of each document of a period."""
     t = 0
     while os.path.exists(path := os.path.join(alerts, f"{t}.h5")):
-        topics, ids = [], []
-        with contextlib.suppress(StorageError):  # the others tell enough
-            with storage.reading(path, "alerts") as file:
-                topics = storage.read_array(file, "topic", "i").tolist()
-            if any(topics):
-                with storage.reading(os.path.join(features, f"{t}.h5"), "features") as file:
-                    ids = storage.read_strings(file, "ids")
-        if len(ids) == len(topics):
-            yield topics, ids
+        with contextlib.suppress(StorageError), storage.reading(path, "alerts") as file:  # the others tell enough
+            yield storage.read_array(file, "topic", "i").tolist(), storage.read_strings(file, "ids")
         t += 1
 
 
-def renumbered(entries, alerts, features, before):
+def renumbered(entries, alerts, before):
     """Return the lines of feedback.csv with the numbers that their topics have now, and what changed, in sentences.
 
     A topic is the one that holds most of its documents. A line whose documents are in no topic is taken out.
@@ -256,13 +249,13 @@ def renumbered(entries, alerts, features, before):
     Parameters
     ----------
     entries : iterable of Entry
-    alerts, features : path-like
+    alerts : path-like
     before : dict
         As `members` returned, before alerts were made anew.
     """
     where = {ident: number for number, each in before.items() for ident in each}
     now = {number: Counter() for number in before}
-    for topics, ids in _periods(alerts, features):
+    for topics, ids in _periods(alerts):
         for number, ident in zip(topics, ids, strict=True):
             if number and ident in where:
                 now[where[ident]][number] += 1

@@ -154,7 +154,7 @@ def _note_topics(place, ledger):
 
     numbers = {entry.topic for entry in feedback.read(".") if entry.topic}
     if numbers and not ledger.told.get("topics"):
-        ledger.tell("topics", feedback.members(place.folder_of("alerts"), place.folder_of("features"), numbers))
+        ledger.tell("topics", feedback.members(place.folder_of("alerts"), numbers))
         ledger.save()
 
 
@@ -166,8 +166,7 @@ def _renumber(place, ledger):
     from odl.alerts import feedback
 
     if before:
-        folders_of = place.folder_of("alerts"), place.folder_of("features")
-        entries, said = feedback.renumbered(feedback.read("."), *folders_of, before)
+        entries, said = feedback.renumbered(feedback.read("."), place.folder_of("alerts"), before)
         ledger.tell("renumbered", [entries, said])
         ledger.tell("topics", {})
     if ledger.told.get("renumbered"):

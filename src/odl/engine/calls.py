@@ -43,9 +43,8 @@ def index(arguments):
     from odl.config.sections import Order
     from odl.stream import batching
 
-    named = {name: arguments[name] for name in ("seed", "made")}
-    stream = Order.of(arguments["stream"], "--stream")
-    batching.index(arguments["documents"], arguments["table"], arguments["order"], stream=stream, **named)
+    named = {"stream": Order.of(arguments["stream"], "--stream"), "seed": arguments["seed"], "made": arguments["made"]}
+    batching.index(arguments["documents"], arguments["table"], arguments["order"], **named)
     return Done()
 
 
@@ -69,7 +68,7 @@ def update(arguments, data=None, before=None):
     from odl.jobs import runs, update
 
     paths = [arguments.get(name) or None for name in ("state", "scores", "timings")]
-    run, past = runs.parse(arguments["run"]), _past(arguments, before)
+    run, past = runs.parse(arguments["run"]), runs.Before.of(arguments, before)
     return Done(left=update.update(data or arguments["features"], *paths, run=run, before=past))
 
 
@@ -80,14 +79,8 @@ def alerts(arguments, learned=None, carried=None):
 
     run, settings = runs.parse(arguments["run"]), Alerts.of(arguments["settings"], "--settings")
     learned = learned or alerts.Written(*map(arguments.get, alerts.Written._fields))
-    more = {"before": _past(arguments, carried), "batch": arguments.get("batch") or None}
+    more = {"before": runs.Before.of(arguments, carried), "batch": arguments.get("batch") or None}
     return Done(left=alerts.follow(learned, arguments["output"], run=run, settings=settings, **more))
-
-
-def _past(arguments, kept):
-    from odl.jobs.runs import Before
-
-    return Before(*(arguments.get(name) or None for name in Before._fields[:-1]), kept)
 
 
 def newpage(arguments):

@@ -71,6 +71,11 @@ class Before(NamedTuple):
     known: object = None
     kept: Any = None
 
+    @classmethod
+    def of(cls, arguments, kept):
+        """Return that of the arguments of a step."""
+        return cls(*(arguments.get(name) or None for name in cls._fields[:-1]), kept)
+
 
 FIRST = Before()  # of timestep 0
 

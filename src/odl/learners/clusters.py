@@ -20,7 +20,7 @@ FULL = {"merge": 0, "join": 1, "retire": 2}  # as in odl.kernels.atom_clusters
 ATOMS, TIME, START = 0, 1, 2  # counters, as in odl.kernels.ward_merging
 PRICES, CANDIDATES, UNKNOWN = 64, 4, -2
 EDGES = np.array([50, *(round(step * 10**power) for power in range(2, 6) for step in (1, 2, 3.5, 5, 7))])
-PRIOR = 20.0  # matches of each bin, and as many expected, before there are any
+PRIOR = 100.0  # matches of each bin, and as many expected, before there are any
 BINS = len(EDGES) + 1
 AGES = {name: Kept("dense", (BINS,), between=(0, np.inf)) for name in ("matches", "expected")}
 
@@ -261,7 +261,9 @@ def with_matches(
 
 
 def recency_of(counters: dict[str, np.ndarray], ages: np.ndarray, power: float) -> np.ndarray:
-    """Return what cosines with matches of these ages are multiplied by, 1 for the ages that match most often.
+    """Return what cosines with matches of these ages are multiplied by, more for ages that match more often.
+
+    Half of what that takes from matches on average is given back, so that scores of different batches compare.
 
     Equation `recency` of docs/method.md.
 
@@ -280,10 +282,13 @@ def recency_of(counters: dict[str, np.ndarray], ages: np.ndarray, power: float) 
     --------
     >>> import numpy as np
     >>> from odl.learners import clusters
-    >>> counters = {"matches": np.full(clusters.BINS, 180.0), "expected": np.full(clusters.BINS, 180.0)}
-    >>> counters["matches"][0] = 780.0
-    >>> clusters.recency_of(counters, np.array([0, 49, 50]), power=0.5)
-    array([1. , 1. , 0.5])
+    >>> counters = {"matches": np.full(clusters.BINS, 300.0), "expected": np.full(clusters.BINS, 300.0)}
+    >>> counters["matches"][0] = 1500.0
+    >>> clusters.recency_of(counters, np.array([0, 49, 50]), power=0.5).round(3)
+    array([1.295, 1.295, 0.648])
     """
-    ratio = (counters["matches"] + PRIOR) / (counters["expected"] + PRIOR)
-    return ((ratio / ratio.max()) ** power)[np.searchsorted(EDGES, ages, side="right")]
+    matches = counters["matches"]
+    ratio = (matches + PRIOR) / (counters["expected"] + PRIOR)
+    factor = (ratio / ratio.max()) ** power
+    mean = (matches * factor).sum() / matches.sum() if matches.any() else 1.0
+    return (factor / mean**0.5)[np.searchsorted(EDGES, ages, side="right")]

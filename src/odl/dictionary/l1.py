@@ -169,15 +169,15 @@ def fit_dictionary(
 def reduced(P, X, total):
     """Return the reduced problem of documents and codes; `total` is the code mass of each atom."""
     by_term, by_document, atoms = parts(P.tocsc()), parts(X), X.shape[1]
-    work, sizes = (np.zeros(atoms), np.zeros(atoms, np.int64), np.zeros(atoms, np.int64)), np.zeros(3, np.int64)
-    fitkernels.count(*by_term[:2], *by_document, total, *work, sizes)
-    pairs, cells, links = sizes
+    work = np.zeros(atoms), np.zeros(atoms, np.int64), np.zeros(atoms, np.int64)
+    most = int(np.diff(by_document[0])[by_term[1]].sum())  # links; memory that is not written is not taken
     problem = Reduced(
-        np.empty(pairs, np.int64), np.empty(pairs, np.int64), np.empty(pairs),
-        np.empty(cells), np.zeros(cells + 1, np.int64), np.empty(links, np.int32), np.empty(links),
+        np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most),
+        np.empty(P.nnz), np.zeros(P.nnz + 1, np.int64), np.empty(most, np.int32), np.empty(most),
     )  # fmt: skip
-    fitkernels.reduce(*by_term, *by_document, total, *work, *problem)
-    return problem
+    pairs, cells, links = fitkernels.reduce(*by_term, *by_document, total, *work, *problem)
+    sizes = (pairs, pairs, pairs, cells, cells + 1, links, links)
+    return Reduced(*(part[:size] for part, size in zip(problem, sizes, strict=True)))
 
 
 def pair_steps(problem):

@@ -32,35 +32,15 @@ def _pairs_of_term(documents, x_start, x_atom, x_value, total, inside, listed, p
     return met
 
 
-@called("l[] u[] l[] u[] d[] d[] d[] l[] l[] l[]")
-@kernel
-def count(p_start, p_document, x_start, x_atom, x_value, total, inside, listed, place, sizes):
-    """Fill `sizes` with the numbers of pairs, cells and links."""
-    for term in range(len(p_start) - 1):
-        documents = p_document[p_start[term] : p_start[term + 1]]
-        met = _pairs_of_term(documents, x_start, x_atom, x_value, total, inside, listed, place)
-        filled = 0
-        for position in range(met):
-            filled += place[listed[position]] > 0
-        sizes[0] += filled
-        if filled:
-            for document in documents:
-                links = 0
-                for entry in range(x_start[document], x_start[document + 1]):
-                    links += place[x_atom[entry]] > 0
-                sizes[1] += links > 0
-                sizes[2] += links
-        for position in range(met):
-            place[listed[position]] = 0
-
-
-@called("l[] u[] d[] l[] u[] d[] d[] d[] l[] l[] l[] l[] d[] d[] l[] i[] d[]")
+@called("l[] u[] d[] l[] u[] d[] d[] d[] l[] l[] l[] l[] d[] d[] l[] i[] d[] -> (l l l)")
 @kernel
 def reduce(
     p_start, p_document, p_value, x_start, x_atom, x_value, total,
     inside, listed, place, term_of, atom_of, slope, target, start, link, weight,
 ):  # fmt: skip
     """Fill in the reduced problem: pairs (term, atom, slope d), cells (p, start of links), links (pair, weight).
+
+    Returns how many there are of each; there is room for more.
 
     ``d = c_j - g_ij`` is the code mass of atom j on documents without term i: what the pair costs there.
     """
@@ -96,6 +76,7 @@ def reduce(
                     start[cell] = used
         for position in range(met):
             place[listed[position]] = 0
+    return pair, cell, used
 
 
 @kernel

@@ -37,15 +37,6 @@ def steepness_of(columns):
     return math.sqrt(math.sqrt(bound))
 
 
-@allocating
-def longest_square(D):
-    """Return the largest squared l2 norm of a column."""
-    squares = np.zeros(D.shape[1])
-    for i in range(D.shape[0]):
-        squares += D[i] * D[i]
-    return squares.max()
-
-
 @called("d[,] l -> d")
 @allocating
 def steepness(gram, rounds):
@@ -336,7 +327,7 @@ def code_masked(X, P, mask, D, layout, lam, lipschitz, infinity, positive, rule)
     by_gap, tolerance, most, every = rule
     outer, inverse, weight, inverted = nothing, nothing, 0.0, 0.0
     if by_gap and P.shape[1] < atoms:
-        outer, weight = gram_matrix(D.T.copy()), lam / THRESHOLD * math.sqrt(longest_square(D))
+        outer, weight = gram_matrix(D.T.copy()), lam / THRESHOLD * math.sqrt((D * D).sum(axis=0).max())
     for row in range(X.shape[0]):
         kept = np.flatnonzero(mask[row])
         rows = np.empty((len(kept), atoms))

@@ -6,9 +6,9 @@ import numpy as np
 from scipy import sparse
 
 from odl.files import tables
+from odl.learners.sparse_atoms import widen
 from odl.papers import qualitystudy
 from odl.papers.experiments import quality
-from odl.papers.rivals.windows import widened_rows
 from odl.stream import batchfile, pieces
 from odl.stream.weighting import Weighed, Weighting
 
@@ -22,7 +22,7 @@ def neighbours(stream, t, form):
     """Return the mean distance of a batch to the five nearest documents before it, all by the weights of today."""
     batch = stream.batches[t]
     now, counts = Weighed(batch, Weighting(**form), "l2"), [earlier.counts[:] for earlier in stream.batches[:t]]
-    past = sparse.csr_array(sparse.vstack([widened_rows(part, batch.counts.shape[1]) for part in counts]))
+    past = sparse.csr_array(sparse.vstack([widen(part, n_columns=batch.counts.shape[1]) for part in counts]))
     cosines = (now[:] @ now.weigh(past).T).toarray()
     return 1.0 - np.sort(cosines, axis=1)[:, -NEAREST:].mean(axis=1)
 

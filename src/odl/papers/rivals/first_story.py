@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from odl.papers.rivals.windows import widened_rows
+from odl.learners.sparse_atoms import widen
 from odl.stream.features import Features
 
 DRAWN = 4096  # words whose sides of the hyperplanes are drawn at once
@@ -45,7 +45,7 @@ class FirstStory:
     def score(self, batch: Features) -> np.ndarray:
         """Compare each document with its candidates; 1 where there are none."""
         P = batch.weighed(norm="l2", tf="log")[:]
-        vectors, nearest = widened_rows(self.vectors, P.shape[1]), np.zeros(P.shape[0])
+        vectors, nearest = widen(self.vectors, n_columns=P.shape[1]), np.zeros(P.shape[0])
         last = sparse.csr_array(vectors[max(0, vectors.shape[0] - self.RECENT) :].T)
         keys, tables = self._keys(P), np.arange(self.TABLES)
         if last.shape[1]:
@@ -67,7 +67,7 @@ class FirstStory:
         for row, key in enumerate(keys):
             self.buckets[tables, key, self.next[tables, key] % self.BUCKET] = before + row
             self.next[tables, key] += 1
-        vectors = sparse.vstack([widened_rows(self.vectors, P.shape[1]), P], format="csr")
+        vectors = sparse.vstack([widen(self.vectors, n_columns=P.shape[1]), P], format="csr")
         reached = np.zeros(vectors.shape[0] + 1, dtype=bool)
         reached[self.buckets[self.buckets >= 0]] = True
         reached[max(0, vectors.shape[0] - self.RECENT) : -1] = True

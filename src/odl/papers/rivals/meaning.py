@@ -11,8 +11,8 @@ from scipy import sparse
 from scipy.stats import rankdata
 
 from odl.evaluation.baselines import BLOCK
+from odl.learners.sparse_atoms import widen
 from odl.learners.vectors import weight_of
-from odl.papers.rivals.windows import widened_rows
 from odl.stream import dense, weighting
 from odl.stream.features import Features
 
@@ -122,7 +122,7 @@ class FusedRanks(NearestMeaning):
     def _words(self, batch):
         """Return words of today and of the past, weighted by today's document frequencies."""
         width = batch.counts.shape[1]
-        past = sparse.csr_array(sparse.vstack([widened_rows(counts, width) for counts in self.counts], format="csr"))
+        past = sparse.csr_array(sparse.vstack([widen(counts, n_columns=width) for counts in self.counts], format="csr"))
         known = batch.frequencies, batch.n_before, weighting.Weighting(tf="log"), "l2"
         return (weighting.weigh(counts, *known) for counts in (batch.counts[:], past))
 

@@ -3,7 +3,6 @@
 from types import SimpleNamespace
 
 import numpy as np
-from scipy import sparse
 
 from odl.evaluation import baselines
 from odl.evaluation.baselines import NEIGHBOURS
@@ -15,11 +14,6 @@ def widened(values, width):
     """Return an array with its last axis as wide as the vocabulary: words are only ever appended."""
     missing = width - values.shape[-1]
     return np.concatenate([values, np.zeros((*values.shape[:-1], missing))], axis=-1) if missing else values
-
-
-def widened_rows(matrix, width):
-    """Return a CSR matrix with more columns, all empty."""
-    return sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], width))
 
 
 class WholePast:

@@ -178,6 +178,7 @@ def test_a_new_topic_opens_where_none_was_as_large():
         told, after = judged(past, period._replace(born=born), scores)
         assert set(told.topics.tolist()) == (set(rows.tolist()) if opens else set())
         assert after.births[-1] == 5
+    assert judged(past, period, scores)[1].births[-1] == 0
 
 
 @pytest.mark.parametrize("size", [3, 4])
@@ -214,6 +215,8 @@ def test_two_novel_items_are_no_set(rng):
     scores = rng.gamma(4, 0.1, 500)
     told, past = opened((alike(rng, scores, np.arange(1 + t % 2)), scores) for t in range(12))
     assert not len(past.pool) and not any(len(opens.rows) for opens in told)
+    _, past = opened((alike(rng, scores, np.arange(3)), scores) for t in range(2))
+    assert past.pool[:, 1].tolist() == [3, 3]
 
 
 @pytest.mark.parametrize(("n", "most"), [(300, 0.045), (5000, 0.018)])
@@ -261,6 +264,13 @@ def test_words_of_the_same_items_bring_one_group_together():
     broad = period._replace(frequencies=np.array([0, 5, 11, 11]))
     assert [len(group) for group in gates.together(broad, gates.Opened(terms=np.array([0, 1, 2])))] == [6]
     assert gates.together(period, gates.Opened()) == []
+    half = X.copy()
+    half[[0, 1], 3] = half[[7, 8], 3] = 1  # two of four are in the first group
+    groups = gates.together(period._replace(X=sparse.csr_array(half)), gates.Opened(terms=np.array([0, 3])))
+    assert [group.tolist() for group in groups] == [[0, 1, 2, 3, 4, 7, 8]]
+    half[6, 3] = 1
+    groups = gates.together(period._replace(X=sparse.csr_array(half)), gates.Opened(terms=np.array([0, 3])))
+    assert [group.tolist() for group in groups] == [[0, 1, 2, 3, 4], [0, 1, 6, 7, 8]]
 
 
 def test_broad_words_bring_items_together_that_have_two_of_them():
@@ -293,11 +303,12 @@ def test_the_tail_is_equations_2_and_3(rng, n):
 
 
 def test_a_heavy_tail_has_half_the_shape_of_one_at_most(rng):
-    """Of excesses whose moments tell of no mean the shape is .5."""
-    recent = np.append(np.zeros(270), 10.0 ** np.arange(30))
-    excess, shape = 10.0 ** np.arange(30), 0.5 + 1 / 30
-    law = stats.genpareto(shape, scale=excess.mean() * 0.5)
-    assert np.isclose(gates.pareto_tail(np.array([1e31]), recent)[0], 0.1 * law.sf(1e31))
+    """Of excesses whose moments tell of no mean it is nearly .5; equal ones have an end."""
+    excess = 10.0 ** np.arange(30)
+    tail = gates.pareto_tail(np.array([1e31]), np.append(np.zeros(270), excess))[0]
+    assert np.isclose(tail, 0.1 * stats.genpareto(0.5 + 1 / 30, scale=excess.mean() * 0.5).sf(1e31), rtol=0.2)
+    equal = gates.pareto_tail(np.array([0.5, 1.5]), np.repeat([0.0, 1.0], [270, 30]))
+    assert 0 < equal[0] < 0.1 and equal[1] == 0
 
 
 def test_limits_where_periods_are_equal_or_without_items():

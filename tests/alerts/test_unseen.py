@@ -2,13 +2,16 @@
 
 import json
 import random
+from dataclasses import replace
 from datetime import datetime, timedelta
 
+import newpages
 import numpy as np
 import pytest
-from scipy import sparse
+from scipy import sparse, stats
 
 from odl.alerts import gates, periods, read, unseen, wordlist
+from odl.alerts.model import Unseen
 from odl.cli import main
 from odl.config.sections import Alerts
 from odl.files.documents import NO_TIME
@@ -85,6 +88,121 @@ def test_a_word_that_left_a_bounded_vocabulary_is_not_told():
 
 def test_a_span_of_time():
     assert [wordlist.span(value) for value in (0, 3_600_000, 5 * 86_400_000)] == ["a minute", "an hour", "5 days"]
+
+
+def test_from_how_many_items_on_and_how_many_words_are_told():
+    told, past = unseen.judge(unseen.Past(), items([3, 2]), SETTINGS)
+    assert [one.items for one in told] == [3] and past.shares.shape == (1, 20) and past.shares[0, 1] == 0
+    told, past = unseen.judge(unseen.Past(), items([3] * 51), SETTINGS)
+    assert len(told) == 50 and past.shares[0].tolist() == [3 / 60] * 20
+
+
+def test_what_is_remembered_is_the_excess_of_new_words_alone():
+    """Of two of sixty items, though words that are known are in all."""
+    _, past = unseen.judge(unseen.Past(), items([2]), SETTINGS)
+    law = stats.nbinom(0.5 + 401 / 2000, 401 / 461)
+    assert np.isclose(past.largest[0, 0], -np.log10(law.sf(1))) and past.largest[0, 1] == 60
+
+
+def test_since_when_and_how_fast():
+    hour = 3_600_000
+    later = items([3])._replace(times=np.arange(60, dtype=np.int64) * hour + 7)
+    (told,), _ = unseen.judge(unseen.Past(), later, SETTINGS)
+    assert (told.first, told.half) == (7, hour)
+    (told,), _ = unseen.judge(unseen.Past(), items([4]), SETTINGS)
+    assert told.half == hour  # the second of four
+    (told,), _ = unseen.judge(unseen.Past(), later._replace(times=np.full(60, NO_TIME)), SETTINGS)
+    assert (told.first, told.half) == (NO_TIME, 0)
+
+
+@pytest.mark.parametrize(
+    ("holders", "documents", "phrase"), [(2, 40, "New0 old"), (1, 40, "New0"), (2, 41, "New0"), (4, 40, "New0 old")]
+)
+def test_a_phrase_is_of_words_that_half_of_its_documents_have_and_few_others(holders, documents, phrase):
+    X = np.zeros((60, 2), dtype=np.int32)
+    X[:4, 0] = X[:holders, 1] = 1
+    entering = items([4])._replace(
+        X=sparse.csr_array(X), frequencies=np.array([0, documents]), vocabulary=["new0", "old"],
+        texts=lambda rows: ["New0 old" if row < holders else "New0" for row in rows],
+    )  # fmt: skip
+    (told,), _ = unseen.judge(unseen.Past(), entering, SETTINGS)
+    assert told.phrase == phrase and told.words == ("new0",)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "other", "word", "tells"),
+    [
+        ("気象衛星", "衛星", "衛星", True),
+        ("気象衛星", "新気象衛星が", "衛星", True),
+        ("新気", "新気象衛星", "衛星", False),
+        ("新気象衛", "新気象衛星", "衛星", True),
+        ("が打", "衛星が打", "衛星", False),
+        ("星が", "衛星が打", "衛星", True),
+        ("衛星", "衛星が", "衛星", True),
+        ("飛行", "衛星", "衛星", False),
+        ("衛星", "abc衛星", "衛星", False),
+        ("log4j shell", "log4j", "log4j", False),
+        ("log4j", "log4j", "shell", True),
+    ],
+)
+def test_a_run_without_spaces_tells_of_each_word_with_a_character_of_it(phrase, other, word, tells):
+    one = Unseen(other, (word,), 3, 1, NO_TIME, 0, 0.0, True, ())
+    assert unseen._tells(phrase, one) == tells
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        (np.zeros((1, 2)), np.zeros((1, 20)), np.zeros(9, dtype=np.uint8)),
+        (np.zeros((1, 2)), np.zeros((1, 20)), np.zeros(131_072, dtype=np.int64)),
+        (np.zeros((1, 2)), np.zeros((1, 19)), np.zeros(0, dtype=np.uint8)),
+    ],
+)
+def test_what_was_stored_of_another_form_is_refused(arrays):
+    with pytest.raises(ValueError, match="is none"):
+        unseen.Past.of(arrays)
+    whole = np.zeros((1, 2)), np.zeros((1, 20)), np.zeros(131_072, dtype=np.uint8)
+    assert len(unseen.Past.of(whole).met) == 131_072
+
+
+def test_words_line_by_line():
+    day, watch = 86_400_000, newpages.watch(n_periods=3)
+    documents = tuple((f"d{n}", "" if n == 1 else f"T{n} " + "x" * 90 * (n == 2)) for n in range(5))
+    first = Unseen("Log4j shell", ("log4j", "shell"), 1200, 2, day, 2 * day, 0.25, True, documents)
+    second = Unseen("three", ("three",), 3, 1, NO_TIME, 0, 1.0, True, documents[:3])
+    other = Unseen("usual", ("usual",), 4, 1, day, 0, 2.0, False, documents[:1])
+    last = replace(watch.periods[2], first=day, last=day, documents=9, unseen=(first, second, other))
+    watch = replace(watch, settings={**watch.settings, "unseen": 3})
+    title = f"T2 {'x' * 90}"[:79] + "…"
+    assert wordlist.as_text(watch, [last]).splitlines() == [
+        "posts, period 2, 1970-01-02: 9 documents",
+        "",
+        "Log4j shell  (1,200 items of 2 files since 1970-01-02, half of them within 2 days; "
+        "an earlier period had 0.2 such words)",
+        "    T0   (id: d0)",
+        "    d1  (id: d1)",
+        f"    {title}  (id: d2)",
+        "    and 1197 more",
+        "",
+        "three  (3 items; an earlier period had 1.0 such words)",
+        "    T0   (id: d0)",
+        "    d1  (id: d1)",
+        f"    {title}  (id: d2)",
+        "",
+        "As many as chance brings, from 3 items on: usual (4)",
+    ]
+    few = replace(last, unseen=(other,))
+    assert wordlist.as_text(watch, [few]).splitlines()[2:] == [
+        "No word was seen for the first time in more items than chance brings.",
+        "As many as chance brings, from 3 items on: usual (4)",
+    ]
+    assert wordlist.closing(watch, replace(last, unseen=(first,)), 1) == [""]
+    assert wordlist.closing(watch, replace(few, warm_up=True), 0) == ["Warm-up: nothing is new yet.", ""]
+    assert "write unseen: 3" in wordlist.closing(newpages.watch(), few, 0)[0]
+    told = [json.loads(line) for line in wordlist.as_jsonl(watch, [last]).splitlines()]
+    assert [(one["phrase"], one["first"], one["half"]) for one in told] == [
+        ("Log4j shell", "1970-01-02T00:00:00Z", 2 * day), ("three", None, None), ("usual", "1970-01-02T00:00:00Z", 0),
+    ]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

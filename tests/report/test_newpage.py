@@ -166,6 +166,23 @@ def test_without_dates(watch):
     assert "What is new in posts period 11" in page and "1677" not in page
 
 
+def test_a_period_before_names_its_topics_new_ones_first(watch):
+    """Also where none of them is new: what "20 alerts" are of."""
+    period = watch.periods[-1]
+    (one, alerts), *others = [pair for pair in newparts.groups(watch, period) if pair[0]]
+    other, more = next((topic, alerts) for topic, alerts in others if topic.birth < period.t)
+    named, known = (", ".join(topic.name) for topic in (one, other))
+    for shown, text in (
+        ((*more, *alerts), f"1 new topic and 1 known topic ({named}; {known}), "),
+        (alerts, f"1 new topic ({named}), "),
+        (more, f"1 known topic ({known}), "),
+        ((), ""),
+    ):
+        told = newparts.summary(watch, replace(period, alerts=tuple(shown)))
+        n = len(shown)
+        assert told == f"{text}{n} alert{'s' * (n != 1)} of 200 documents" or (not n and told.startswith("nothing new"))
+
+
 def test_many_periods_stay_short():
     """Twenty-six periods list their items, the earlier ones are a line each."""
     watch = newpages.watch(n_periods=60, per=3, documents=20)

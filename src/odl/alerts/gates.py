@@ -180,7 +180,7 @@ def pareto_tail(scores, recent):
         return np.where(above, 1 / (1 + len(recent)), 1.0)
     mean = y.mean()
     gap = mean - 2 * np.mean((1 - (np.arange(1, k + 1) - 0.35) / k) * y)
-    shape = min((2 - mean / gap) / 2, 0.5) if gap > 0 else 0.5
+    shape = (2 - mean / gap) / 2  # at most .5: the gap is above 0, since the y rise and their weights fall
     scale, shape = mean * (1 - shape), shape + 1 / k
     z = np.maximum(scores - edge, 0) / scale
     tail = np.exp(-z) if abs(shape) < 1e-9 else np.maximum(1 + shape * z, 0) ** (-1 / shape)

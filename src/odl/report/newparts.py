@@ -98,13 +98,16 @@ def moving(watch, period, groups):
 
 def summary(watch, period):
     """Return what a period brought, in a line."""
-    fresh = [topic for topic, _ in groups(watch, period) if topic and topic.state_at(period.t) == "new"]
-    names = "; ".join(name_words(topic) for topic in fresh[:3]) + ("; …" if len(fresh) > 3 else "")
+    topics = [topic for topic, _ in groups(watch, period) if topic]  # new ones first
+    fresh = sum(topic.state_at(period.t) == "new" for topic in topics)
+    counts = [(fresh, "new topic"), (len(topics) - fresh, "known topic")]
+    told = " and ".join(plural(n, noun) for n, noun in counts if n)
+    names = "; ".join(name_words(topic) for topic in topics[:3]) + ("; …" if len(topics) > 3 else "")
     if period.warm_up:
         return f"warm-up, {plural(period.documents, 'document')}"
     if not period.alerts:
         return f"nothing new in {plural(period.documents, 'document')}"
-    news = f"{plural(len(fresh), 'new topic')} ({names}), " if fresh else ""
+    news = f"{told} ({names}), " if topics else ""
     return Markup(f"{news}{plural(len(period.alerts), 'alert')} of {plural(period.documents, 'document')}")
 
 

@@ -247,6 +247,32 @@ def test_thin_keeps_both_ends():
     assert selection.thin([1, 2], 3) == [1, 2]
 
 
+def test_a_note_is_wrapped_in_the_middle_of_its_figure():
+    figure = plots.note("several words " * 20)
+    (text,) = figure.texts
+    figure.draw_without_rendering()
+    box, whole = text.get_window_extent(), figure.bbox
+    assert max(map(len, text.get_text().splitlines())) in range(70, 81)
+    assert abs(box.x0 + box.x1 - whole.width) < 2 and abs(box.y0 + box.y1 - whole.height) < 4
+
+
+def test_seconds_begin_at_zero_unless_they_differ_tenfold(made, monkeypatch):
+    chosen = select(made)
+    costs = chosen.frame("costs")
+    for most, logarithmic in ((10.0, False), (10.1, True), (0.0, False)):
+        sizes = costs["k"].map({10: 1.0 if most else 0.0, 20: most})
+        seconds = costs.assign(score_cpu_s=sizes / costs["t"].max(), learn_cpu_s=0.0)
+        seconds = seconds[seconds["t"] > 0]
+        monkeypatch.setattr(chosen, "frame", lambda name: seconds if name == "costs" else select(made).frame(name))
+        axis = figures.draw("tradeoff", chosen).figure.axes[0]
+        assert (axis.get_xscale() == "log") == logarithmic
+        if not logarithmic:
+            assert axis.get_xlim() == pytest.approx((0, 1.08 * max(most, 1e-9)), rel=0.05)
+        low, high = axis.get_ylim()
+        ends = [y for line in axis.lines for y in line.get_ydata()]
+        assert max(ends) - min(ends) > 0.4 * (high - low)
+
+
 BROKEN = r"$\frac{x$"  # mathematics to matplotlib, and wrong
 
 

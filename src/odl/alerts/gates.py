@@ -8,17 +8,18 @@ where X_w is negative binomial of shape a_w and mean n a_w / (N + 1): a Poisson 
 tell, as a gamma distribution of shape a_w and rate N + 1. With few documents before, common words vary by more than a
 known rate allows. P(X_w >= x) is the regularised incomplete beta function I(x, a_w) at n / (N + 1 + n).
 
-The largest of many is Gumbel's. With mean m, deviation d and mean size n' of the last B <= 40 periods (at least 5),
+The largest of many is Gumbel's; of decimal logarithms of independent tails its scale is s = 1 / ln 10. With mean m,
+deviation d and mean size n' of the last B <= 40 periods (at least 2),
 
-    beta = d sqrt(6) / pi,   T(R) >= m + beta ((z - 0.5772) (1 + 3.57 / (B - 1)) + log(n / n')),
-    z = -log(-log(1 - `WORDS`)),                                                                              (1)
+    beta^2 = (5 s^2 + (B - 1) 6 d^2 / pi^2) / (B + 4),   T(R) >= m + beta ((z - 0.5772) (1 + 2.5 / (B + 4))
+        + log(n / n')),   z = -log(-log(1 - `WORDS`)),                                                      (1)
 
-opens the gate of words, for R the pool of novel items or all items of the period. z is the quantile where m and d are
-known. The factor with B is that of a prediction: of B + 1 draws from a Gumbel distribution the last one passes with a
-probability of .0094 to .0104 for B of 5 to 40 (400,000 draws each), without it with .048 for 5 and .014 for 40.
+opens the gate of words, for R the pool of novel items or all items of the period. z is the quantile where m and beta
+are known. What few periods say of the scale counts as much as five more of scale s. The factor with B is that of a
+prediction: of B + 1 draws of scale s the last one passes with a probability of .0034 to .0105 for B of 2 to 40.
 A period that speaks is remembered by the T(R) from which on it does: what enters hides nothing that enters later.
-Before there are 5 periods all items open the gate from `EARLY` on, the pool never: what is novel is alike in its own
-way (templates of log lines), which only other pools tell. Fewer than `SUPPORT` items are no set: two say little of it.
+Before there are two periods all items open the gate from `EARLY` on; before there are 5 the pool never does: what is
+novel is alike in its own way (templates of log lines), which only other pools tell. Fewer than `SUPPORT` items are no set: two say little of it.
 The gate of topics opens for a new topic of two pool items more than any of the periods remembered had, at least 4.
 The lone gate opens for an item above all recent scores, and all scores of the periods remembered, where n P(s) is at
 most `LONE`: odd items, one in some thousands, are no tail that the recent scores tell. Of N of these the k largest
@@ -37,9 +38,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-PERIODS, FEWEST = 40, 5  # that a period is compared with
+PERIODS, FEWEST = 40, 5  # that a period is compared with; of pools and births at least
 WORDS, LONE = 0.01, 0.015  # levels of a period
-EARLY = 4.0  # t_w from which on words of all items open the gate before there are `FEWEST` periods
+EARLY = 5.0  # t_w from which on words of all items open the gate before there are two periods
 FLOOR = 1 / 2000  # share of documents that a word unseen so far is expected in
 TAIL, EXCESSES = 0.02, 30  # share of the scores that are its tail, and fewest of them
 SUPPORT = 3  # items of a set whose words are compared
@@ -48,9 +49,9 @@ RARE = 0.01  # share of the documents before that have a word which brings items
 GATES = ("words", "topic", "lone")
 NOBODY = np.zeros(0, dtype=np.int64)
 EULER = 0.5772156649
-PREDICTION = 3.57  # over B - 1: what a mean and a deviation of B periods add to the quantile of the next one
+SCALE, KNOWN = np.log10(np.e), 5  # of the largest of many tails, and how many periods that counts as
+PREDICTION = 2.5  # over B + 4: what a mean and a deviation of B periods add to the quantile of the next one
 LEAST_TAIL = 1e-300
-NARROWEST = 0.05  # of beta: where all periods are the same, equal ones do not speak
 
 
 class Past(NamedTuple):
@@ -154,13 +155,13 @@ def excess(X, frequencies, n_documents):
 
 def least_excess(past, n, level=WORDS):
     """Return the t from which on a set of n items opens the gate of words by (1)."""
-    if len(past) < FEWEST:
+    if len(past) < 2:
         return EARLY
-    values, sizes = past.T
-    beta = max(values.std(ddof=1) * np.sqrt(6) / np.pi, NARROWEST)
+    (values, sizes), weight = past.T, len(past) - 1 + KNOWN
+    beta = np.sqrt((KNOWN * SCALE**2 + (len(past) - 1) * values.var(ddof=1) * 6 / np.pi**2) / weight)
     quantile = -np.log(-np.log1p(-level)) - EULER
     ratio = n / max(sizes.mean(), 1.0)
-    return values.mean() + beta * (quantile * (1 + PREDICTION / (len(past) - 1)) + np.log(max(ratio, 1e-12)))
+    return values.mean() + beta * (quantile * (1 + PREDICTION / weight) + np.log(max(ratio, 1e-12)))
 
 
 def pareto_tail(scores, recent):

@@ -263,7 +263,9 @@ def test_seconds_begin_at_zero_unless_they_differ_tenfold(made, monkeypatch):
         sizes = costs["k"].map({10: 1.0 if most else 0.0, 20: most})
         seconds = costs.assign(score_cpu_s=sizes / costs["t"].max(), learn_cpu_s=0.0)
         seconds = seconds[seconds["t"] > 0]
-        monkeypatch.setattr(chosen, "frame", lambda name: seconds if name == "costs" else select(made).frame(name))
+        monkeypatch.setattr(
+            chosen, "frame", lambda name, costs=seconds: costs if name == "costs" else select(made).frame(name)
+        )
         axis = figures.draw("tradeoff", chosen).figure.axes[0]
         assert (axis.get_xscale() == "log") == logarithmic
         if not logarithmic:

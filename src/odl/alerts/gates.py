@@ -19,11 +19,11 @@ are known. What few periods say of the scale counts as much as five more of scal
 prediction: of B + 1 draws of scale s the last one passes with a probability of .0034 to .0105 for B of 2 to 40.
 A period that speaks is remembered by the T(R) from which on it does: what enters hides nothing that enters later.
 Before there are two periods all items open the gate from `EARLY` on; before there are 5 the pool never does: what is
-novel is alike in its own way (templates of log lines), which only other pools tell. Fewer than `SUPPORT` items are no set: two say little of it.
-The gate of topics opens for a new topic of two pool items more than any of the periods remembered had, at least 4.
-The lone gate opens for an item above all recent scores, and all scores of the periods remembered, where n P(s) is at
-most `LONE`: odd items, one in some thousands, are no tail that the recent scores tell. Of N of these the k largest
-(2 %, at least 30) exceed the next, u, by y_1 <= ... <= y_k:
+novel is alike in its own way (templates of log lines), which only other pools tell. Fewer than `SUPPORT` items are no
+set: two say little of it. The gate of topics opens for a new topic of two pool items more than any of the periods
+remembered had, at least 4. The lone gate opens for an item above all recent scores, and all scores of the periods
+remembered, where n P(s) is at most `LONE`: odd items, one in some thousands, are no tail that the recent scores tell.
+Of N of these the k largest (2 %, at least 30) exceed the next, u, by y_1 <= ... <= y_k:
 
     a_0 = mean(y),  a_1 = mean((1 - (i - 0.35) / k) y_i),  xi = (2 - a_0 / (a_0 - 2 a_1)) / 2,                  (2)
     sigma = a_0 (1 - xi),  xi' = xi + 1 / k,  P(s) = k / N (1 + xi' (s - u) / sigma)^(-1 / xi').                (3)

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -140,3 +141,68 @@ def test_a_run_without_spaces_is_whole_to_both_sides():
 
 def test_marks_that_overlap_are_one_wherever_they_stand():
     assert excerpts.marks("oil 気象衛星", ["oil", "気象", "象衛"]) == [(0, 3), (4, 7)]
+
+
+NUMBERED = " ".join(f"w{number:03d}" for number in range(100))  # a word every five characters
+
+
+@pytest.mark.parametrize(
+    ("words", "first", "last"),
+    [
+        (["w050"], 21, 79),
+        (["w040", "w060"], 21, 79),
+        (["w010", "w090"], 0, 59),  # of two that are too far apart the first
+        (["w000"], 0, 59),
+        (["w099"], 40, 99),
+        (["w090", "w091", "w005"], 40, 99),  # most of the words
+        (["absent"], 0, 59),
+    ],
+)
+def test_an_excerpt_has_the_words_in_its_middle(words, first, last):
+    part = " ".join(f"w{number:03d}" for number in range(first, last + 1))
+    assert excerpts.excerpt(NUMBERED, words) == "…" * (first > 0) + part + "…" * (last < 99)
+
+
+def test_an_excerpt_has_different_words_rather_than_one_often():
+    text = f"{'oil ' * 9}{'x' * 290} oil gas {'x' * 200}"
+    assert " oil gas " in excerpts.excerpt(text, ["oil", "gas"])
+    assert excerpts.excerpt(text, ["oil"]).startswith("oil oil") and excerpts.excerpt("a  b", ["c"], 3) == "a b"
+
+
+def test_words_of_another_tokeniser_stand_in_runs_and_between_letters():
+    assert excerpts.places("中国石油公司", ["国石油"]) == [(1, 4, "国石油")]
+    assert excerpts.places("oilseeds, xoil", ["oil"]) == []
+    assert excerpts.places("New York oil", ["oil", "new_york"]) == [(0, 8, "new_york"), (9, 12, "oil")]
+    assert excerpts.places("the oil price of oil", ["oil", "oil_price", "_"])[-1] == (17, 20, "oil")
+
+
+def test_marks_that_overlap_are_one_wherever_they_stand_among_several():
+    assert excerpts.marks("oil and oil 気象衛星 oil", ["oil", "気象", "象衛", "衛星"]) == [
+        (0, 3), (8, 11), (12, 16), (17, 20),
+    ]  # fmt: skip
+    assert excerpts.marked("an oil", ["oil"], "{0}|{1};".format) == "an |False;oil|True;|False;"
+
+
+@pytest.mark.parametrize(
+    ("together", "apart", "least", "joined"), [(2, 2, 2, True), (2, 3, 2, False), (1, 1, 2, False)]
+)
+def test_a_phrase_is_in_half_of_the_texts_of_its_rarest_word(together, apart, least, joined):
+    texts = ["duct tape"] * together + ["duct, then", "tape, then"] * apart
+    parts = [part for part, _ in excerpts.phrases(texts, ["duct", "tape"], least)]
+    assert parts == (["duct tape"] if joined else ["duct", "tape"])
+
+
+def test_a_run_of_more_than_24_characters_is_not_told_as_one():
+    letters = "天地人山水火木金土日月星雨雪风云花草树鸟鱼马牛羊门窗"
+    for n, whole in ((24, True), (25, False)):
+        texts = [f"a {letters[:n]} b"] * 3
+        assert excerpts.phrases(texts, ["火木"]) == [(letters[:n] if whole else "火木", ["火木"])]
+
+
+def test_a_name_has_words_up_to_the_limit_by_their_weight():
+    weights = {"a": 1.0, "b": 3.0, "c": 2.0, "d": 0.5}
+    assert excerpts.name_of(weights, [], 3) == ("b", "c", "a") and excerpts.name_of(weights, [], 9)[-1] == "d"
+    assert excerpts.name_of({"duct": 1.0, "tape": 1.5, "nasa": 2.0}, ["duct tape, nasa"] * 2, 3) == (
+        "duct tape",
+        "nasa",
+    )

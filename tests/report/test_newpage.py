@@ -287,7 +287,10 @@ def test_the_command_writes_it(made, tmp_path):
 
 def test_a_long_stream_is_shown_from_its_end(made, tmp_path, monkeypatch):
     """The older periods are counted, and a topic of theirs keeps its first day and its documents."""
-    newpage.write(tmp_path / "whole.html", made)
+    newpage.write(tmp_path / "whole.html", made, atom=tmp_path / "new.atom", feed=tmp_path / "new.json")
+    entries = newfeeds.entries(read.alerts_of(made))
+    assert entries and (tmp_path / "new.atom").read_text() == newfeeds.atom(read.alerts_of(made), entries)
+    assert (tmp_path / "new.json").read_text() == newfeeds.as_json(read.alerts_of(made), entries)
     monkeypatch.setattr(newpage, "SHOWN", 3)
     newpage.write(tmp_path / "new.html", made)
     whole, text = ((tmp_path / name).read_text(encoding="utf-8") for name in ("whole.html", "new.html"))

@@ -14,7 +14,7 @@ from places import ROOT
 
 from odl.evaluation import study
 from odl.evaluation.scorefiles import read_scores
-from odl.evaluation.study import score_path
+from odl.evaluation.study import BASELINE, score_path
 from odl.files import storage
 from odl.files.tables import read_json
 from odl.papers.experiments import convergence, quality_overview
@@ -242,9 +242,70 @@ def test_tradeoff_has_the_seconds_of_scoring_and_learning(made):
     assert drawn == {round(sum(held), 9) for (name, _), held in seconds.items() if name in chosen.runs}
 
 
+def test_baselines_are_those_of_the_shown_seed(made):
+    """Of seed 0 where seeds share batches."""
+    for seed in (0, 1):
+        chosen = select(made, run="pg", k=10, seed=seed)
+        assert chosen.baselines()["seed"] == seed and chosen.entry("da")["seed"] == seed
+    chosen.plan = [entry for entry in chosen.plan if entry["algorithm"] != BASELINE or entry["seed"] == 0]
+    assert chosen.baselines()["seed"] == 0
+    chosen.plan = [entry for entry in chosen.plan if entry["algorithm"] != BASELINE]
+    assert chosen.baselines() is None
+
+
 def test_thin_keeps_both_ends():
     assert selection.thin(range(100), 3) == [0, 50, 99]
     assert selection.thin([1, 2], 3) == [1, 2]
+
+
+@pytest.mark.parametrize(("n", "rows", "columns"), [(1, 1, 1), (2, 1, 2), (3, 1, 3), (4, 2, 3), (7, 3, 3)])
+def test_panels_are_three_in_a_row(n, rows, columns):
+    figure, axes = plots.panels(n, 2.0, 1.5)
+    assert len(axes) == n and len(figure.axes) == rows * columns
+    assert [axis.axison for axis in figure.axes] == [True] * n + [False] * (rows * columns - n)
+    assert figure.get_size_inches().tolist() == [max(3.8, 2.0 * columns), 1.5 * rows]
+
+
+def test_a_ranking_has_dots_their_mean_and_their_deviation():
+    values = [0.5, 0.6, 0.85]
+    with plots.style():
+        ((axis,),) = plots.new_figure(6, 3)[1]
+        plots.ranking(
+            axis, [("base", None, [0.4]), ("one", plots.look_of(0), [0.7]), ("run", plots.look_of(1), values)]
+        )
+    assert [text.get_text() for text in axis.texts] == ["0.400", "0.700", f"{np.mean(values):.3f}"]
+    assert [text.xy for text in axis.texts] == [(1.01, 0), (1.01, 1), (1.01, 2)]
+    assert [text.get_text() for text in axis.get_yticklabels()] == ["base", "one", "run"]
+    assert axis.get_ylim() == pytest.approx((-0.6, 2.6)) and axis.get_yticks().tolist() == [0, 1, 2]
+    single, several = (container.lines[2][0].get_segments()[0] for container in axis.containers)
+    deviation = np.std(values, ddof=1)
+    assert single.tolist() == [[0.7, 1], [0.7, 1]]
+    assert several[:, 0] == pytest.approx([np.mean(values) - deviation, np.mean(values) + deviation])
+    dots = [line for line in axis.lines if line.get_marker() == "."]
+    assert [dot.get_xdata().tolist() for dot in dots] == [[0.7], values] and dots[1].get_ydata().tolist() == [2] * 3
+    stroke = next(line for line in axis.lines if line.get_marker() == "|")
+    assert stroke.get_xydata().tolist() == [[0.4, 0]] and stroke.get_color() == plots.GREY
+    rules = [line.get_ydata()[0] for line in axis.lines if len(line.get_xdata()) == 2 and line.get_zorder() == 0]
+    assert rules == [0, 1, 2] and all(not tick.tick1line.get_markersize() for tick in axis.yaxis.get_major_ticks())
+
+
+@pytest.mark.parametrize(("sizes", "scale"), [([1, 8], "linear"), ([1, 2, 9], "log")])
+def test_sizes_that_differ_much_have_a_logarithmic_axis(sizes, scale):
+    ((axis,),) = plots.new_figure(6, 3)[1]
+    plots.sizes_below(axis, sizes)
+    assert axis.get_xscale() == scale and axis.get_xlabel() == "atoms k" and not len(axis.get_xticks(minor=True))
+    assert [text.get_text() for text in axis.get_xticklabels()] == [str(size) for size in sizes]
+
+
+@pytest.mark.parametrize(("n", "columns"), [(2, 2), (5, 3)])
+def test_a_legend_has_a_column_for_each_name_and_some_at_most(n, columns):
+    figure, ((axis,),) = plots.new_figure(6, 3)
+    for number in range(n):
+        axis.plot([0, 1], [0, number], label=f"run {number}")
+    (legend,) = plots.legend_below(figure, 3).legends
+    figure.draw_without_rendering()
+    assert len({round(text.get_window_extent().x0) for text in legend.get_texts()}) == columns
+    assert [text.get_text() for text in legend.get_texts()] == [f"run {number}" for number in range(n)]
 
 
 def test_a_note_is_wrapped_in_the_middle_of_its_figure():

@@ -150,21 +150,6 @@ def test_a_run_without_spaces_tells_of_each_word_with_a_character_of_it(phrase, 
     assert unseen._tells(phrase, one) == tells
 
 
-@pytest.mark.parametrize(
-    "arrays",
-    [
-        (np.zeros((1, 2)), np.zeros((1, 20)), np.zeros(9, dtype=np.uint8)),
-        (np.zeros((1, 2)), np.zeros((1, 20)), np.zeros(131_072, dtype=np.int64)),
-        (np.zeros((1, 2)), np.zeros((1, 19)), np.zeros(0, dtype=np.uint8)),
-    ],
-)
-def test_what_was_stored_of_another_form_is_refused(arrays):
-    with pytest.raises(ValueError, match="is none"):
-        unseen.Past.of(arrays)
-    whole = np.zeros((1, 2)), np.zeros((1, 20)), np.zeros(131_072, dtype=np.uint8)
-    assert len(unseen.Past.of(whole).met) == 131_072
-
-
 def test_words_line_by_line():
     day, watch = 86_400_000, newpages.watch(n_periods=3)
     documents = tuple((f"d{n}", "" if n == 1 else f"T{n} " + "x" * 90 * (n == 2)) for n in range(5))

@@ -9,14 +9,15 @@ tell, as a gamma distribution of shape a_w and rate N + 1. With few documents be
 known rate allows. P(X_w >= x) is the regularised incomplete beta function I(x, a_w) at n / (N + 1 + n).
 
 The largest of many is Gumbel's; of decimal logarithms of independent tails its scale is s = 1 / ln 10. With mean m,
-deviation d and mean size n' of the last B <= 40 periods (at least 2),
+deviation d and mean size n' of the last B <= 40 periods (at least 2), and c of 5 for all items, of 1 for the pool,
 
-    beta^2 = (5 s^2 + (B - 1) 6 d^2 / pi^2) / (B + 4),   T(R) >= m + beta ((z - 0.5772) (1 + 2.5 / (B + 4))
-        + log(n / n')),   z = -log(-log(1 - `WORDS`)),                                                      (1)
+    beta^2 = (c s^2 + (B - 1) 6 d^2 / pi^2) / (B - 1 + c),   z = -log(-log(1 - `WORDS`)),
+    T(R) >= m + beta ((z - 0.5772) (1 + 3.57 / (B - 1 + c)) + log(n / n'))                                    (1)
 
 opens the gate of words, for R the pool of novel items or all items of the period. z is the quantile where m and beta
-are known. What few periods say of the scale counts as much as five more of scale s. The factor with B is that of a
-prediction: of B + 1 draws of scale s the last one passes with a probability of .0034 to .0105 for B of 2 to 40.
+are known. What few periods tell of the scale is held to s as if c more had told it; the words of a pool come together
+in its items, so that T(R) varies by more. The factor with B is that of a prediction: of B + 1 draws of scale s the last
+one passes with a probability of .002 to .010 for B of 2 to 40.
 A period that speaks is remembered by the T(R) from which on it does: what enters hides nothing that enters later.
 Before there are two periods all items open the gate from `EARLY` on; before there are 5 the pool never does: what is
 novel is alike in its own way (templates of log lines), which only other pools tell. Fewer than `SUPPORT` items are no
@@ -49,8 +50,8 @@ RARE = 0.01  # share of the documents before that have a word which brings items
 GATES = ("words", "topic", "lone")
 NOBODY = np.zeros(0, dtype=np.int64)
 EULER = 0.5772156649
-SCALE, KNOWN = np.log10(np.e), 5  # of the largest of many tails, and how many periods that counts as
-PREDICTION = 2.5  # over B + 4: what a mean and a deviation of B periods add to the quantile of the next one
+SCALE, KNOWN = np.log10(np.e), {"items": 5, "pool": 1}  # s, and c of the sets of items
+PREDICTION = 3.57  # over B - 1 + c: what a mean and a deviation of B periods add to the quantile of the next one
 LEAST_TAIL = 1e-300
 
 
@@ -153,12 +154,12 @@ def excess(X, frequencies, n_documents):
     return t
 
 
-def least_excess(past, n, level=WORDS):
+def least_excess(past, n, level=WORDS, known=KNOWN["items"]):
     """Return the t from which on a set of n items opens the gate of words by (1)."""
     if len(past) < 2:
         return EARLY
-    (values, sizes), weight = past.T, len(past) - 1 + KNOWN
-    beta = np.sqrt((KNOWN * SCALE**2 + (len(past) - 1) * values.var(ddof=1) * 6 / np.pi**2) / weight)
+    (values, sizes), weight = past.T, len(past) - 1 + known
+    beta = np.sqrt((known * SCALE**2 + (len(past) - 1) * values.var(ddof=1) * 6 / np.pi**2) / weight)
     quantile = -np.log(-np.log1p(-level)) - EULER
     ratio = n / max(sizes.mean(), 1.0)
     return values.mean() + beta * (quantile * (1 + PREDICTION / weight) + np.log(max(ratio, 1e-12)))
@@ -212,7 +213,7 @@ def judge_words(past, period, warm_up=False):
         X = period.X[rows]
         t, seen = excess(X, period.frequencies, period.n_documents), getattr(past, name)
         waits = name == "pool" and len(seen) < FEWEST
-        limit = np.inf if waits else least_excess(seen, len(rows))
+        limit = np.inf if waits else least_excess(seen, len(rows), known=KNOWN[name])
         telling = t >= limit
         excesses = np.maximum(excesses, np.where(telling, t, 0.0))
         words.append(rows[np.unique(np.repeat(np.arange(len(rows)), np.diff(X.indptr))[telling[X.indices]])])

@@ -69,17 +69,16 @@ def test_what_a_document_does_not_have_is_not_told(alert):
     ]
 
 
-def test_a_topic_line_by_line():
+def test_a_topic_line_by_line(monkeypatch):
+    """With all its documents, once each; without a place nothing is looked up."""
     watch = newpages.watch()
-    number, alerts = 1, [alert for period in watch.periods for alert in period.alerts if alert.topic == 1]
     topic = replace(
         watch.topics[1], name=("duct tape", "nasa"), sizes={9: 2, 10: 11}, earlier=3, atom=0, title="T" * 120
     )
     topic = replace(topic, history=[(9, "new"), (10, "growing")], birth=9, representative="a:1")
     feedback = (Entry("topic:1", "muted", "grows"), Entry("topic:2", "known"))
     watch = replace(watch, topics={1: topic}, feedback=feedback, place=None)
-    assert alerts
-    assert explain.topic_text(watch, number).splitlines() == [
+    lines = [
         "Topic 1 [growing] duct tape, nasa",
         "  first in period 9; 16 documents so far; e.g. a:1",
         f"      {'T' * 100}",
@@ -87,11 +86,17 @@ def test_a_topic_line_by_line():
         "  the dictionary holds it in atom 0",
         "  history: new in 9, growing in 10",
         "  documents by period: 9: 2, 10: 11",
-        *(f"  period {each.t}, rank {each.rank}: {each.title[:80]}  (id: {each.id})" for each in alerts),
     ]
-    many = replace(watch.periods[-1], alerts=tuple(replace(alerts[0], rank=n) for n in range(30)))
-    told = explain.topic_text(replace(watch, periods=(many,), topics={1: replace(topic, atom=-1)}), number)
-    assert "atom" not in told and [f"rank {n}:" in told for n in range(30)] == [False] * 10 + [True] * 20
+    assert explain.topic_text(watch, 1).splitlines() == lines
+    assert "atom" not in explain.topic_text(replace(watch, topics={1: replace(topic, atom=-1)}), 1)
+    of = [explain.Member(9, "a:1", "x" * 90, "a", 0), explain.Member(10, "a:2", "", "a", 0)]
+    monkeypatch.setattr(explain, "members", lambda place, topics, silence: {1: of})
+    assert explain.topic_text(replace(watch, place="somewhere"), 1).splitlines() == [
+        *lines,
+        "  all 2 documents:",
+        f"    period 9: {'x' * 80}  (id: a:1)",
+        "    period 10: a:2  (id: a:2)",
+    ]
 
 
 def test_the_most_similar_is_looked_for_before_the_document(monkeypatch):

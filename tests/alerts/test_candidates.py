@@ -236,6 +236,8 @@ def test_items_that_words_bring_together_are_a_topic_however_unlike_they_are():
     assert changes.changes == [(1, "new")] and held.items.tolist() == [4]
     _, again = told(memory.nothing(SETTINGS), 1, [[0, 1, 2, 3], [1, 2, 3, 4, 5]])
     assert again.topic.tolist() == [1, 1, 1, 1, 0, 0] and again.of_words == [1]
+    _, half = told(memory.nothing(SETTINGS), 1, [[0, 1, 2], [0, 1, 2, 3, 4, 5]])
+    assert half.topic.tolist() == [1, 1, 1, 0, 0, 0]  # three of six are not most
 
 
 def test_equal_items_whose_cosine_exceeds_one_by_a_digit_are_alike():

@@ -180,6 +180,7 @@ def test_marks_that_overlap_are_one_wherever_they_stand_among_several():
     assert excerpts.marks("oil and oil 気象衛星 oil", ["oil", "気象", "象衛", "衛星"]) == [
         (0, 3), (8, 11), (12, 16), (17, 20),
     ]  # fmt: skip
+    assert excerpts.marks("気象衛星", ["気象", "衛星"]) == [(0, 2), (2, 4)]  # side by side
     assert excerpts.marked("an oil", ["oil"], "{0}|{1};".format) == "an |False;oil|True;|False;"
 
 

@@ -52,6 +52,7 @@ def test_as_many_as_earlier_periods_had_are_no_more_than_chance():
     told, _ = unseen.judge(after([6, 5, 4], 8), items([6, 5]), SETTINGS)
     assert [one.items for one in told] == [6, 5] and not any(one.beyond for one in told)
     assert [one.expected for one in told] == [1.0, 2.0]
+    assert after([6], 1).expected(0.05) == 1 and unseen.Past().expected(0.05) == 0
 
 
 def test_words_of_too_few_items_or_sources_are_not_told():

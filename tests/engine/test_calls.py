@@ -92,3 +92,9 @@ def test_a_step_opens_nothing_that_its_description_does_not_name(more, size, spi
         "results/news/news/documents.h5",
         f"{seed}/features/5.h5",
     }
+
+
+def test_a_step_goes_on_from_what_its_arguments_name():
+    past = calls._past({"previous": "p.h5", "history": "", "known": "k.h5"}, "kept")
+    assert past == ("p.h5", None, None, "k.h5", "kept") and past.corpus_features is None
+    assert calls._past({"corpus_features": "f.h5", "history": "h"}, None) == (None, "h", "f.h5", None, None)

@@ -125,7 +125,10 @@ def test_auc_against_k_shows_the_means_of_the_table(made):
 
 
 def test_one_size_gives_a_ranking(made):
-    said = texts(figures.draw("auc", select(made, "small")).figure)
+    picture = figures.draw("auc", select(made, "small"))
+    assert picture.caption.startswith("Average AUC of every run, one seed. Grey: ")
+    assert figures.draw("auc", select(made)).caption.startswith("Average AUC against the number of atoms k, mean and")
+    said = texts(picture.figure)
     assert {"da", "pg", "nearest5-logtf", "average AUC (k = 20)"} <= set(said)
 
 
@@ -320,8 +323,8 @@ def test_a_note_is_wrapped_in_the_middle_of_its_figure():
 def test_seconds_begin_at_zero_unless_they_differ_tenfold(made, monkeypatch):
     chosen = select(made)
     costs = chosen.frame("costs")
-    for most, logarithmic in ((10.0, False), (10.1, True), (0.0, False)):
-        sizes = costs["k"].map({10: 1.0 if most else 0.0, 20: most})
+    for least, most, logarithmic in ((1.0, 10.0, False), (1.0, 10.1, True), (0.0, 0.0, False), (0.0, 5.0, False)):
+        sizes = costs["k"].map({10: least, 20: most})
         seconds = costs.assign(score_cpu_s=sizes / costs["t"].max(), learn_cpu_s=0.0)
         seconds = seconds[seconds["t"] > 0]
         monkeypatch.setattr(
@@ -331,6 +334,7 @@ def test_seconds_begin_at_zero_unless_they_differ_tenfold(made, monkeypatch):
         assert (axis.get_xscale() == "log") == logarithmic
         if not logarithmic:
             assert axis.get_xlim() == pytest.approx((0, 1.08 * max(most, 1e-9)), rel=0.05)
+        assert {text.get_text() for text in axis.texts} == {"10", "20"}
         low, high = axis.get_ylim()
         ends = [y for line in axis.lines for y in line.get_ydata()]
         assert max(ends) - min(ends) > 0.4 * (high - low)

@@ -68,6 +68,7 @@ def test_a_pause_and_a_budget_that_is_full():
     told = replace(watch, periods=(*watch.periods[:8], *full[8:]), settings=gates)
     assert kinds(told) == ["budget"] and alarms.of(told)[0].text.startswith("The budget of 2 has been full for 4")
     assert kinds(replace(watch, periods=(*watch.periods[:9], *full[9:]), settings=gates)) == []
+    assert kinds(replace(watch, periods=tuple(full[-3:]), settings=gates)) == []  # a stream of three
 
 
 def test_a_source_that_falls_silent_is_told_for_some_periods(monkeypatch):

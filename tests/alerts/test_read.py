@@ -817,6 +817,19 @@ class TestRefused:
             alerts.follow(files, output, run=run, before=runs.Before(path, known=known))
 
 
+def test_a_period_is_read_as_it_was_written(made, tmp_path):
+    """With what the made stream does not have: languages, meaning, words never seen before."""
+    path = made[1] / "4.h5"
+    record, carried, names = periods.read(path, shares=True), periods.read_carried(path), periods.read_names(path)
+    record.languages, record.meaning = {"german": 5, "": 75}, record.score / 2
+    periods.write(tmp_path / "4.h5", record, names, carried)
+    again = periods.read(tmp_path / "4.h5", shares=True)
+    assert again.languages == record.languages and np.array_equal(again.meaning, record.meaning)
+    assert again.pool == record.pool and np.array_equal(again.shares, record.shares) and again.sizes == record.sizes
+    assert all(np.array_equal(*pair) for pair in zip(periods.read_names(tmp_path / "4.h5"), names, strict=True))
+    assert periods.read(path).languages == {} and periods.read(path).meaning is None
+
+
 @pytest.fixture(scope="module")
 def gated(tmp_path_factory):
     """The same stream with gates."""

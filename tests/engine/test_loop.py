@@ -200,6 +200,13 @@ class TestFresh:
         assert main(["run", str(news), "-n"]) == 0
         assert "  read: sources came anew" in capsys.readouterr().out and streams.contents(news) == before
 
+    def test_a_dry_run_of_a_folder_that_was_never_run(self, tmp_path, capsys):
+        folder = streams.begin(tmp_path, weeks=2)
+        capsys.readouterr()
+        assert main(["run", str(folder), "-n"]) == 0
+        assert "  read: results/news/news/documents.h5 is not there" in capsys.readouterr().out
+        assert not list((folder / "results").rglob("*.h5"))
+
     def test_a_dry_run_says_what_a_run_does(self, news, capsys):
         """Steps of their own reasons, where a timestep stands between as well; a setting by its name."""
         for t in (0, 1, 3):

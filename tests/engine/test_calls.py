@@ -11,6 +11,7 @@ from odl.cli import main
 from odl.config import chains
 from odl.config.steps import BATCH, FEATURES, SHARE, STEPS
 from odl.engine import calls
+from odl.jobs import runs
 
 ANY = {"root": "results/news", "corpus": "news", "seed": 0, "run": r"\w+", "k": r"\d+", "share": "[0-9a-f]+"}
 # Files of this timestep, or of those before, that are opened as well: what is read names them, or was made from them.
@@ -95,6 +96,6 @@ def test_a_step_opens_nothing_that_its_description_does_not_name(more, size, spi
 
 
 def test_a_step_goes_on_from_what_its_arguments_name():
-    past = calls._past({"previous": "p.h5", "history": "", "known": "k.h5"}, "kept")
+    past = runs.Before.of({"previous": "p.h5", "history": "", "known": "k.h5"}, "kept")
     assert past == ("p.h5", None, None, "k.h5", "kept") and past.corpus_features is None
-    assert calls._past({"corpus_features": "f.h5", "history": "h"}, None) == (None, "h", "f.h5", None, None)
+    assert runs.Before.of({"corpus_features": "f.h5", "history": "h"}, None) == (None, "h", "f.h5", None, None)

@@ -213,9 +213,11 @@ def evaluate(auc, summary, *, options: Json, scores: list = ()):
 @step
 def plan(output, *, config: Json):
     """List what a study runs."""
-    from odl.config import chains
+    from odl.config import chains, sections
     from odl.evaluation import study
 
+    if missing := [name for name in sections.PLANNED if name not in config]:
+        raise ParameterError(f"--config without {', '.join(missing)}", "a whole configuration", "add them")
     study.write_plan(output, chains.plan(config, chains.lengths(config)))
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odl.errors import DataError
 from odl.files import blocks, storage
 
 ALIKE = 0.8
@@ -81,6 +82,9 @@ def decide(batch, before):
         Shingles of these documents.
     """
     if "shingles" not in batch:
+        if before is not None and before.groups is not None:
+            problem = f"{blocks.path_of(batch)} has no shingles"
+            raise DataError(problem, "a batch read for near-duplicates, as before", "set options.duplicates to true")
         return None, []
     own, known = _sets(batch), before.groups if before else NONE
     earlier = before.sets if before and len(before.sets) == known.starts[-1] else _earlier_sets(batch, known)

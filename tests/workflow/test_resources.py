@@ -5,6 +5,7 @@ import os
 import re
 
 import pytest
+import yaml
 from places import ROOT
 
 RULES = sorted((ROOT / "workflow" / "rules").glob("*.smk"))
@@ -55,3 +56,14 @@ def test_every_rule_asks_by_these_functions():
     """So that no rule keeps its memory at a second attempt."""
     asked = [text for path in RULES for text in re.findall(r"^ +mem_mb=(.*)$", path.read_text(), re.M)]
     assert len(asked) >= 15 and all(text.startswith("memory(") for text in asked)
+
+
+@pytest.mark.parametrize("profile", ["cluster", "slurm"])
+def test_what_reads_the_plan_is_submitted_with_it(profile):
+    """Snakemake refuses a group that reads what a job outside makes of it, before any job runs."""
+    whole = yaml.safe_load((ROOT / "profiles" / profile / "config.yaml").read_text())
+    groups = dict(entry.split("=") for entry in whole["groups"])
+    texts = dict(re.findall(r"^rule (\w+):\n((?: .*\n|\n)+)", "".join(path.read_text() for path in RULES), re.M))
+    reading = {name for name, text in texts.items() if '"/plan.json"' in text}
+    assert {"plan", "tables", "emergings", "regrets", "figures", "page"} <= reading
+    assert {groups.get(name) for name in reading} == {groups["plan"]}

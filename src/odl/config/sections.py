@@ -347,7 +347,7 @@ class BestFixed(Section):
 class Regret(BestFixed):
     """The regret of a study's runs."""
 
-    enabled: bool = setting(False, "whether it is measured, with a table, a figure and a section of the page")
+    enabled: bool = setting(False, "whether it is measured: a table of each run, and `tables/regret.tsv`")
     runs: list[str] = setting(
         [],
         "runs it is measured for; of `dual_averaging`, `projected_gradient` or `online_admm`",

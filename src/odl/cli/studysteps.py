@@ -217,7 +217,7 @@ def plan(output, *, config: Json):
     from odl.evaluation import study
 
     if missing := [name for name in sections.PLANNED if name not in config]:
-        raise ParameterError(f"--config without {', '.join(missing)}", "a whole configuration", "add them")
+        raise ParameterError(f"--config has no '{missing[0]}'", "a whole configuration", "add what is missing")
     study.write_plan(output, chains.plan(config, chains.lengths(config)))
 
 

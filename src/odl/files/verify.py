@@ -117,7 +117,7 @@ def _made_with(path, folder):
 
 def content(path, arrays=True):
     """Return the attributes of a file, verified (its arrays too, unless told), and the digests of agents it names."""
-    if arrays:
+    if arrays and os.path.isfile(path):
         with blocks.Verified(path) as file:
             file.verify()
     with storage.reading(path, storage.kind_of(path)) as file:

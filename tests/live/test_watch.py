@@ -343,6 +343,18 @@ def test_what_the_run_says_of_the_command_for_alerts_is_told(news, monkeypatch, 
     )
 
 
+def test_of_what_a_run_says_only_that_of_the_command_is_told_whatever_its_encoding(news, monkeypatch, capsys):
+    said = "notify: 1 alert delivered\\nnotify was not run in \\351\\nnotify-x: 7 documents\\n"
+    (news / "run.sh").write_text(f"#!/bin/sh\nprintf '{said}'\n")
+    (news / "run.sh").chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(news / "run.sh"))
+    with watched(news) as (watch, _):
+        watch.learn()
+        watch.finish()
+    told = capsys.readouterr().err
+    assert told == "odl watch: notify: 1 alert delivered\nodl watch: notify was not run in \ufffd\n"
+
+
 def test_strict_ends_at_the_first_line_that_cannot_be_read(news):
     given = json.dumps(posts(3)[0]) + "\nno json\n" + json.dumps(posts(3)[1]) + "\n"
     command = [sys.executable, "-m", "odl", "watch", str(news), "--strict"]
@@ -376,12 +388,30 @@ def test_a_period_that_ends_while_another_is_learned_has_its_turn_after_it(news,
     with watched(news) as (watch, told):
         watch.take(lines(posts(3, 20) + posts(4, 20)))
         first = watch.child
+        watch.learn()  # a button of the page; no period waits yet
         watch.take(lines(posts(5, 20)))
-        assert watch.child is first and watch.due and len(told()) == 60
+        assert watch.child is first and watch.behind and len(told()) == 60
         watch.take(lines(posts(6, 20)))  # the third one waits
-        assert watch.child is not first and watch.due
+        assert watch.child is not first and watch.behind
         watch.close()
         assert [one["period"] for one in told() if not one["provisional"]] == [3, 4, 5, 6]
+    assert_same_at_once(news, tmp_path / "once")
+
+
+def test_a_document_keeps_its_period_where_a_kill_comes_while_a_period_waits(news, tmp_path):
+    late = streams.post(4, 900, "space") | {"time": "2026-02-03T00:00:00"}
+    with watched(news) as (watch, told):
+        watch.take(lines(posts(3, 20) + posts(4, 20) + posts(5, 20) + [late]))
+        assert watch.behind
+        watch.child.kill()
+        watch.child.wait()
+        first = told()[-1]
+    assert (first["period"], first["late"]) == ("2026-02-09", True)
+    with watched(news) as (watch, told):
+        watch.take(lines([late]))
+        assert told() == [first]
+        watch.close()
+    assert len(ids_of(news)) == len({*ids_of(news)}) == 61
     assert_same_at_once(news, tmp_path / "once")
 
 

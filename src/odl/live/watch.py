@@ -51,7 +51,8 @@ class Watch:
 
     def __init__(self, tell, refuse, tolerance=0.0, by_clock=False):
         self.tell, self.refuse, self.tolerance, self.by_clock = tell, refuse, int(1000 * tolerance), by_clock
-        self.inbox, self.aside, self.child, self.due = inboxes.Inbox(), ThreadPoolExecutor(1), None, False
+        self.inbox, self.aside, self.child = inboxes.Inbox(), ThreadPoolExecutor(1), None
+        self.due = self.behind = False  # another run is asked for; a period that has ended waits for it
         self.late = self.documents = self.bad = 0
         self.judge, self.shown, self.begin, self.answers = None, -1, None, {}
         self.configure()
@@ -241,29 +242,27 @@ class Watch:
 
     def end(self, begin=None):
         """End the open period: its documents are learned while those of the next are answered; None: the last one."""
-        if self.due:  # two periods behind
+        if self.behind:
             self.finish()
-        ended = self._ended(begin)
+        ended = [label for label in self.inbox.labels() if begin is None or _begin(label) < begin]
+        for label in ended:  # at once: of two that are hidden, the next watch after a kill opens the first again
+            self.inbox.publish(label)
         if begin is not None and not ended and not self.child:
             self.begin = begin
             self._load()
         self._open(begin)
         if ended:
+            inboxes.enlist()
+            self.behind = self.child is not None
             self.learn()
-
-    def _ended(self, begin):
-        return [label for label in self.inbox.labels() if begin is None or _begin(label) < begin]
 
     def learn(self):
         """Begin to learn what is new, and to write the pages, in another process; where one is at it, after that."""
         self.due = self.child is not None
         if self.due:
             return
-        for label in self._ended(self.begin):
-            self.inbox.publish(label)
-            inboxes.enlist()
         command = [sys.executable, "-m", "odl", "run", os.getcwd(), "--wait", str(PATIENCE)]
-        self.said = tempfile.TemporaryFile("w+")  # noqa: SIM115 - it is read when the process has ended
+        self.said = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - read when the process has ended
         self.child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.said, stderr=self.said)
         os.setpriority(os.PRIO_PROCESS, self.child.pid, NICE)
         self.learned = self.aside.submit(self._learned, self.child)
@@ -275,7 +274,7 @@ class Watch:
             said.seek(0)
             lines = said.read().strip().split("\n")
         for line in lines:
-            if line.startswith(project.NOTIFY):
+            if line.startswith((f"{project.NOTIFY}:", f"{project.NOTIFY} was")):
                 print(f"odl watch: {line}", file=sys.stderr, flush=True)
         if status:
             if status not in (-signal.SIGTERM, 128 + signal.SIGTERM):  # of `close`
@@ -300,7 +299,7 @@ class Watch:
         """Wait until the period is learned, and say what it brought."""
         if self.child:
             self.judge, self.shown, records = self.learned.result()
-            self.child = None
+            self.child, self.behind = None, False
             self.tell(records)
             if self.due:
                 self.learn()

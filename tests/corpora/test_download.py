@@ -259,6 +259,14 @@ def test_unknown_sum_is_accepted_from_the_canonical_address_only(server, tmp_pat
     assert fetch(tmp_path, rows) == PACKED
 
 
+@pytest.mark.parametrize("content", [b"<html>moved</html>", PACKED[:-9], PACKED[:2000] + b"?" + PACKED[2001:]])
+def test_unknown_sum_needs_a_whole_archive(server, tmp_path, content):
+    server.behaviours = [send(content), send(PACKED)]
+    lines, one = [], server.url + "/f.tar.gz"
+    assert fetch(tmp_path, registry(f"{one} {one}", "unknown", "f.tar.gz"), lines) == PACKED
+    assert any("no whole gz file" in line for line in lines)
+
+
 def test_file_that_is_only_on_mirrors(server, tmp_path):
     with pytest.raises(DownloadError, match="it comes from http://x/page") as caught:
         fetch(tmp_path, registry("http://x/page", route="mirror"))

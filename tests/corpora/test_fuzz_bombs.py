@@ -134,6 +134,21 @@ def test_nothing_is_unpacked_into_a_folder_and_nothing_is_run():
         assert not re.search(r"allow_pickle|yaml\.(unsafe_)?load\(|np\.load\(|\.extract\(", path.read_text()), path
 
 
+@pytest.mark.parametrize("kind", ["sparse", "large"])
+def test_a_member_that_fills_no_memory(tmp_path, kind, monkeypatch):
+    if kind == "large":
+        monkeypatch.setattr(checks, "LARGEST_MEMBER", 2)
+    out, info = io.BytesIO(), tarfile.TarInfo("a")
+    info.size = 3
+    if kind == "sparse":
+        info.pax_headers = {"GNU.sparse.map": "0,3", "GNU.sparse.size": str(3 << 30)}
+    with tarfile.open(fileobj=out, mode="w:gz", format=tarfile.PAX_FORMAT) as archive:
+        archive.addfile(info, io.BytesIO(b"abc"))
+    (tmp_path / "x.tar.gz").write_bytes(out.getvalue())
+    said = {"sparse": "a is stored without its zeros", "large": "a has more than 2 bytes"}[kind]
+    refused(said, list, checks.tar_members(tmp_path / "x.tar.gz"))
+
+
 def test_members_that_lead_elsewhere_write_nothing(tmp_path):
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w:gz") as archive:

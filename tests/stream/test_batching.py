@@ -8,7 +8,7 @@ from odl.config.sections import Batches, Order, TopicEntry
 from odl.errors import DataError, ParameterError
 from odl.files import documents
 from odl.files.documents import NO_TIME
-from odl.stream import batching
+from odl.stream import batchfile, batching
 
 DAY = 86_400_000
 RULE = {"documents": 10, "initial": 20}
@@ -124,3 +124,21 @@ def test_the_index_before_says_which_batches_changed(tmp_path, capsys):
         told = capsys.readouterr().err
         assert said in told and bool(told) == bool(said)
         (tmp_path / "batches" / f"{len(batching.read_cells(names[1])[1]) - 1}.h5").touch()
+
+
+def test_the_batches_say_so_where_the_index_before_is_gone(tmp_path, capsys):
+    """Snakemake removes what a job makes before the job."""
+    held = corpora.read("simulation", options={"documents": 240, "days": 6})
+    how = {"stream": stream(ties="source"), "made": tmp_path / "batches"}
+    names = tmp_path / "documents.h5", tmp_path / "index.tsv", tmp_path / "order.h5"
+    documents.write(names[0], held.select(np.arange(90)))
+    batching.index(*names, seed=0, **how)
+    (tmp_path / "batches").mkdir()
+    for t in range(len(batching.read_cells(names[1])[1])):
+        batchfile.cut(names[0], names[2], tmp_path / "batches" / f"{t}.h5", t=t)
+    for rows, said in ((range(90), ""), ([*range(30), *range(31, 90)], "batch 2 changed")):
+        documents.write(names[0], held.select(np.array(rows)))
+        names[1].unlink()
+        batching.index(*names, seed=0, **how)
+        told = capsys.readouterr().err
+        assert said in told and bool(told) == bool(said)

@@ -261,6 +261,11 @@ class TestChain:
         (batches / "0.h5").rename(tmp_path / "0.h5")
         with pytest.raises(StorageError, match=r"0\.h5 is missing"):
             features.advance(output, batches / "1.h5", made / "0.h5")
+        plain = readers.read("documents", [tmp_path / "posts"])
+        docs.write(batches / "0.h5", plain, "batch", t=0, sha256="")
+        features.advance(tmp_path / "plain.h5", batches / "0.h5")
+        with pytest.raises(DataError, match=r"plain\.h5 has no near-duplicates, .*1\.h5 has shingles; .*; delete"):
+            features.advance(output, batches / "1.h5", tmp_path / "plain.h5")
         assert not output.exists()
 
     def test_command(self, tmp_path, stream):

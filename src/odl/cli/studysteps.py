@@ -205,8 +205,10 @@ def evaluate(auc, summary, *, options: Json, scores: list = ()):
 
     --options: JSON of timesteps, min_novel, topics, bootstrap, ....
     """
+    from odl.config import sections
     from odl.evaluation import averages
 
+    sections.EvaluatedStream.of(options, "--options")
     averages.write_evaluation(scores, auc, summary, **options)
 
 

@@ -17,6 +17,7 @@ from odl.text.tokens import count_words
 
 FETCH = "download it again, or put the right file there"
 LONGEST_LINE = 1 << 26  # characters
+LARGEST_MEMBER = 1 << 28  # bytes
 
 
 def check_options(reader: str, options: dict, allowed: dict) -> None:
@@ -200,7 +201,7 @@ def tar_members(path, wanted=None):
     Raises
     ------
     DataError
-        If the archive is damaged or truncated.
+        If the archive is damaged or truncated, or a member is sparse or too large.
     """
     import tarfile
 
@@ -208,6 +209,10 @@ def tar_members(path, wanted=None):
         with tarfile.open(fileobj=stream, mode="r|") as archive:
             for member in archive:
                 if member.isfile() and (wanted is None or wanted(member.name.rpartition("/")[2])):
+                    if member.issparse():
+                        raise ValueError(f"{member.name} is stored without its zeros")
+                    if member.size > LARGEST_MEMBER:
+                        raise ValueError(f"{member.name} has more than {LARGEST_MEMBER} bytes")
                     yield member.name, archive.extractfile(member).read()
         while stream.read(1 << 20):  # tarfile takes a missing end for the end; the checksum is behind it
             pass

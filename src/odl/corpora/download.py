@@ -2,12 +2,13 @@
 
 The registry (data/corpora.csv) has one row a file. `sha256` holds the accepted values; the word
 ``unknown`` among them says that the sum of the canonical archive is not known, so that whatever
-whole archive comes from there is taken and the reader checks what is in it. `route` is
+whole gz file comes from there is taken and the reader checks what is in it. `route` is
 ``download`` (the address is the file; of several, separated by spaces, the first that answers),
 ``build`` (it is made from what is at the addresses, by the reader's `ORIGINALS`; ``{a,b}`` in an
 address stands for one address each) or ``mirror`` (the address only says where it comes from).
 """
 
+import gzip
 import os
 import socket
 import ssl
@@ -17,6 +18,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+import zlib
 from http.client import HTTPException
 
 from odl.corpora import formats
@@ -157,8 +159,16 @@ def _failure(folder_file, output, row, answers):
 def _check(part, accepted, any_sum):
     """Refuse a file that is not the one wanted; of one whose sum is not known the reader checks what is in it."""
     digest = sha256_of(part)
-    if digest not in accepted and not any_sum:
+    if digest in accepted:
+        return
+    if not any_sum:
         raise Refused(f"another file, with sha256 {digest}")
+    try:
+        with gzip.open(part) as file:
+            while file.read(CHUNK):
+                pass
+    except (OSError, EOFError, zlib.error) as error:
+        raise Refused(f"no whole gz file ({error})") from error
 
 
 def _build(row, part, fetching):

@@ -272,10 +272,14 @@ def _warn_of_late_documents(made, table, sums):
 
 
 def _stored(made, table):
-    """Return the digests of the batches in a folder, by the index before where it is still there."""
-    names = {path.stem for path in Path(made).glob("*.h5")} if made else set()
+    """Return the digests of the batches in a folder, by the index before where it is still there, else from them."""
+    paths = {path.stem: path for path in Path(made).glob("*.h5")} if made else {}
     with contextlib.suppress(StorageError):
         columns, rows = read_cells(table)
         cells = [dict(zip(columns, row, strict=True)) for row in rows]
-        return {int(cell["t"]): cell["sha256"] for cell in cells if cell["t"] in names}
-    return {}
+        return {int(cell["t"]): cell["sha256"] for cell in cells if cell["t"] in paths}
+    stored = {}  # Snakemake removes the index before the job
+    for stem, path in paths.items():
+        with contextlib.suppress(StorageError, ValueError), storage.reading(path, "batch") as file:
+            stored[int(stem)] = str(file.attrs["sha256"])
+    return stored

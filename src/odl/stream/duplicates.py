@@ -86,6 +86,11 @@ def decide(batch, before):
             problem = f"{blocks.path_of(batch)} has no shingles"
             raise DataError(problem, "a batch read for near-duplicates, as before", "set options.duplicates to true")
         return None, []
+    if before and before.groups is None:
+        path = blocks.path_of(before.file)
+        problem = f"{path} has no near-duplicates, {blocks.path_of(batch)} has shingles"
+        todo = f"delete {os.path.dirname(path)} and run the same command again"
+        raise DataError(problem, "features of batches with shingles", todo)
     own, known = _sets(batch), before.groups if before else NONE
     earlier = before.sets if before and len(before.sets) == known.starts[-1] else _earlier_sets(batch, known)
     groups = grouped(known, earlier, own, storage.read_strings(batch, "ids"))

@@ -21,7 +21,7 @@ test: .venv/tested
 test-long: .venv/tested
 	$(BIN)/odl step compile --cores 0
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m long
-	$(BIN)/python tests/helpers/fuzz.py --examples 300
+	$(BIN)/python tests/helpers/fuzz.py
 	$(BIN)/python tests/helpers/faultrun.py
 
 # Wrong edits drawn at random, which the tests of their modules have to see: an hour or two (docs/extending.md).
@@ -31,7 +31,7 @@ mutants: .venv/tested
 	$(BIN)/python tests/helpers/mutants.py
 
 fuzz: .venv/tested
-	$(BIN)/python tests/helpers/fuzz.py --examples 300
+	$(BIN)/python tests/helpers/fuzz.py
 
 bench: .venv/tested
 	$(BIN)/python benchmarks/run.py

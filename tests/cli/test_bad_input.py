@@ -52,12 +52,15 @@ REFUSED = {
     "a picture": (lambda at: written(at / "a.png", PNG), r"a\.png is no text; expected files of \.jsonl"),
     "a picture by another name": (
         lambda at: written(at / "a.jsonl", PNG),
-        "holds zeros as no text does, such as a pic",
+        "holds zeros or begins as no text does, such as a pic",
     ),
-    "a spreadsheet": (lambda at: written(at / "a.csv", b"PK\x03\x04\x14\0\6\0"), "holds zeros as no text does"),
+    "a spreadsheet": (
+        lambda at: written(at / "a.csv", b"PK\x03\x04\x14\0\6\0"),
+        "holds zeros or begins as no text does",
+    ),
     "zeros": (
         lambda at: written(at / "a.jsonl", b'{"text": "a\0\0\0\0 b"}\n'),
-        r"holds zeros as no text does, .*option encoding to utf-16-le",
+        r"holds zeros or begins as no text does, .*option encoding to utf-16-le",
     ),
     "times with holes": (
         lambda at: jsonl(at / "a.jsonl", [{**row, "time": row["time"] if row["id"] % 7 else None} for row in POSTS]),

@@ -52,6 +52,11 @@ class TestColumns:
         assert roles(2, *columns)["id"] == "post"
         assert "id" not in roles(2, *columns[1:])
 
+    def test_words_are_counted_where_there_are_spaces(self):
+        found = column("text", "今天天气很好", "明天有雨")
+        assert choose({"text": found}, 2, {})["text"] == (found, "holds text without spaces")
+        assert choose({"text": column("text", "p q r")}, 1, {})["text"][1] == "about 3 words each"
+
     def test_what_a_person_says_comes_first(self):
         columns = column("a", "x y z w", "z x y w"), column("text", "p", "r"), column("time", "2026", "2027")
         assert roles(2, *columns, text="text", time="") == {"text": "text"}

@@ -158,6 +158,7 @@ class TestAccount:
             (160, None, "160 documents; no run before this one is on record"),
             (1200, 1199, "1 document more than in the run before; 1,200 in all"),
             (40, 42, "2 documents fewer than in the run before; 40 in all"),
+            (40, 40, "documents or their files changed, as many as in the run before; 40 in all"),
         ],
     )
     def test_documents_are_counted(self, n, before, said):

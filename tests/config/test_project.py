@@ -6,8 +6,10 @@ import sys
 import pytest
 
 from odl.config import places, project
-from odl.config.schema import load_schema
+from odl.config.schema import check_map, load_schema
 from odl.errors import ConfigError
+
+HUGE = 16**5000
 
 
 class TestExpand:
@@ -32,6 +34,21 @@ class TestExpand:
             project.read(tmp_path)
         (tmp_path / "odl.yaml").write_text("batches: &some {by: period}\nalerts: {<<: *some, by: x}\n")
         assert project.read(tmp_path)["alerts"] == {"by": "x"}
+
+    @pytest.mark.parametrize("line", ["study: {}", "alerts: {{warm_up: {}}}", "seeds: [{}]", "? {}\n: 1", "notify: {}"])
+    def test_a_number_too_large_to_print_ends_in_one_sentence(self, tmp_path, line):
+        (tmp_path / "odl.yaml").write_text("sources: [a.jsonl]\n" + line.format("0x" + 5000 * "f") + "\n")
+        with pytest.raises(ConfigError, match="line 2 has a whole number beyond 2\\^63 - 1"):
+            project.read(tmp_path)
+
+    @pytest.mark.parametrize(
+        "part", [{"study": HUGE}, {"seeds": [HUGE]}, {"runs": [HUGE]}, {"runs": [[HUGE]]}, {"alerts": {HUGE: 1}}]
+    )
+    def test_and_so_it_does_where_snakemake_read_it(self, part):
+        with pytest.raises(ConfigError, match="a whole number beyond 2\\^63 - 1"):
+            check_map(
+                project.expand({"sources": ["a.jsonl"], **part}), load_schema(places.SCHEMAS / "config.schema.json")
+            )
 
     def test_a_snakefile_ends_in_one_sentence(self):
         with pytest.raises(SystemExit) as stop:

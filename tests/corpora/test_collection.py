@@ -168,6 +168,11 @@ def test_parquet_asks_for_what_reads_it(tmp_path, monkeypatch):
         read(tmp_path)
 
 
+def test_two_parquet_columns_of_one_name_are_refused(tmp_path):
+    pq.write_table(pa.table([["storm"], ["lima"]], names=["text", "text"]), tmp_path / "d.parquet")
+    refused(r"d\.parquet cannot be read as Parquet \(two columns have one name\)", tmp_path / "d.parquet")
+
+
 def test_parquet_times(tmp_path):
     moment = datetime(1998, 4, 6, 12, 0, 0, 123456, tzinfo=timezone(timedelta(hours=2)))
     columns = {

@@ -196,7 +196,17 @@ def test_encodings(tmp_path, name):
     assert "größe" in read(path, encoding="latin-1").vocabulary
     for wrong in ("base64", "nothing", 3, [], ["utf-8", "cp1252", "latin-1"], ["utf-8", "utf-16"]):
         refused("encoding is", path, error=ConfigError, encoding=wrong)
+    path = put(tmp_path / name, "\n".join(lines[:-1]).encode() + b"\n" + b"\x81\n")
+    refused(rf"line {len(lines)} is not cp1252 \(byte 0x81\)", path, encoding="cp1252")
     assert encodings.check_encoding("UTF8").text(b"\xef\xbb\xbfa", first=True) == "a"
+
+
+@pytest.mark.parametrize("head", ["%PDF-1.4", "GIF89a", "PAR1"])
+def test_what_is_no_text_by_its_first_bytes_is_refused(tmp_path, head):
+    refused(
+        r"a\.txt holds zeros or begins as no text does, such as a picture, a PDF",
+        put(tmp_path / "a.txt", f"{head}\nwords in it\n"),
+    )
 
 
 @pytest.mark.parametrize(

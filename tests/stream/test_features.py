@@ -72,6 +72,17 @@ def test_past_corpus_and_no_idf_differ(chain):
     assert not np.allclose(past, corpus)
     with pytest.raises(ParameterError, match="last feature file"):
         chain[1].weighed(idf="corpus")
+    with pytest.raises(ParameterError, match="of timestep 0, before 1"):
+        chain[1].weighed(idf="corpus", corpus=chain[0])
+
+
+def test_a_bounded_vocabulary_has_no_weights_of_the_corpus(rng):
+    bounded = features.follow(batch(rng, "abcdef"), max_terms=4)
+    with pytest.raises(ParameterError, match="idf 'corpus' with max_terms"):
+        bounded.weighed(idf="corpus", corpus=bounded)
+    for wrong in (-3, "x"):
+        with pytest.raises(ParameterError, match="max_terms is"):
+            features.follow(batch(rng, "abcdef"), max_terms=wrong)
 
 
 def test_a_term_enters_at_min_df(chain):

@@ -6,6 +6,7 @@ from statistics import median_high
 
 from odl.corpora import fields
 from odl.errors import ConfigError
+from odl.text import scripts
 
 NAMES = {
     "time": (
@@ -23,6 +24,7 @@ NAMES = {
                "thema", "kategorie", "rubrik", "ressort"),
 }  # fmt: skip
 NAMED = "put a line of names before the documents, such as id,time,text"
+SPACELESS = re.compile(f"[{''.join(scripts.SPACELESS)}]")
 SAMPLE = 500  # values of a column that are looked at
 MOST = 0.95  # share of the values that a role has to fit
 
@@ -191,6 +193,8 @@ def _text(columns, n_rows, dates):
     if not any(column.values for column in texts):
         return None, "no column holds text"
     best = max(texts, key=lambda column: column.words() * (3 if column.rank("text") else 1))
+    if best.share(SPACELESS.search) > 0.5:
+        return best, "holds text without spaces"
     return best, f"about {best.usual_words()} words each"
 
 

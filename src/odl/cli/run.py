@@ -197,6 +197,8 @@ def account_of(n, before=None):
     """Return in words how many documents there are, and how many more than before where that is known."""
     if before is None:
         return f"{n:,} document{'s' * (n != 1)}; no run before this one is on record"
+    if n == before:  # asked where the list of documents is another
+        return f"documents or their files changed, as many as in the run before; {n:,} in all"
     difference = f"{abs(n - before):,} document{'s' * (abs(n - before) != 1)} {'fewer' if n < before else 'more'}"
     return f"{difference} than in the run before; {n:,} in all"
 

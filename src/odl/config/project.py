@@ -6,6 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from odl.config.places import SNAKEFILE
+from odl.config.schema import LARGEST, check_map
 from odl.config.sections import Batches, Study
 from odl.config.setting import merge
 from odl.errors import ConfigError, advice
@@ -46,6 +47,8 @@ def expand(config):
         If ``sources`` is missing or a key is unknown.
     """
     general = {key: value for key, value in config.items() if key not in (*OWN, DRIVER, NOTIFY)}
+    if isinstance(general.get("study"), int):  # printed before it is checked
+        check_map(general["study"], {}, "study")
     name = str(general.get("study") or name_of(Path.cwd().name))
     if not config.get("sources"):
         raise ConfigError(f"{FILE} has no sources", "the files of the documents", "name them, or run odl init again")
@@ -120,6 +123,14 @@ def read(folder):
                 raise ConfigError(f"{path} has the key {twice} twice", "each key once", "put both under one")
             return super().construct_mapping(node, deep)
 
+        def whole_number(self, node):
+            number = self.construct_yaml_int(node)
+            if abs(number) > LARGEST:
+                place = f"{path} line {node.start_mark.line + 1}"
+                raise ConfigError(f"{place} has a whole number beyond 2^63 - 1", "a smaller one", "correct it")
+            return number
+
+    Once.add_constructor("tag:yaml.org,2002:int", Once.whole_number)
     path = Path(folder) / FILE
     try:
         config = Once(path.read_text(encoding="utf-8")).get_single_data()

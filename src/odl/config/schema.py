@@ -8,7 +8,15 @@ from pathlib import Path
 
 from odl.errors import ConfigError, advice
 
-_SHORT = reprlib.Repr()
+LARGEST = 2**63 - 1  # as files hold it; Python prints no number of more than 4300 digits
+
+
+class _Short(reprlib.Repr):
+    def repr_int(self, x, level):
+        return super().repr_int(x, level) if abs(x) <= LARGEST else "a whole number beyond 2^63 - 1"
+
+
+_SHORT = _Short()
 _SHORT.maxlist = _SHORT.maxdict = 20
 _SHORT.maxstring = 200
 TYPES = {
@@ -51,11 +59,11 @@ def check_map(value, schema, path=""):
     kinds = [kinds] if isinstance(kinds, str) else kinds
     if not any(_is(value, kind) for kind in kinds):
         raise _wrong(where, value, _describe(schema))
+    if isinstance(value, numbers.Real) and not isinstance(value, bool) and not _in_range(value, schema):
+        raise _wrong(where, value, _describe(schema))
     if "enum" in schema and value not in schema["enum"]:
         todo = advice(value, schema["enum"], schema.get("todo") or "choose one of these")
         raise ConfigError(f"{where} is {_shown(value)}", "one of " + ", ".join(map(str, schema["enum"])), todo)
-    if isinstance(value, numbers.Real) and not isinstance(value, bool) and not _in_range(value, schema):
-        raise _wrong(where, value, _describe(schema))
     if isinstance(value, str) and not (
         len(value) >= schema.get("minLength", 0) and re.fullmatch(schema.get("pattern", "(?s:.*)"), value)
     ):
@@ -77,9 +85,11 @@ def _check_keys(value, schema, path):
     known = schema.get("properties", {})
     others = schema.get("additionalProperties", True)
     for name, item in value.items():
-        inner = f"{path}.{name}".lstrip(".")
         if not isinstance(name, str):
-            raise ConfigError(f"the key {name!r} in {where} is not text", "a name", f"write it in quotes: '{name}'")
+            raise ConfigError(
+                f"the key {_shown(name)} in {where} is not text", "a name", f"write it in quotes: '{_shown(name)}'"
+            )
+        inner = f"{path}.{name}".lstrip(".")
         if name in known:
             check_map(item, known[name], inner)
         elif others is False:
@@ -116,7 +126,8 @@ def _is(value, kind):
 
 def _in_range(value, schema):
     return (
-        value >= schema.get("minimum", float("-inf"))
+        not (isinstance(value, numbers.Integral) and abs(int(value)) > LARGEST)
+        and value >= schema.get("minimum", float("-inf"))
         and value <= schema.get("maximum", float("inf"))
         and value > schema.get("exclusiveMinimum", float("-inf"))
         and abs(value) < float("inf")
@@ -124,7 +135,7 @@ def _in_range(value, schema):
 
 
 def _describe(schema):
-    kinds = schema.get("type", "a value")
+    kinds = schema.get("type", "value")
     text = {"object": "a map", "array": "a list", "string": "text", "boolean": "true or false"}
     words = " or ".join(text.get(kind, f"a {kind}") for kind in ([kinds] if isinstance(kinds, str) else kinds))
     for key, phrase in (("minimum", "at least"), ("exclusiveMinimum", "above"), ("maximum", "at most")):

@@ -17,6 +17,7 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
 )  # fmt: skip
 WIDE = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
+PLAIN_HEADS = (b"%PDF", b"GIF8", b"PAR1")  # of files that may hold no zero
 ZEROS = 4096  # bytes in which zeros are looked for
 BLOCK = 1 << 16
 
@@ -87,11 +88,11 @@ def check_encoding(value):
     return Encoding(*names)
 
 
-def not_decoded(path, place, error):
+def not_decoded(path, place, encoding, error):
     """Return the error of bytes that do not fit: where they are, and what would read them."""
     data, byte = error.object, error.object[error.start]
     near = data[max(0, error.start - AROUND) : error.start + AROUND].split(b"\n")[0].decode("cp1252", "replace")
-    name = "UTF-8" if error.encoding.replace("_", "-").startswith("utf-8") else error.encoding
+    name = "UTF-8" if error.encoding.replace("_", "-").startswith("utf-8") else encoding.name
     return DataError(
         f"{path} {place} is not {name} (byte 0x{byte:02x})",
         f"{name} text",
@@ -114,7 +115,7 @@ def recoded(file, path, encoding):
     Raises
     ------
     DataError
-        If the file holds zeros that are no part of UTF-16.
+        If the file holds zeros that are no part of UTF-16, or begins as a PDF, a GIF image or Parquet.
     """
     file = file if hasattr(file, "peek") else io.BufferedReader(file)
     name = codecs.lookup(encoding.name).name if encoding.wide else wide_name(file.peek(ZEROS)[:ZEROS], path)
@@ -126,10 +127,12 @@ def recoded(file, path, encoding):
 def wide_name(head, path):
     """Return the name of the encoding of a file that begins so, where characters have several bytes; or None."""
     marked = next((name for mark, name in MARKS if head.startswith(mark)), None)
-    if marked or b"\0" not in head:
+    if marked or not (b"\0" in head or head.startswith(PLAIN_HEADS)):
         return marked
     todo = "convert it, name the files to take, or set the option encoding to utf-16-le or utf-16-be"
-    raise DataError(f"{path} holds zeros as no text does, such as a picture or a packed file", "text", todo)
+    raise DataError(
+        f"{path} holds zeros or begins as no text does, such as a picture, a PDF or a packed file", "text", todo
+    )
 
 
 class _Recoded(io.RawIOBase):

@@ -126,8 +126,8 @@ def _located(path, encoding, error):
             try:
                 encoding.text(line)
             except UnicodeDecodeError as wrong:
-                return not_decoded(path, f"line {number}", wrong)
-    return not_decoded(path, "near its end", error)
+                return not_decoded(path, f"line {number}", encoding, wrong)
+    return not_decoded(path, "near its end", encoding, error)
 
 
 def _refuse_constant(name):
@@ -207,10 +207,13 @@ def _parquet_rows(path):
     try:
         with pq.ParquetFile(path, memory_map=False) as file:
             number = 0
+            names = file.schema_arrow.names
+            if len(set(names)) < len(names):
+                raise ValueError("two columns have one name")
             for batch in file.iter_batches(batch_size=BATCH_ROWS, use_threads=False):
                 for values in zip(*map(_values, batch.columns), strict=True):
                     number += 1
-                    yield f"row {number}", dict(zip(batch.schema.names, values, strict=True))
+                    yield f"row {number}", dict(zip(names, values, strict=True))
     except (pa.ArrowException, LookupError, OverflowError, TypeError, ValueError, MemoryError) as error:
         reason = " ".join(str(error).split())
         raise DataError(

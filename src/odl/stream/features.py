@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from odl.config import sections
 from odl.errors import DataError
 from odl.files import blocks, digests, storage
 from odl.files import documents as docs
@@ -235,6 +236,7 @@ def advance(output, source, previous=None, max_terms=0, alone=False):
             expected = f"timestep {wanted}, after {blocks.path_of(before.file) if before else 'nothing'}"
             problem = f"{source} is of timestep {int(batch.attrs['t'])}"
             raise DataError(problem, expected, "pass the batch that follows")
+        sections.Features(max_terms=max_terms)  # refuses what is no bound
         known = known_terms.Known(before, output, max_terms)
         cut = boilerplate.decide(batch, os.path.dirname(os.path.abspath(output)))
         groups, sets = (None, []) if alone else duplicates.decide(batch, before)

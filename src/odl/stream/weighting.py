@@ -81,6 +81,12 @@ def _frequencies(batch, idf, corpus):
     if idf == "corpus":
         if corpus is None:
             raise ParameterError("idf 'corpus' without the last feature file", "the last batch", "pass corpus")
+        if batch.terms is not None:
+            problem = "idf 'corpus' with max_terms: the last batch has no frequencies of terms that have left"
+            raise ParameterError(problem, "idf 'past' or 'none'", "choose one of them, or set max_terms to 0")
+        if corpus.t < batch.t:
+            problem = f"the last batch is of timestep {corpus.t}, before {batch.t}"
+            raise ParameterError(problem, "the end of the stream", "pass the last features")
         return corpus.frequencies_after()[: batch.counts.shape[1]], corpus.n_before + corpus.counts.shape[0]
     if batch.t == 0:
         return batch.frequencies_after(), batch.counts.shape[0]

@@ -76,7 +76,7 @@ def measured(folder, documents, before, t, most, learners):
         files = [folder / f"{name}{t}.h5", folder / f"{name}-scores{t}.h5", folder / "timings.tsv"]
         previous = folder / f"{name}{t - 1}.h5" if t else None
         began = time.process_time()
-        update.update(path, *files, run=run, before=update.Before(previous))
+        update.update(path, *files, run=run, before=runs.Before(previous))
         rows.append((name, time.process_time() - began, sum(file.stat().st_size for file in files[:2]) / 1e3))
     for old in folder.glob(f"*{t - 2}.h5"):
         whole = old.stem.startswith("f") and (t - 2) % WHOLE == 0  # those after it have their words there

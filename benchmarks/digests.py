@@ -124,7 +124,7 @@ class Place:
         """Score and learn one timestep."""
         written = self.path(f"state{t}"), self.path(f"scores{t}"), self.folder / "timings.tsv"
         before = self.path("state0") if t else None
-        update.update(self.path(f"features{t}"), *written, run=self.run, before=update.Before(before))
+        update.update(self.path(f"features{t}"), *written, run=self.run, before=runs.Before(before))
 
     def jobs(self):
         """Return the jobs of the large batch, in order."""

@@ -101,7 +101,8 @@ def rivals(held, k=500):
     rows = []
     for name, (scores, numbers) in found.items():
         rows.append((name, numbers, held.average(scores)))
-        rows.append((f"{name}, whole batch", numbers, held.average(qualitystudy.with_context(held, scores, context))))
+        (around,) = qualitystudy.judged(held, {"adaptive": context}, name, scores).values()
+        rows.append((f"{name}, whole batch", numbers, held.average(around)))
         ordered = {t: in_order(held.P(t), score, share_of_peers(0.5, len(score)), 10) for t, score in scores.items()}
         rows.append((f"{name} in the context of levels", numbers, held.average(ordered)))
     return rows

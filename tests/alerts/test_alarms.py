@@ -54,6 +54,14 @@ def test_what_changes_is_told_after_two_periods(length):
     assert kinds(replace(watch, periods=(*watch.periods[:-1], flood), topics=born)) == ["words"]
 
 
+def test_two_periods_are_told_where_many_words_are_always_new():
+    watch = quiet(11, 0)
+    usual = [replace(each, first_seen=0.22 + 0.012 * (-1) ** each.t) for each in watch.periods[:-2]]
+    last = [replace(each, first_seen=0.275) for each in watch.periods[-2:]]  # the first makes the second less unusual
+    assert kinds(replace(watch, periods=(*usual, *last))) == ["words"]
+    assert kinds(replace(watch, periods=tuple(usual))) == []
+
+
 def test_a_pause_and_a_budget_that_is_full():
     watch = quiet(12, 0)
     late = replace(watch.periods[-1], first=watch.periods[-1].first + 15 * DAY)

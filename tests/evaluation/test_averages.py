@@ -242,6 +242,16 @@ def test_timing_comes_from_the_jobs_files(made, gathered):
     assert np.isnan(find(gathered["timing"], algorithm="baseline")["score_cpu_s"])
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("content", "numbers"),
+    [("", []), ("\n", []), ('"', []), ('s\n"\n2.5\n', [2.5]), ("s\tmax_rss\n1\t2\t3\n-\tNA\n", [1.0])],
+)
+def test_numbers_of_benchmarks_are_those_of_their_column(content, numbers, tmp_path):
+    (tmp_path / "0.tsv").write_text(content)
+    assert study._benchmark(tmp_path / "0.tsv", "s") == numbers
+
+
 def test_published_rows_only_for_tdt2_by_date(made, gathered):
     assert [row["run"] for row in gathered["published"]] == ["ONLINE (OIADMM)", "BATCH-IMPL", "L2-BATCH"]
     for row in gathered["published"]:

@@ -114,6 +114,11 @@ def test_without_learning_a_score_does_not_depend_on_the_cut(name, rng):
         assert np.array_equal(np.concatenate(parts), whole)
 
 
+@pytest.mark.filterwarnings("error")
+def test_sizes_below_the_range_have_an_inverse():
+    assert clusters.inverse(np.array([0.0, 5e-324, 4.0])).tolist() == [0.0, 1.0 / 1e-300, 0.25]
+
+
 @pytest.mark.parametrize("name", SMALL)
 def test_a_run_resumes_to_the_same_bytes(name, rng, tmp_path):
     learner, (P, _) = learners.make(name, **SMALL[name], recency=0.5), stories(rng, 600)

@@ -14,7 +14,7 @@ from odl import learners, novelty
 from odl.errors import ParameterError
 from odl.evaluation import metrics
 from odl.learners import clusters, likeness
-from odl.learners.adaptive import Adaptive
+from odl.learners.adaptive import NO_ATOM, Adaptive
 from odl.learners.base import State
 from odl.learners.levels import PER_ATOM, groups
 from odl.learners.likeness import in_order
@@ -85,6 +85,18 @@ def test_groups_are_those_of_a_slow_twin(k, target, rng):
     owner = grouped(S.T @ S, n, target)
     found = {frozenset(np.flatnonzero(owner == one).tolist()) for one in set(owner.tolist())}
     assert found == slow_groups(S, n, target) and all(owner[owner] == owner)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("least", [-40, -80, -140, -700])
+def test_atoms_that_nothing_came_to_for_long_are_grouped_by_their_words(least, rng):
+    topics, scales = np.arange(90) % 3, np.repeat([2.0**least, 2.0 ** (least // 2), 1.0], 30)
+    S = (np.eye(3)[topics].repeat(4, axis=1) + 0.1 * rng.random((90, 12))).T * scales
+    size = np.linalg.norm(S / scales, axis=0) * scales
+    atoms = clusters.mergeable(S.T @ S, scales, size, len(scales))
+    owner = groups(atoms, np.maximum(scales, NO_ATOM), 3, {})
+    found = {frozenset(np.flatnonzero(owner == one).tolist()) for one in set(owner.tolist())}
+    assert found == {frozenset(np.flatnonzero(topics == one).tolist()) for one in range(3)}
 
 
 def test_the_larger_atom_names_a_group():

@@ -23,6 +23,12 @@ def objective(v, u, tree, lam, norm):
     return 0.5 * np.sum((u - v) ** 2) + lam * hierarchical_value(v, tree.groups(), norm)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("norm", NORMS)
+def test_tiny_rows_are_0_without_a_warning(norm):
+    assert not treeprox.prox_tree([1e-310, 1e-305], trees.path(2), 1e10, norm=norm).any()
+
+
 @st.composite
 def problems(draw):
     tree = draw(forests(most=8))

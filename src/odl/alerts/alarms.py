@@ -66,7 +66,7 @@ def of(watch, now=None):
         _pause(watch.periods, now),
         ahead(watch.periods, now),
         _changed("scores", high),
-        _changed("words", fresh, 1) if fresh and fresh[-1] >= MANY else None if born else _changed("words", fresh),
+        (fresh and fresh[-1] >= MANY and _changed("words", fresh, 1)) or (None if born else _changed("words", fresh)),
         _budget(watch),
     ]
     names = [set(period.sources) for period in watch.periods[-PAST:]]

@@ -12,6 +12,7 @@ each corpus and seed with ``algorithm: baseline``):
     timesteps : list of int            0 to T - 1
 """
 
+import csv
 import json
 import os
 import reprlib
@@ -216,8 +217,11 @@ def _novel(rows):
 
 def _benchmark(path, column):
     """The numbers of one column of a file that Snakemake wrote; "-", NA and a missing file give none."""
-    options = {"sep": "\t", "dtype": str, "encoding_errors": "replace", "on_bad_lines": "skip"}
-    table = pandas.read_csv(path, **options) if os.path.exists(path) and os.path.getsize(path) else {}
+    options = {"sep": "\t", "dtype": str, "encoding_errors": "replace", "on_bad_lines": "skip", "index_col": False}
+    try:
+        table = pandas.read_csv(path, usecols=lambda name: name == column, quoting=csv.QUOTE_NONE, **options)
+    except (FileNotFoundError, pandas.errors.EmptyDataError):
+        return []
     return pandas.to_numeric(table[column], errors="coerce").dropna().tolist() if column in table else []
 
 

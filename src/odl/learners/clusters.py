@@ -141,7 +141,7 @@ def padded(values, length):
 
 def inverse(size):
     """Return 1 / size, 0 where there is none."""
-    return np.where(size > 0, 1.0 / np.where(size > 0, size, 1.0), 0.0)
+    return np.where(size > 0, 1.0 / np.maximum(size, 1e-300), 0.0)
 
 
 def products(A, size, index, which, gram):

@@ -18,13 +18,14 @@ from odl.kernels import marshalling, native
 from odl.learners import likeness
 from odl.learners.adaptive import NO_ATOM, Adaptive, ClusterLearner, cut
 from odl.learners.base import Kept, Scores, State, setting
-from odl.learners.clusters import index_of, merging
+from odl.learners.clusters import UNKNOWN, index_of, merging
 from odl.learners.likeness import in_order, share_of_peers
 from odl.learners.sparse_atoms import check_atoms, replaced, widen, with_data
 
 kernels = native.Kernels("ward_merging")
 PER_ATOM = 5  # numbers stored for an atom beside its words: n_j, ||S_j||, first and last document, group
 REGROUP = 500  # documents after which atoms are grouped anew
+SHORTEST = 2.0**-50  # ||S_j|| of atoms in groups, at least: its square is in the range of single precision
 
 
 @dataclass(frozen=True)
@@ -260,6 +261,15 @@ def groups(atoms, documents, target, rooms):
     kernels.search_changed(atoms)
     gram = rooms.setdefault("room", np.empty(atoms.gram.shape, dtype=np.float32))
     gram[:] = atoms.gram
+    times = np.clip(SHORTEST * atoms.inverse, 1.0, 1e300)
+    short = np.flatnonzero(times > 1.0)
+    if len(short):
+        with np.errstate(over="ignore"):  # in rows that are not right any more
+            gram[short] = atoms.gram[short] * times[short, None] * times
+            gram[:, short] = atoms.gram[:, short] * times[short] * times[:, None]
+        capped = np.minimum(atoms.inverse, 1.0 / SHORTEST)
+        unknown = np.full_like(atoms.partner, UNKNOWN)  # the prices are lower bounds
+        atoms = atoms._replace(squares=atoms.squares * times * times, inverse=capped, partner=unknown)
     others = (value.astype(np.float32) if value.dtype == np.float64 else value.copy() for value in atoms[1:])
     copies = marshalling.Grouping(gram, *others)
     copies.documents[:] = documents

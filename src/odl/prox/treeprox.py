@@ -123,7 +123,9 @@ def prox_tree(
     lam, infinity = number(lam, "lam"), is_infinity(norm)
     U, one = _rows(U, tree)
     ordered, units = _in_units(U[:, order])
-    tree_prox.prox_rows(ordered, plan, np.minimum(lam / units, 1e300), infinity, bool(nonnegative))
+    with np.errstate(over="ignore"):  # of tiny rows
+        penalties = np.minimum(lam / units, 1e300)
+    tree_prox.prox_rows(ordered, plan, penalties, infinity, bool(nonnegative))
     V = np.empty_like(U)
     V[:, order] = ordered * units[:, None]
     return V[0] if one else V

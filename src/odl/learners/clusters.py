@@ -168,12 +168,12 @@ def mergeable(gram, documents, size, n_atoms):
     k = len(documents)
     times, (recent, places) = np.zeros(k, dtype=np.int64), np.zeros((2, k), dtype=np.int64)
     times[:n_atoms] = np.arange(1, n_atoms + 1)
-    partner, cost = np.full((k, CANDIDATES), UNKNOWN), np.empty((k, CANDIDATES))
+    partner, cost = np.full((k, CANDIDATES), UNKNOWN), np.zeros((k, CANDIDATES))
     prices = np.full(k, np.inf), np.full(k // PRICES + 1, np.inf)
     counters = np.array([n_atoms, n_atoms, n_atoms, -k])
     return marshalling.Merging(
         *(gram, documents, size**2, inverse(size), np.zeros(k), times, recent, partner, cost, *prices, counters),
-        *(places, np.empty(PRICES)),
+        *(places, np.zeros(PRICES)),
     )
 
 

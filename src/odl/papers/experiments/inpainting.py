@@ -62,7 +62,7 @@ def summarise(rows_by):
     flat, tree, equal, gaussian = (each["error"] for each in (*tests, *others))
     errors = {"flat": flat, "tree": tree, "difference": tree - flat, "flat_equal": equal}
     errors = pandas.DataFrame({**errors, "difference_equal": tree - equal, "gaussian": gaussian}).groupby("missing")
-    summary = errors.mean().join(errors.std(), rsuffix="_sd").join(errors.size().rename("seeds"))
+    summary = errors.mean().join(errors.std().add_suffix("_sd")).join(errors.size().rename("seeds"))
     summary["atoms"] = tests[1]["atoms"].groupby("missing").mean()
     summary["better"], summary["better_equal"] = ((tree < other).groupby("missing").sum() for other in (flat, equal))
     for name, test in zip(PENALTIES, tests, strict=True):

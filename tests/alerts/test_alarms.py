@@ -50,6 +50,8 @@ def test_what_changes_is_told_after_two_periods(length):
         assert kinds(replace(watch, periods=(*watch.periods[:-2], *last))) == [kind]
     born = {1: replace(newpages.watch().topics[1], birth=length - 2)}
     assert kinds(replace(watch, periods=(*watch.periods[:-2], *last), topics=born)) == []  # it brings its words
+    old = {1: replace(born[1], birth=length - 3)}
+    assert kinds(replace(watch, periods=(*watch.periods[:-2], *last), topics=old)) == [kind]  # born before they came
     flood = replace(watch.periods[-1], first_seen=0.4)  # boilerplate is new in one period only
     assert kinds(replace(watch, periods=(*watch.periods[:-1], flood), topics=born)) == ["words"]
 

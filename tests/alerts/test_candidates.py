@@ -94,6 +94,15 @@ def test_above_fifty_items_a_topic_forgets_as_much_as_it_learns(first):
     assert np.allclose(held.occurrences.toarray()[0, :5], first * kept + 10, rtol=1e-5) and held.items[0] == first + 10
 
 
+def test_each_topic_learns_its_own_items():
+    held, _, batches = follow([(0, 0, 0, 0), (6, 5, 4, 3), (2, 0, 3, 4)])
+    first, second = batches[1].toarray(), batches[2].toarray()
+    for topic, then, now in ((0, (0, 6), (0, 2)), (1, (6, 11), (2, 2)), (2, (11, 15), (2, 5)), (3, (15, 18), (5, 9))):
+        (row,) = np.flatnonzero(held.sums.toarray()[:, 5 * topic])
+        whole = first[slice(*then)].sum(axis=0) + second[slice(*now)].sum(axis=0)
+        assert np.allclose(held.sums.toarray()[row], whole, rtol=1e-5)
+
+
 def test_reach_has_a_minimum():
     """Three items with a cosine of .13 are a topic; what is below `same` does not join it."""
     Q = np.zeros((5, N_TERMS))

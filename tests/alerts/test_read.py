@@ -870,12 +870,21 @@ class TestGates:
             shown, others = ({alert.id for alert in period.alerts} for period in (few, more))
             assert len(others) >= len(level.alerts) and (shown <= others or len(others) >= 5)
 
-    def test_topics_only_leaves_out_what_stands_alone(self, gated):
+    def test_topics_only_leaves_out_what_stands_alone(self, gated, monkeypatch):
+        """As if the odd document of each period had opened the lone gate."""
+
+        def alone(path, read=periods.read):
+            record = read(path)
+            return replace(record, pool=[replace(item, gate="lone") if item.row == 5 else item for item in record.pool])
+
+        monkeypatch.setattr(periods, "read", alone)
         whole, some = (read.alerts_of(gated[0], lone=lone) for lone in (True, False))
-        gate = {item.id: item.gate for t in range(13) for item in periods.read(gated[1] / f"{t}.h5").pool}
+        odd = {f"wire.jsonl:{80 * t + 6}" for t in range(13)}
         for all_of, few in zip(whole.periods, some.periods, strict=True):
-            kept = [alert.id for alert in all_of.alerts if gate[alert.id] != "lone"]
+            kept = [alert.id for alert in all_of.alerts if alert.id not in odd]
             assert [alert.id for alert in few.alerts][: len(kept)] == kept
+        every, few, usual = (show.as_jsonl(each, each.periods) for each in (whole, some, read.alerts_of(gated[0])))
+        assert usual == every != few and not odd & {alert.id for period in some.periods for alert in period.alerts}
         silent = [period for period in some.periods if not period.alerts and not period.warm_up]
         assert silent and "Nothing new." in show.as_text(some, silent[:1])
 

@@ -104,6 +104,18 @@ def test_a_text_goes_on_where_its_title_is_cut():
     assert show.titled(column, 11) == ("A title…", words) and show.titled(replace(own, text=""), 50)[1] == ""
 
 
+@pytest.mark.parametrize(
+    ("members", "room"), [(("a",), show.WIDTH - 6), (("a", "b"), show.WIDTH - 6 - len(" (+ 1 alike)"))]
+)
+def test_a_title_fills_its_line(members, room):
+    watch = newpages.watch()
+    for n, shown in ((room, "x" * room), (room + 1, "x" * (room - 1) + "…")):
+        alert = replace(watch.periods[-1].alerts[0], title="x" * n, members=members, topic=0)
+        lines = show.as_text(watch, [replace(watch.periods[-1], alerts=(alert,))]).splitlines()
+        (line,) = (line for line in lines if "xxx" in line)
+        assert line == f"   1  {shown}{' (+ 1 alike)' * (len(members) > 1)}" and len(line) == show.WIDTH
+
+
 def test_a_text_without_blanks_is_cut_anywhere():
     assert show.shortened("x" * 30, 10) == "x" * 9 + "…" and show.shortened("a " + "x" * 30, 10) == "a xxxxxxx…"
     assert show.shortened("word another", 12) == "word another" and show.shortened("another word", 11) == "another…"

@@ -91,7 +91,7 @@ def test_atoms_without_documents_stay_and_terms_come_from_documents(P, rng):
 def test_refused(P, rng):
     X, A = sparse.csr_array(np.ones((80, 6))), atoms(rng)
     for arguments, words in [
-        ((P, X[:5], A), "shapes"),
+        *(((*part, A), "shapes") for part in ((P, X[:5]), (P[:, 1:], X), (P, X[:, 1:]))),
         ((P, X, 3 * A), "length"),
         ((P, X, -A), "negative weights"),
         ((P, -X, A), "negative codes"),

@@ -258,6 +258,15 @@ def test_groups_are_as_many_as_the_memory_has_room_for():
     assert len(set(state.arrays["group"].tolist())) == 2  # a tenth of 20, not of those
 
 
+def test_in_a_fresh_state_each_atom_is_one_document_and_a_group(rng):
+    A = sparse.random_array((30, 7), density=0.5, rng=rng, format="csc")
+    learner = learners.make("levels")
+    state = learner.fresh(A)
+    assert state.arrays.keys() == learner.kept.keys() and state.arrays["group"].tolist() == [*range(7)]
+    assert state.arrays["members"].tolist() == state.arrays["size"].tolist() == [1] * 7
+    np.testing.assert_allclose((state.dictionary**2).sum(axis=0), 1.0)
+
+
 def test_no_score_is_below_0(rng):
     """Documents that are atoms have a cosine of 1 but for rounding, also above it."""
     P = sparse.csr_array(sparse.kron(np.eye(200), rng.random((1, 5))) @ sparse.diags_array(rng.random(1000)))

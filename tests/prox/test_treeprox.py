@@ -238,6 +238,8 @@ def test_bad_atoms_are_refused(rng):
         with pytest.raises(ParameterError):
             treeprox.project_atoms(D, 0.5)
     assert treeprox.value_atoms(np.array([[2.0]]), 1.0) == np.inf
+    assert treeprox.value_atoms([[-0.5]], 1.0) == treeprox.value_atoms([[1 + 9e-13]], 1.0) == 0.0
+    assert treeprox.value_atoms([[1 + 2e-12]], 1.0) == np.inf
     assert treeprox.value_atoms(np.array([[-0.5]]), 1.0, nonnegative=True) == np.inf
 
 

@@ -109,6 +109,7 @@ class TestQuotes:
             "| alone",
             "a > b",
             "On 5 May it rained\nHard",
+            "Hard\nOn 5 May it rained",
         ],
     )
     def test_prose_stays(self, text):

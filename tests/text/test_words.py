@@ -62,6 +62,10 @@ def test_options_of_words():
     assert words("Die Straße", stop_words=["die", "Straße"]) == []
 
 
+def test_a_host_has_a_letter_and_more_than_one_character():
+    assert words("see http://x/ab http://xy/ab http://10.0.0.1/ab") == ["see", "xy"]
+
+
 def all_of_unicode(seed):
     """Every character once, in a drawn order, some next to letters."""
     points = [point for point in range(sys.maxunicode + 1) if unicodedata.category(chr(point)) not in ("Cn", "Co")]

@@ -108,11 +108,10 @@ class Loop:
         from odl.corpora import formats
 
         before, now = self.ledger.told.get("times", {}), {}
-        formats.recorded.clear()
         for name, path in files:
             digest, first = self.ledger.digest(path), before.get(name)
             now[name] = first if first and first[0] == digest else [digest, formats.changed(path)]
-            formats.recorded[path] = now[name][1]  # of the last run: nothing of an earlier one stays
+            formats.recorded[path] = now[name][1]
         self.ledger.tell("times", now)
 
     def _read_at_once(self, each):

@@ -169,8 +169,7 @@ def save(figure, stem):
     """
     with style():  # to look for texts makes the ticks, which keep the style of that moment
         for text in figure.findobj(Text):
-            if text.get_text() != visible(text.get_text()):
-                text.set_text(visible(text.get_text()))
+            text.set_text(visible(text.get_text()))
         figure.set_dpi(RC["savefig.dpi"])
         if layout := figure.get_layout_engine():  # once for both: it is half of the work
             layout.execute(figure)

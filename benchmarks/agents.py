@@ -65,10 +65,10 @@ def _agents(material, name, settings):
 
 def _at_once(where, P, A, model, owner, network, exact, seconds):
     """Time the fixed point found at once, beside the `seconds` of the iterations that end there."""
-    settled = partial(coding.over_network, settled=True)
-    settled(P[:1], A, model, owner, network)  # compiles
-    took, _ = cpu(settled, P, A, model, owner, network)
-    small = settled(P, A, model, owner, network, mu=0.001)
+    at_fixed_point = partial(coding.over_network, at_fixed_point=True)
+    at_fixed_point(P[:1], A, model, owner, network)  # compiles
+    took, _ = cpu(at_fixed_point, P, A, model, owner, network)
+    small = at_fixed_point(P, A, model, owner, network, mu=0.001)
     off = np.abs(small.score - exact) / exact
     return [
         Row("agents", f"{where}, where it ends, found at once: a document", 1e3 * took / P.shape[0], "CPU ms"),

@@ -23,7 +23,7 @@ COMMANDS = {
     "init": ["out/n", "{mine.jsonl}"],
     "index": ["{documents.h5}", "out/i.tsv", "out/o.h5", "--seed", "0", "--stream", json.dumps(STREAM)],
     "batch": ["{documents.h5}", "{order.h5}", "out/b.h5", "--t", "1"],
-    "features": ["out/f.h5", "{twins/batches/1.h5}", "{twins/0.h5}"],
+    "features": ["out/f.h5", "{twins/batches/1.h5}", "--previous", "{twins/0.h5}"],
     "update": ["{f1.h5}", "--state", "out/s.h5", "--scores", "out/c.h5", "--timings", "out/t.tsv", "--run", RUN,
                "--previous", "{dual_averaging/0.h5}"],
     "rank": ["1", "{f0.h5}", "--state", "out/s.h5", "--timings", "out/t.tsv", "--run",

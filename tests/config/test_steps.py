@@ -10,7 +10,7 @@ from places import ROOT
 from test_documented_names import python
 
 from odl import cli
-from odl.config.steps import CORPUS, RUN, STEPS, STREAM, prune, record_of
+from odl.config.steps import CORPUS, RUN, STEPS, STREAM, record_of
 
 STAGES = ("corpus", "features", "learn", "alerts")
 RULE = re.compile(r"^(?:rule|checkpoint) (\w+):$", re.M)
@@ -168,18 +168,3 @@ def test_a_setting_that_an_earlier_version_lacked_makes_nothing_anew():
 
     assert settings(gates=False) == settings() == {"run": {"carry": False}, "settings": {"level": 0.1}}
     assert settings(gates=True) != settings()
-
-
-def test_pruning_keeps_every_nth_and_the_last_two(tmp_path):
-    for t in range(8):
-        (tmp_path / f"{t}.h5").touch()
-        (tmp_path / f"{t}.agents").mkdir()
-        (tmp_path / f"{t}.agents" / "0.h5").touch()
-    (tmp_path / "scores7.h5").touch()
-    prune(tmp_path / "7.h5", 0)
-    assert len(list(tmp_path.iterdir())) == 17
-    prune(tmp_path / "7.h5", 4)
-    left = {"scores7.h5"} | {f"{t}.{kind}" for t in (0, 4, 6, 7) for kind in ("h5", "agents")}
-    assert {path.name for path in tmp_path.iterdir()} == left
-    prune(tmp_path / "scores7.h5", 4)
-    assert {path.name for path in tmp_path.iterdir()} == left

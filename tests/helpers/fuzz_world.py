@@ -74,7 +74,7 @@ def build(root):
     _done("index", root / "documents.h5", *index)
     for t in STEPS:
         _done("batch", root / "documents.h5", root / "order.h5", root / f"b{t}.h5", "--t", t)
-        before = [root / f"f{t - 1}.h5"] if t else []
+        before = ["--previous", root / f"f{t - 1}.h5"] if t else []
         _done("features", root / f"f{t}.h5", root / f"b{t}.h5", *before)
     for algorithm in ALGORITHMS:
         _learn(root, algorithm)

@@ -5,53 +5,46 @@ mpiexec -n R python ranks_program.py record FOLDER SETTINGS
 """
 
 import json
+import pickle
 import sys
 from pathlib import Path
 
 import numpy as np
-from scipy import sparse
+
+from odl.distributed import messages
+from odl.jobs import mpi, runs
+from odl.learners import make
 
 
 class Recorder:
     """Passes on the few calls that the ranks make, and keeps what they send. Any other call fails."""
 
     def __init__(self, comm):
-        self._comm, self.told, self.gathered = comm, [], []
+        self.comm, self.told, self.gathered = comm, [], []
         for name in ("Get_rank", "Get_size", "Iprobe", "Irecv"):
             setattr(self, name, getattr(comm, name))
 
     def Isend(self, message, dest):
         self.told.append((dest, message.copy()))
-        return self._comm.Isend(message, dest=dest)
-
-    def Iallgather(self, mine, everyone):
-        self.gathered.append(mine.copy())
-        return self._comm.Iallgather(mine, everyone)
+        return self.comm.Isend(message, dest=dest)
 
     def Iallgatherv(self, mine, everyone):
         self.gathered.append(mine.copy())
-        return self._comm.Iallgatherv(mine, everyone)
+        return self.comm.Iallgatherv(mine, everyone)
 
 
 class Alone:
-    """Stands for the communicator of a single rank: no MPI is needed."""
+    """Stands for the communicator of a single rank, and for a request that is done: no MPI is needed."""
 
-    class _Done:
-        Test = staticmethod(lambda: True)
-
-    def Get_rank(self):
-        return 0
-
-    def Get_size(self):
-        return 1
+    def __init__(self, size=1):
+        self.Get_rank, self.Get_size, self.Test = (lambda: 0), (lambda: size), (lambda: True)
 
     def Iallgather(self, mine, everyone):
         everyone[:] = mine
-        return self._Done
+        return self
 
     def Iallgatherv(self, mine, everyone):
-        np.copyto(everyone[0], mine)
-        return self._Done
+        return self.Iallgather(mine, everyone[0])
 
 
 def run_of(learner):
@@ -60,8 +53,6 @@ def run_of(learner):
 
 def chain(comm, folder, name, learners):
     """Run the timesteps whose features f0.h5, f1.h5, ... lie in the folder, of learners by the name of their folder."""
-    from odl.jobs import mpi, runs
-
     for place, learner in learners.items():
         previous, run = None, runs.parse(run_of(learner))
         for t in range(len(list(folder.glob("f*.h5")))):
@@ -71,39 +62,19 @@ def chain(comm, folder, name, learners):
             previous = state
 
 
-def record(comm, folder, learner):
+def record(comm, folder, settings):
     """Infer one batch and learn from it with every message kept."""
-    from odl.distributed import messages
-    from odl.learners import make
-
-    learner, comm = make(**learner), Recorder(comm)
-    P, A = sparse.csr_array(np.load(folder / "P.npy")), sparse.csc_array(np.load(folder / "A.npy"))
+    learner, comm, (P, A) = make(**settings), Recorder(comm), pickle.loads((folder / "batch").read_bytes())
     owner, network = learner.agents_of(A.shape[1])
     among = messages.Ranks(comm, network)
-    own = np.isin(owner, among.agents)
-    agents = messages.Agents(among, learner.model, owner, A[:, own], **learner.diffusion)
-    found = agents.infer(P)
-
+    agents = messages.Agents(among, learner.model, owner, A[:, np.isin(owner, among.agents)], **learner.diffusion)
+    codes = agents.infer(P).codes.toarray()
     agents.learn(P, learner.mu_w)
-    np.savez(
-        folder / f"rank{among.rank}.npz",
-        meta=json.dumps([dest for dest, _ in comm.told]),
-        gathered=np.array([part.size for part in comm.gathered]),
-        sent=among.sent,
-        bytes=sum(part.nbytes for _, part in comm.told),
-        codes=found.codes.toarray(),
-        agents=among.agents,
-        learned=agents.dictionary().toarray(),
-        **{f"told{number}": part for number, (_, part) in enumerate(comm.told)},
-        **{f"gathered{number}": part for number, part in enumerate(comm.gathered)},
-    )
+    facts = {"told": comm.told, "gathered": comm.gathered, "sent": among.sent, "agents": among.agents}
+    facts |= {"codes": codes, "learned": agents.dictionary().toarray()}
+    (folder / f"rank{among.rank}").write_bytes(pickle.dumps(facts))
 
 
 if __name__ == "__main__":
-    from odl.distributed.messages import world
-
-    what, place = sys.argv[1], Path(sys.argv[2])
-    if what == "chain":
-        chain(world(), place, sys.argv[3], json.loads(sys.argv[4]))
-    else:
-        record(world(), place, json.loads(sys.argv[3]))
+    what, folder, *more = sys.argv[1:]
+    {"chain": chain, "record": record}[what](messages.world(), Path(folder), *more[:-1], json.loads(more[-1]))

@@ -83,7 +83,7 @@ def write_scores(path, batch, *, run, corpus, seed, k, skill, rng):
     )
     use = np.sort(rng.gamma(0.5, size=k))[::-1]
     scorefiles.write_scores(
-        path, batch, novelty, top=top, missing=missing, top_atoms=atoms, atom_use=use, vocabulary=batch.vocabulary,
+        path, batch, novelty, top=top, missing=missing, top_atoms=atoms, atom_use=use,
         algorithm="dual_averaging", solver="exact", weighting="{}", atoms=k, corpus=corpus, seed=seed, run=run,
     )  # fmt: skip
 

@@ -3,12 +3,15 @@
 import contextlib
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
 import time
+from functools import partial
 
 import numpy as np
+import psutil
 import pytest
 from networked import MPIEXEC, material, needs_mpi
 from places import ROOT
@@ -32,33 +35,20 @@ FULL = {**RING, "network": "fully_connected", "solver": "diffusion", "relative":
 SLOW = {**SPARSE, "iterations": 200_000, "mu": 1e-4, "tolerance": 1e-14}
 
 
-def environment():
-    """Return the variables of a rank: this package, one thread."""
-    variables = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+def started(n, *command, cores=2):
+    """Start a Python command on ranks, with so many cores at most for all of them."""
+    path = os.pathsep.join([str(ROOT / "src"), str(PROGRAM.parent)])
+    variables = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": path}
     variables.pop("ODL_PARENT", None)
-    return {**variables, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(PROGRAM.parent)])}
+    fewer = partial(os.sched_setaffinity, 0, sorted(os.sched_getaffinity(0))[:cores])
+    options = {"env": variables, "preexec_fn": fewer, "text": True}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen([MPIEXEC, "-n", str(n), sys.executable, *map(str, command)], **options, **pipes)
 
 
-def mpiexec(n, *command):
-    """Run a Python command on ranks; return the finished process."""
-    start = [MPIEXEC, "-n", str(n), sys.executable, *map(str, command)]
-    return subprocess.run(start, env=environment(), capture_output=True, text=True, timeout=300)
-
-
-def on_ranks(n, *words):
-    done = mpiexec(n, PROGRAM, *words)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-@contextlib.contextmanager
-def few_cores(n):
-    """Leave this process, and those that it starts meanwhile, so many cores."""
-    cores = os.sched_getaffinity(0)
-    try:
-        os.sched_setaffinity(0, sorted(cores)[:n])
-        yield
-    finally:
-        os.sched_setaffinity(0, cores)
+def ended(process):
+    """Return the exit status of ranks, and what they complained of."""
+    return process.communicate(timeout=300)[1], process.returncode
 
 
 @pytest.fixture
@@ -66,22 +56,6 @@ def folder(tmp_path):
     """A folder with the features of three timesteps of 14 documents; some of the last are empty."""
     chain_of(1, 3, 14, folder=tmp_path)
     return tmp_path
-
-
-def alone(folder, learner):
-    """Run the chain in one process, as `odl step update` does; return its folder."""
-    run, before = runs.parse(run_of(learner)), None
-    for t in range(3):
-        path = folder / "alone" / f"{t}.h5"
-        update.update(folder / f"f{t}.h5", path, path.with_suffix(".s"), run=run, before=runs.Before(before))
-        before = path
-    return folder / "alone"
-
-
-def contents(folder):
-    """Return name -> bytes of everything but the clocks."""
-    paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix != ".tsv"]
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
 def same(state, whole):
@@ -95,24 +69,24 @@ def same(state, whole):
 @pytest.mark.parametrize("learner", [RING, HUBER, SIGNED, FULL, SPARSE])
 def test_ranks_give_what_one_process_gives(learner, folder):
     """A chain by the code of the ranks, of which there is one, beside the chain of one process; each goes on alike."""
-    whole, run, before, n_empty = alone(folder, learner), runs.parse(run_of(learner)), None, 0
+    run, ranks, whole, n_empty = runs.parse(run_of(learner)), folder / "ranks", folder / "alone", 0
     chain(Alone(), folder, "", {"ranks": learner})
     for t in range(3):
-        state, source = folder / "ranks" / f"{t}.h5", folder / f"f{t}.h5"
-        same(state, whole / f"{t}.h5")
-        mpi.collect(source, state, state.with_suffix(".s"), run=run, previous=before)
-        one, other = (read_scores(place / f"{t}.s").scores["toy"] for place in (state.parent, whole))
+        source, before = folder / f"f{t}.h5", [place / f"{t - 1}.h5" if t else None for place in (ranks, whole)]
+        update.update(source, whole / f"{t}.h5", whole / f"{t}.s", run=run, before=runs.Before(before[1]))
+        same(ranks / f"{t}.h5", whole / f"{t}.h5")
+        mpi.collect(source, ranks / f"{t}.h5", ranks / f"{t}.s", run=run, previous=before[0])
+        one, other = (read_scores(place / f"{t}.s").scores["toy"] for place in (ranks, whole))
         np.testing.assert_allclose(one, other, atol=1e-10)
-        np.testing.assert_allclose(agentfiles.read_network(state).score, one, atol=1e-12)
+        np.testing.assert_allclose(agentfiles.read_network(ranks / f"{t}.h5").score, one, atol=1e-12)
         empty = np.diff(features.read(source).counts[:].indptr) == 0
         assert (one[empty] == 1.0).all()
-        before, n_empty = state, n_empty + np.count_nonzero(empty)
+        n_empty += np.count_nonzero(empty)
     assert n_empty
-    last = folder / "on.h5"
-    update.update(folder / "f2.h5", last, folder / "on.s", run=run, before=runs.Before(folder / "ranks" / "1.h5"))
-    same(folder / "ranks" / "2.h5", last)
-    assert checkpoints.read_checkpoint(last).previous == agentfiles.read_network(folder / "ranks" / "1.h5").digest
-    mpi.work(Alone(), folder / "f2.h5", folder / "back.h5", folder / "back.tsv", run=run, previous=whole / "1.h5")
+    update.update(source, folder / "on.h5", folder / "on.s", run=run, before=runs.Before(ranks / "1.h5"))
+    same(ranks / "2.h5", folder / "on.h5")
+    assert checkpoints.read_checkpoint(folder / "on.h5").previous == agentfiles.read_network(ranks / "1.h5").digest
+    mpi.work(Alone(), source, folder / "back.h5", folder / "back.tsv", run=run, previous=whole / "1.h5")
     same(folder / "back.h5", whole / "2.h5")
 
 
@@ -121,15 +95,14 @@ def test_results_do_not_depend_on_the_ranks(folder):
     """Byte for byte: 1 rank, 2, and 4 on one core for 6 agents; also where another number goes on with the chain."""
     learners = {"huber": HUBER, "sparse": SPARSE}
     chain(Alone(), folder, "1", learners)
-    on_ranks(2, "chain", folder, "2", json.dumps(learners))
-    for name in learners:
-        shutil.copytree(folder / "2" / name / "0.agents", folder / "mixed" / name / "0.agents")
-        shutil.copy2(folder / "2" / name / "0.h5", folder / "mixed" / name)
-    with few_cores(1):
-        on_ranks(4, "chain", folder, "mixed", json.dumps(learners))
-    first = contents(folder / "1")
-    assert len(first) == 3 * (1 + 6) + 3 * (1 + 9)
-    assert contents(folder / "2") == first and contents(folder / "mixed") == first
+    assert ended(started(2, PROGRAM, "chain", folder, "2", json.dumps(learners))) == ("", 0)
+    shutil.copytree(folder / "2", folder / "mixed", ignore=shutil.ignore_patterns("[12].*"))
+    assert ended(started(4, PROGRAM, "chain", folder, "mixed", json.dumps(learners), cores=1)) == ("", 0)
+    first, *others = (
+        {path.relative_to(folder / name): path.read_bytes() for path in (folder / name).rglob("*.h5")}
+        for name in ("1", "2", "mixed")
+    )
+    assert len(first) == 3 * (1 + 6) + 3 * (1 + 9) and others == [first, first]
 
 
 FAILS = """
@@ -150,74 +123,58 @@ sys.exit(messages.take_part(4, work))
 @pytest.mark.parametrize("error", ["RuntimeError('a')", "DataError('a', 'b', 'c')"])
 def test_an_error_of_one_rank_ends_those_that_wait(error):
     """One that nobody foresaw, also of a kind that is agreed upon elsewhere, while the others agree."""
-    with few_cores(2):
-        done = mpiexec(4, "-c", FAILS.format(error=error))
-    assert done.returncode != 0 and f"{error.partition('(')[0]}: a" in done.stderr
+    said, status = ended(started(4, "-c", FAILS.format(error=error)))
+    assert status != 0 and f"{error.partition('(')[0]}: a" in said
 
 
-def psi_of(share, x, step, iterations):
-    """Return psi of all agents at each iteration, dense and in one place."""
-    nu, sent = share.start(x), []
-    for _ in range(iterations):
-        sent.append(share.adapt(nu, x, step))
-        nu = share.combine(sent[-1])
-    return sent
+def replayed(learner, P, A):
+    """Yield psi of all agents at each of 20 iterations, dense and in one place; learn from the second pass on."""
+    model, W, (owner, net) = learner.model, A.toarray(), learner.agents_of(A.shape[1])
+    step = coding.safe_step(model, owner, net)
+    for row, learns in ((0, False), (1, False), (0, True), (1, True)):
+        share = inference.share_all(model, net, [W[:, owner == agent] for agent in range(net.n_agents)])
+        nu = share.start(P[row])
+        for _ in range(20):
+            yield (psi := share.adapt(nu, P[row], step))
+            nu = share.combine(psi)
+        if learns:
+            end = share.finish(nu, P[row], 20)
+            learned = zip(share.blocks, nu, end.codes, strict=True)
+            W = np.concatenate([model.learn(*each, learner.mu_w) for each in learned], 1)
+    yield W
 
 
 @needs_mpi
 def test_only_dual_variables_leave_a_rank(tmp_path, rng):
     """Everything sent is decoded: agents' psi, for a rank that has their neighbour, or a count; nothing else."""
     settings = {**RING, "gamma": 0.05, "delta": 0.3, "iterations": 20, "tolerance": 1e-9}
-    learner, n_agents = make(**settings), RING["agents"]
-    _, P, A = material("nmf", rng, n_documents=2)
-    model, x = learner.model, P.toarray()
-    np.save(tmp_path / "P.npy", x)
-    np.save(tmp_path / "A.npy", A.toarray())
-    on_ranks(4, "record", tmp_path, json.dumps(settings))
-    owner, net = learner.agents_of(9)
-    step, starts = coding.safe_step(model, owner, net), messages.first_agents(n_agents, 4)
-    replayed, W = [], A.toarray()  # the inference of both documents, then again with learning between
-    for row, learns in ((0, False), (1, False), (0, True), (1, True)):
-        share = inference.share_all(model, net, [W[:, owner == agent] for agent in range(n_agents)])
-        replayed += psi_of(share, x[row], step, 20)
-        if learns:
-            end = inference.diffuse(share, x[row], step=step, iterations=20, tolerance=0.0)
-            blocks = zip(share.blocks, end.nu, end.codes, strict=True)
-            W = np.concatenate([model.learn(*each, learner.mu_w) for each in blocks], 1)
-    total = 0
+    learner, (_, P, A), total = make(**settings), material("nmf", rng, n_documents=2), 0
+    (tmp_path / "batch").write_bytes(pickle.dumps((P, A)))
+    assert ended(started(4, PROGRAM, "record", tmp_path, json.dumps(settings))) == ("", 0)
+    *psi, W = replayed(learner, P.toarray(), A)
+    owner, starts, n_terms = learner.agents_of(9)[0], messages.first_agents(6, 4), P.shape[1]
     for rank in range(4):
-        record = np.load(tmp_path / f"rank{rank}.npz")
-        own = set(record["agents"].tolist())
-        mine = np.isin(owner, [*own])
+        record = pickle.loads((tmp_path / f"rank{rank}").read_bytes())
+        own, mine = record["agents"], np.isin(owner, record["agents"])
         secret = np.concatenate([A.toarray()[:, mine].ravel(), record["codes"].ravel()])
         secret = secret[(secret != 0) & (secret != 1)]
-        turns = {dest: iter(replayed) for dest in ((rank - 1) % 4, (rank + 1) % 4)}
-        for number, dest in enumerate(json.loads(str(record["meta"]))):
-            message, wanted = record[f"told{number}"], next(turns[dest])
+        turns = {dest: iter(psi) for dest in ((rank - 1) % 4, (rank + 1) % 4)}
+        for dest, message in record["told"]:
             assert message.dtype == float and not np.isin(message, secret).any()
             theirs = set(range(starts[dest], starts[dest + 1]))
-            shown = [k for k in sorted(own) if theirs & {(k + 1) % n_agents, (k - 1) % n_agents}]
-            np.testing.assert_allclose(messages.unpack(message, (len(shown), x.shape[1])), wanted[shown], atol=1e-10)
+            shown = [k for k in own if theirs & {(k + 1) % 6, (k - 1) % 6}]
+            decoded = messages.unpack(message, (len(shown), n_terms))
+            np.testing.assert_allclose(decoded, next(turns[dest])[shown], atol=1e-10)
             assert len(message) == 1 + int(message[0]) * (1 + len(shown)), "more than was decoded"
-            total += len(shown) * x.shape[1]
+            total += len(shown) * n_terms
         assert all(next(turn, "none") == "none" for turn in turns.values())
         # Gathered: a number an agent in each look at the stopping rule, and its norm; nothing else.
-        assert set(record["gathered"].tolist()) == {len(own)}
-        for number in range(len(record["gathered"])):
-            assert not np.isin(record[f"gathered{number}"], secret).any()
-        assert record["sent"] == record["bytes"] + 3 * record["gathered"].sum() * 8
+        for numbers in record["gathered"]:
+            assert numbers.size == len(own) and not np.isin(numbers, secret).any()
+        told = sum(message.nbytes for _, message in record["told"])
+        assert record["sent"] == told + 3 * 8 * len(own) * len(record["gathered"])
         np.testing.assert_allclose(record["learned"], W[:, mine], atol=1e-10)
     assert total > 10_000
-
-
-class Asked(Alone):
-    """As many ranks as asked for; only asked before anything is sent."""
-
-    def __init__(self, size):
-        self.size = size
-
-    def Get_size(self):
-        return self.size
 
 
 @pytest.mark.parametrize(
@@ -231,72 +188,46 @@ class Asked(Alone):
 )
 def test_what_cannot_go_over_ranks_is_refused(learner, size, message, folder):
     with pytest.raises(ParameterError, match=message):
-        mpi.prepare(Asked(size), folder / "f0.h5", run=runs.parse(run_of(learner)))
+        mpi.prepare(Alone(size), folder / "f0.h5", run=runs.parse(run_of(learner)))
 
 
-def words(folder, t, learner=RING):
-    """Return the arguments of ``odl step rank`` after the number of ranks."""
+def step(folder, t, learner=RING):
+    """Return the words of a command that works on one timestep over four ranks."""
     state = folder / "job" / f"{t}.h5"
     options = ["--state", state, "--timings", state.with_suffix(".tsv"), "--run", json.dumps(run_of(learner))]
-    return [folder / f"f{t}.h5", *options, *(["--previous", state.with_name(f"{t - 1}.h5")] if t else [])]
+    options += ["--previous", state.with_name(f"{t - 1}.h5")] if t else []
+    return ["-m", "odl", "step", "rank", 4, folder / f"f{t}.h5", *options]
 
 
 @needs_mpi
 class TestCommand:
     def test_the_number_of_ranks_is_checked(self, folder):
         """As where a launcher starts one rank four times over."""
-        done = mpiexec(2, "-m", "odl", "step", "rank", 4, *words(folder, 0))
-        assert done.returncode == 1 and "Traceback" not in done.stderr
-        assert "odl rank: 2 ranks where 4 were asked for; expected a launcher that starts 4" in done.stderr
-        assert not (folder / "job").exists()
+        said, status = ended(started(2, *step(folder, 0)))
+        assert status == 1 and "Traceback" not in said and not (folder / "job").exists()
+        assert "odl rank: 2 ranks where 4 were asked for; expected a launcher that starts 4" in said
 
     def test_a_refusal_is_one_sentence_of_one_rank(self, folder):
         chain(Alone(), folder, "", {"job": RING})
         os.truncate(agentfiles.agent_path(folder / "job" / "0.h5", 5), 100)
-        with few_cores(2):
-            done = mpiexec(4, "-m", "odl", "step", "rank", 4, *words(folder, 1))
-        assert done.returncode == 1 and done.stderr.count("\n") == 1
-        assert done.stderr.startswith("odl rank: ") and "5.h5 was changed" in done.stderr
+        said, status = ended(started(4, *step(folder, 1)))
+        assert status == 1 and said.count("\n") == 1
+        assert said.startswith("odl rank: ") and "5.h5 was changed" in said
 
     @pytest.mark.parametrize("killed", [True, False], ids=["a killed rank", "SIGTERM"])
     def test_a_signal_ends_the_launcher_and_all_ranks(self, killed, folder):
         """Kill -9 of one of four ranks on two cores in the middle of the exchange, or SIGTERM of the launcher."""
-        import psutil
-
-        start = [MPIEXEC, "-n", "4", sys.executable, "-m", "odl", "step", "rank", "4"]
-        start += map(str, words(folder, 0, SLOW))
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        with few_cores(2):
-            process = subprocess.Popen(start, env=environment(), **pipes)
-        try:
-            ranks = wait_for_ranks(psutil, process)
+        process, ranks = started(4, *step(folder, 0, SLOW)), []
+        while process.poll() is None and len(ranks) < 4:
+            time.sleep(0.1)
             below = psutil.Process(process.pid).children(recursive=True)  # a proxy, the ranks
-            (ranks[1].kill if killed else process.terminate)()
-            process.communicate(timeout=60)
+            with contextlib.suppress(psutil.NoSuchProcess):
+                ranks = [each for each in below if sum(each.cpu_times()[:2]) > 2]
+        (ranks[1].kill if killed else process.terminate)()
+        try:
+            _, status = ended(process)
         finally:
-            process.kill()
-        _, alive = psutil.wait_procs(below, timeout=10)
-        for each in alive:
-            each.kill()
-        assert not alive and len(below) >= 5 and not (folder / "job" / "0.h5").exists()
-        assert process.returncode != 0
-
-
-def wait_for_ranks(psutil, process):
-    """Return the processes of the four ranks, when all of them compute."""
-    end = time.monotonic() + 120
-    while time.monotonic() < end and process.poll() is None:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            children = psutil.Process(process.pid).children(recursive=True)
-            ranks = [each for each in children if each.cmdline()[:1] == [sys.executable] and "rank" in each.cmdline()]
-            if len(ranks) == 4 and min(sum(each.cpu_times()[:2]) for each in ranks) > 2:
-                return ranks
-        time.sleep(0.1)
-    raise AssertionError(process.communicate(timeout=5))
-
-
-def test_shares_of_agents():
-    assert messages.first_agents(6, 4).tolist() == [0, 1, 3, 4, 6]
-    assert np.diff(messages.first_agents(10, 3)).tolist() == [3, 3, 4]
-    with pytest.raises(ParameterError, match="2 ranks for 1 agents"):
-        messages.first_agents(1, 2)
+            _, alive = psutil.wait_procs(below, timeout=10)
+            for each in alive:
+                each.kill()
+        assert status != 0 and not alive and len(below) >= 5 and not (folder / "job" / "0.h5").exists()

@@ -21,7 +21,7 @@ def test_it_is_where_the_iterations_end(name, graph, seen_by, rng):
     model, P, A = material(name, rng)
     made, owner = network(graph, 6, degree=2, probability=0.6, seed=2, seen_by=seen_by), coding.owners(9, 6)
     slow = coding.over_network(P, A, model, owner, made, **MANY)
-    found = coding.over_network(P, A, model, owner, made, tolerance=1e-9, settled=True)
+    found = coding.over_network(P, A, model, owner, made, tolerance=1e-9, at_fixed_point=True)
     np.testing.assert_array_equal(found.iterations, 1)  # nothing moved
     np.testing.assert_allclose(found.codes.toarray(), slow.codes.toarray(), atol=1e-9)
     np.testing.assert_allclose(found.costs, slow.costs, atol=1e-9)
@@ -33,7 +33,7 @@ def test_agents_at_the_limits_are_found(rng):
     model, P, A = material("nmf_huber", rng, n_documents=2)
     made, W = network("ring", 9, degree=2), A.toarray()
     step = coding.safe_step(model, np.arange(9), made)
-    found = coding.over_network(P, A, model, np.arange(9), made, tolerance=1e-9, settled=True)
+    found = coding.over_network(P, A, model, np.arange(9), made, tolerance=1e-9, at_fixed_point=True)
     mixed, below = 0, 0
     for row, x in enumerate(P.toarray()):
         dense = diffuse(share_all(model, made, list(W.T[:, :, None])), x, step=step, **MANY)
@@ -50,7 +50,7 @@ def test_learning_from_it_is_learning_from_the_iterations(name, rng):
     model, P, A = material(name, rng, n_documents=4)
     made, owner = network("ring", 9, degree=2), np.arange(9)
     slow = coding.learn_over_network(P, A, model, 0.2, owner, made, **MANY)
-    found = coding.learn_over_network(P, A, model, 0.2, owner, made, tolerance=1e-9, settled=True)
+    found = coding.learn_over_network(P, A, model, 0.2, owner, made, tolerance=1e-9, at_fixed_point=True)
     np.testing.assert_allclose(found.toarray(), slow.toarray(), atol=1e-8)
     assert np.abs((found - A).toarray()).max() > 0.01
 
@@ -61,7 +61,7 @@ def test_fully_connected_it_is_the_optimum(name, rng):
     best = coding.centralised(P, A, model, tolerance=1e-12)
     for seen_by in (1.0, 0.0):
         made = network("fully_connected", 9, seen_by=seen_by)
-        found = coding.over_network(P, A, model, np.arange(9), made, tolerance=1e-9, settled=True)
+        found = coding.over_network(P, A, model, np.arange(9), made, tolerance=1e-9, at_fixed_point=True)
         np.testing.assert_allclose(found.score, best.score, rtol=1e-9)
 
 
@@ -71,7 +71,7 @@ def test_with_a_small_step_every_score_is_within_a_thousandth(name, rng):
     made, best = network("erdos_renyi", 9, probability=0.5, seed=1), coding.centralised(P, A, model, tolerance=1e-12)
     errors = []
     for mu in (0.02, 0.002, 0.0002):
-        found = coding.over_network(P, A, model, np.arange(9), made, mu=mu, tolerance=1e-6, settled=True)
+        found = coding.over_network(P, A, model, np.arange(9), made, mu=mu, tolerance=1e-6, at_fixed_point=True)
         errors.append(np.abs(found.score / best.score - 1.0).max())
     assert errors[2] < 1e-3 < errors[0]
     assert errors[2] < 0.2 * errors[1] < 0.04 * errors[0]
@@ -85,7 +85,7 @@ def test_a_start_that_is_wrong_is_iterated_from(rng, monkeypatch):
     monkeypatch.setattr(
         coding.fixedpoint, "spread", lambda weights, mu, pull: fixed_point.spread(weights, 0.5 * mu, 2.0 * pull)
     )
-    near = coding.over_network(P, A, model, owner, made, tolerance=1e-9, iterations=12_000, settled=True)
+    near = coding.over_network(P, A, model, owner, made, tolerance=1e-9, iterations=12_000, at_fixed_point=True)
     assert near.iterations.min() > 10
     np.testing.assert_allclose(near.costs, slow.costs, atol=1e-7)
 
@@ -96,16 +96,16 @@ def test_documents_with_negative_weights(rng):
     P = sparse.csr_array(P.toarray() - 0.19 * (rng.random(P.shape) < 0.4))
     made = network("ring", 9, degree=2)
     slow = coding.over_network(P, A, model, np.arange(9), made, **MANY)
-    found = coding.over_network(P, A, model, np.arange(9), made, tolerance=1e-9, settled=True)
+    found = coding.over_network(P, A, model, np.arange(9), made, tolerance=1e-9, at_fixed_point=True)
     np.testing.assert_allclose(found.costs, slow.costs, atol=1e-9)
     np.testing.assert_array_equal(found.iterations, 1)
 
 
 def test_too_many_agents_are_refused(rng, monkeypatch):
     model, P, A = material("nmf", rng)
-    monkeypatch.setattr(coding, "SETTLED", 8)
+    monkeypatch.setattr(coding, "MOST_AGENTS", 8)
     with pytest.raises(ParameterError, match="solver: diffusion"):
-        coding.over_network(P, A, model, np.arange(9), network("ring", 9), settled=True)
+        coding.over_network(P, A, model, np.arange(9), network("ring", 9), at_fixed_point=True)
 
 
 def test_elimination_solves_and_spreads_what_the_series_spreads(rng):

@@ -20,5 +20,6 @@ rule features:
     params:
         code=code("features"),
         most=config["features"].get("max_terms", 0),
+        optional=options(previous="--previous"),
     shell:
-        "odl step features --code {params.code:q} {output.features:q} {input.batch:q} {input.previous:q} --max-terms {params.most:q} --costs {output.costs:q} > {log:q} 2>&1"
+        "odl step features --code {params.code:q} {output.features:q} {input.batch:q} {params.optional:q} --max-terms {params.most:q} --costs {output.costs:q} > {log:q} 2>&1"

@@ -1,1 +1,1 @@
-"""What a reader of the stream gets: budgets, tail probabilities, emerging topics."""
+"""Alerts for a reader of the stream: budgets, tail probabilities, emerging topics."""

@@ -1,4 +1,4 @@
-"""Why one document has its score, or what a topic is: looked up when it is asked, from what every run leaves."""
+"""Explanation of the score of one document, or of a topic: looked up when it is asked, from what every run leaves."""
 
 import os
 from typing import NamedTuple

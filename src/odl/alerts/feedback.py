@@ -1,4 +1,4 @@
-"""What a person says of topics, documents and sources: a small table that changes what is shown, and nothing else."""
+"""Feedback of a person on topics, documents and sources: a small table that changes what is shown, nothing else."""
 
 import contextlib
 import csv

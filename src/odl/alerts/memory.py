@@ -1,4 +1,4 @@
-"""What the topics of a stream are carried by from period to period: their sums and counts, and items that have none.
+"""Memory of topics from period to period: their sums and counts, and items that have none.
 
 What grows with the stream is cut here: terms of a topic, items without a topic, topics that ended.
 """

@@ -1,4 +1,4 @@
-"""What a reader of a stream gets, as plain values: alerts, topics, periods, and what was held back.
+"""Plain values for a reader of a stream: alerts, topics, periods, and what was held back.
 
 Nothing here knows files; `odl.alerts.read.alerts_of` makes these of a folder. Times are milliseconds since 1970
 (UTC), `odl.files.documents.NO_TIME` where unknown. A period is a timestep of the stream.

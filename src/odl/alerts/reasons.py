@@ -1,4 +1,4 @@
-"""Why a document was flagged: the words' shares of its score and the atoms nearest to it."""
+"""Reasons of a score: the shares of its words, and the atoms nearest to the document."""
 
 import os
 from collections.abc import Callable, Sequence

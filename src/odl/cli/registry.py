@@ -1,4 +1,4 @@
-"""What the classes and modules of the package say of themselves, in the one file that the workflow reads.
+"""Registry of learners, readers, experiments, figures and stages: the one file that the workflow reads.
 
 ``workflow/schemas/config.schema.json`` has the sections of a configuration (`odl.config.sections`), the settings of
 every learner, reader and experiment, and under ``registry`` what the rules have to know of them. `odl step schema

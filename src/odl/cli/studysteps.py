@@ -7,7 +7,7 @@ import sys
 from functools import partial
 
 from odl.cli import Json, step
-from odl.config.steps import prune, record_of
+from odl.config.steps import STEPS, record_of, stays
 from odl.errors import ParameterError
 
 
@@ -20,7 +20,10 @@ def download(file, output, *, registry="data/corpora.csv"):
 
 
 def _described(function):
-    """Declare a step that `odl.config.steps` describes: it writes the record that the loop of `odl run` writes."""
+    """Declare a step that `odl.config.steps` describes: it writes the record that the loop of `odl run` writes.
+
+    What it reads of the timestep before are options that the description names.
+    """
 
     @functools.wraps(function)
     def do(**arguments):
@@ -37,12 +40,21 @@ def _described(function):
             said, _ = calls.FUNCTIONS[name](arguments)
         for line in said:
             print(f"odl {function.__name__}: {line}")
-        if name == "update":  # by environment, since it changes no result
-            prune(arguments["state"], int(os.environ.get("ODL_KEEP") or 0))
+        if name == "update":
+            _prune(arguments["state"])
 
-    code = inspect.Parameter("code", inspect.Parameter.KEYWORD_ONLY, default="")  # stamp of the code, for the record
-    do.__signature__ = inspect.Signature([*inspect.signature(function).parameters.values(), code])
+    reads = STEPS[function.__name__].reads
+    more = {role: None for role, pattern in reads.items() if "{before}" in pattern} | {"code": ""}  # stamp of the code
+    more = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value) for name, value in more.items()]
+    do.__signature__ = inspect.Signature([*inspect.signature(function).parameters.values(), *more])
     return step(do)
+
+
+def _prune(state):
+    """Delete checkpoints that do not stay; how many do comes by environment, since it changes no result."""
+    from odl.files import agentfiles
+
+    agentfiles.prune(state, partial(stays, keep=int(os.environ.get("ODL_KEEP") or 0)))
 
 
 def _files(arguments):
@@ -99,7 +111,7 @@ def batch(documents, order, output, *, t: int, sha256=""):
 
 
 @_described
-def features(output, batch, previous=None, *, max_terms: int = 0):
+def features(output, batch, *, max_terms: int = 0):
     """Continue the chain of vocabulary, frequencies, near-duplicates.
 
     Batches before lie beside the one named. --max-terms: terms known after a batch; others leave. 0: all stay.
@@ -107,7 +119,7 @@ def features(output, batch, previous=None, *, max_terms: int = 0):
 
 
 @_described
-def update(features, *, state, scores, timings, run: Json, previous=None, corpus_features=None, history=None):
+def update(features, *, state, scores, timings, run: Json, corpus_features=None, history=None):
     """Score one timestep, then learn from it.
 
     --run: JSON of corpus, seed, run, atoms, learner, features. --previous: checkpoint of the timestep before.
@@ -117,19 +129,7 @@ def update(features, *, state, scores, timings, run: Json, previous=None, corpus
 
 
 @_described
-def alerts(
-    features,
-    scores,
-    state,
-    output,
-    *,
-    run: Json,
-    known=None,
-    previous=None,
-    batch=None,
-    corpus_features=None,
-    settings: Json = "{}",
-):
+def alerts(features, scores, state, output, *, run: Json, batch=None, corpus_features=None, settings: Json = "{}"):
     """Continue the chain of alerts: items, topics, reasons.
 
     --known and --previous: checkpoint and alerts of the timestep before. --batch: for the sources of its documents.
@@ -174,7 +174,7 @@ def collect(features, *, state, scores, run: Json, previous=None, corpus_feature
 
     chain = {"run": runs.parse(run), "previous": previous, "corpus_features": corpus_features}
     mpi.collect(features, state, scores, **chain)
-    prune(state, int(os.environ.get("ODL_KEEP") or 0))
+    _prune(state)
 
 
 @step

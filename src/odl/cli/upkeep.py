@@ -97,7 +97,7 @@ def _row_of(folder, ident):
             row = {role: collection.value_of(values, column) for role, column in roles.items()}
             with contextlib.suppress(ValueError):  # said by the run
                 identity = collection.identity_of(row, name, place)
-                if ident in (identity, identity + collection.ending(collection.content_of(row))):
+                if ident in (identity, identity + collection.name_end(collection.content_of(row))):
                     values = {role: value for role, value in row.items() if not fields.missing(value)}
                     return f"{os.path.normpath(os.path.join(folder, path))} {place}", {**values, "id": identity}
     raise DataError(f"no row of the sources of {folder} has the id {ident}", "the id of one", "look at odl new")

@@ -1,4 +1,4 @@
-"""Which files of the package a result depends on: those that its stage imports, which Snakemake does not see.
+"""Source files of the package that a result depends on: those that its stage imports, unseen by Snakemake.
 
 A digest of them is a param of every rule, so that an edit runs again what it may change and nothing else. What is
 imported by its name while a program runs (one learner of many, one reader) is not followed: the rules name it.

@@ -4,9 +4,6 @@ A rule of the workflow and the loop of `odl run` give a step its arguments under
 same. What is listed as read or as a setting stands in the record of what the step writes (`odl.files.provenance`).
 """
 
-import contextlib
-import os
-import shutil
 from typing import NamedTuple
 
 from odl.config.sections import EARLIER
@@ -121,29 +118,3 @@ def stays(t, last, keep):
     [0, 4, 8, 9]
     """
     return not keep or t % keep == 0 or t >= last - 1
-
-
-def prune(path, keep):
-    """Delete the checkpoints of a chain but those that stay; they can be made again from the one kept before them.
-
-    Parameters
-    ----------
-    path : path-like
-        The last checkpoint, named ``{t}.h5`` in a folder of its chain, as the others are.
-    keep : int
-        As for `stays`.
-    """
-    folder, name = os.path.split(os.path.abspath(path))
-    last = _timestep(name)
-    for name in os.listdir(folder) if keep and last is not None else ():
-        t = _timestep(name)
-        if t is not None and not stays(t, last, keep):
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(os.path.join(folder, name))
-            shutil.rmtree(os.path.join(folder, f"{t}.agents"), ignore_errors=True)
-
-
-def _timestep(name):
-    """Return the t of ``{t}.h5``."""
-    stem, suffix = os.path.splitext(name)
-    return int(stem) if suffix == ".h5" and stem.isdecimal() else None

@@ -1,4 +1,4 @@
-"""What readers share: sources and content that are checked, packed files, documents of texts."""
+"""Checks of sources and content that readers share; packed files, documents of texts."""
 
 import io
 import os

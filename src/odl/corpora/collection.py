@@ -150,7 +150,7 @@ class Register:
     def name(self, identity, content):
         """Return the id that a row has as a document, None of one that is left out; `enter` takes note of it."""
         first = self.contents.get(identity)
-        name = identity + ending(content) if first not in (None, content) and self.changed == "new" else identity
+        name = identity + name_end(content) if first not in (None, content) and self.changed == "new" else identity
         if name not in self.contents:
             return name
         self.again.append((identity, content))
@@ -177,7 +177,7 @@ def forgotten_as(identity):
     return hashlib.blake2b(identity.encode(), digest_size=DIGEST).hexdigest()
 
 
-def ending(content):
+def name_end(content):
     """Return how the id of a document ends whose content differs from that of the first with its id."""
     return f"~{content.hex()[:8]}"
 

@@ -213,16 +213,16 @@ class Fetching:
                 return
             except urllib.error.HTTPError as error:
                 error.close()
-                trouble, passing = f"HTTP {error.code} {error.reason}".strip(), error.code in BUSY
+                trouble, transient = f"HTTP {error.code} {error.reason}".strip(), error.code in BUSY
             except (HTTPException, OSError, ValueError) as error:  # URLError is an OSError
                 reason = getattr(error, "reason", error)
                 late = isinstance(reason, TimeoutError)
                 trouble = (
                     "no answer in time" if late else getattr(reason, "strerror", None) or str(reason) or repr(reason)
                 )
-                passing = "://" in source and isinstance(reason, HTTPException | OSError)
-                passing = passing and not isinstance(reason, LASTING)
-            if not passing:
+                transient = "://" in source and isinstance(reason, HTTPException | OSError)
+                transient = transient and not isinstance(reason, LASTING)
+            if not transient:
                 raise Refused(trouble)
             if attempt < self.retries:
                 pause = min(self.wait * 2**attempt, 60.0)

@@ -1,4 +1,4 @@
-"""How bytes become text: the option ``encoding``, and what is said of bytes that do not fit it.
+"""Encodings of text files: the option ``encoding``, and what is said of bytes that do not fit it.
 
 Files in UTF-16 or UTF-32 are told by their mark, and are read as UTF-8 made of them.
 """

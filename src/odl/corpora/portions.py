@@ -191,10 +191,10 @@ def _names(share, contents, ids):
         ids.contents.update(zip(own, contents, strict=True))
         return own
     names = [None] * len(own)
-    # The first row with an id bears it alone, and has to come before those with other content (`collection.ending`).
-    for place in sorted(range(len(own)), key=lambda place: own[place].endswith(collection.ending(contents[place]))):
+    # The first row with an id bears it alone, and has to come before those with other content (`collection.name_end`).
+    for place in sorted(range(len(own)), key=lambda place: own[place].endswith(collection.name_end(contents[place]))):
         content = contents[place]
-        identity = own[place].removesuffix(collection.ending(content))
+        identity = own[place].removesuffix(collection.name_end(content))
         names[place] = ids.name(identity, content)
         if names[place] is not None:
             ids.enter(names[place], content)

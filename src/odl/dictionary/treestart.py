@@ -1,4 +1,4 @@
-"""Where a hierarchical dictionary starts from: documents in clusters, and these in clusters again, along the tree."""
+"""Start of a hierarchical dictionary: documents in clusters, and these in clusters again, along the tree."""
 
 import numpy as np
 from scipy import sparse

@@ -62,7 +62,7 @@ def checked(P, A, model):
 
 
 SWEEPS = 1000  # most sweeps of the coordinate descent
-SETTLED = 5000  # most agents whose fixed point is found at once
+MOST_AGENTS = 5000  # most agents whose fixed point is found at once
 
 
 class Coded(NamedTuple):
@@ -198,20 +198,20 @@ class Iteration(NamedTuple):
         Step; 0: `safe_step`.
     iterations, tolerance
         As in `odl.distributed.inference.diffuse`.
-    settled : bool
+    at_fixed_point : bool
         Start at the fixed point (`odl.kernels.fixed_point`): one iteration sees that nothing moves.
 
     Examples
     --------
     >>> from odl.distributed.coding import Iteration
     >>> Iteration(iterations=20)
-    Iteration(mu=0.0, iterations=20, tolerance=0.001, settled=False)
+    Iteration(mu=0.0, iterations=20, tolerance=0.001, at_fixed_point=False)
     """
 
     mu: float = 0.0
     iterations: int = 10_000
     tolerance: float = 1e-3
-    settled: bool = False
+    at_fixed_point: bool = False
 
 
 def _over(model, owner, network, iteration):
@@ -223,8 +223,8 @@ def _over(model, owner, network, iteration):
         # nu <- Proj(nu - (mu/N) grad sum_k J_k(nu)): one agent that owns everything, with the step mu/N.
         owner, mu, network = np.zeros_like(owner), mu / network.n_agents, networks.network("fully_connected", 1)
     weights, spread = network.weights, np.zeros((2, 0, 0))
-    if iteration.settled:
-        if network.n_agents > SETTLED:
+    if iteration.at_fixed_point:
+        if network.n_agents > MOST_AGENTS:
             defect = f"{network.n_agents} agents for the fixed point, which takes a number for each pair of them"
             raise ParameterError(defect, f"at most {SETTLED}", "set solver: diffusion, or lower agents")
         spread = fixedpoint.spread(weights.toarray(), float(mu), mu * model.residual.curvature / network.n_agents)
@@ -243,7 +243,7 @@ def over_network(
 ) -> Coded:
     """Code documents by diffusion over a network (eqs 31, 37), as `odl.distributed.inference.diffuse` does.
 
-    Equation `fixed-point` of docs/method.md (`settled`).
+    Equation `fixed-point` of docs/method.md (`at_fixed_point`).
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ def over_network(
         Agent of each atom.
     network : Network
     **iteration
-        As in `Iteration`. Where `settled`, `iterations` and `floats` of the result are none that agents would need.
+        As in `Iteration`. Where `at_fixed_point`, `iterations` and `floats` of the result are none that agents would need.
 
     Returns
     -------

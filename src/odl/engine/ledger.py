@@ -1,4 +1,4 @@
-"""What the files of a folder hold and were made from, read once and remembered by size, time and inode."""
+"""Ledger of a folder: what its files hold and were made from, remembered by size, time and inode."""
 
 import contextlib
 import hashlib

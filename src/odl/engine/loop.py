@@ -3,11 +3,12 @@
 import contextlib
 import os
 import time
+from functools import partial
 from typing import NamedTuple
 
 from odl.config import chains, sections
 from odl.config.setting import differing
-from odl.config.steps import STEPS, prune, record_of, stays
+from odl.config.steps import STEPS, record_of, stays
 from odl.engine import calls, forking
 from odl.engine.folder import files_of
 from odl.engine.ledger import origin_of, read
@@ -276,7 +277,9 @@ class Loop:
         """Delete the checkpoints before a timestep but every `keep`-th."""
         keep = self.folder.config["checkpoints"]["keep"]
         if self.done and self.done[-1].t == t and keep and not self.dry:
-            prune(self.folder.path(STEPS["update"].writes["state"], t), keep)
+            from odl.files import agentfiles
+
+            agentfiles.prune(self.folder.path(STEPS["update"].writes["state"], t), partial(stays, keep=keep))
 
     def clear(self, n):
         """Delete what an earlier, longer stream left behind."""

@@ -1,1 +1,1 @@
-"""How good scores are: metrics, baselines, regret, and tables over timesteps and seeds."""
+"""Evaluation of scores: metrics, baselines, and tables over timesteps and seeds."""

@@ -1,4 +1,4 @@
-"""How well scores separate novel from known documents: AUC with ties, how certain an AUC is.
+"""Metrics of how well scores separate novel from known documents: AUC with ties, intervals of an AUC.
 
 Labels are 1 (novel), 0 (known) and -1 (unlabelled, ignored). Where no document is novel, or none is
 known, nothing can be measured: the functions return nan rather than a number. numpy only, because

@@ -112,7 +112,7 @@ def words(pairs, vocabulary):
     return " ".join(f"{vocabulary[term]}:{share:.3f}" for term, share in pairs)
 
 
-def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, vocabulary, **attributes):
+def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, **attributes):
     """Write the scores that one learner gave a batch, to a file of kind "scores".
 
     Parameters
@@ -130,8 +130,6 @@ def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, voc
         Top terms of each atom after learning; none of those that are not told.
     atom_use : ndarray
         Sum of the codes of each atom over the batch.
-    vocabulary : list of str
-        Words of the atoms' terms.
     **attributes
         run, corpus, seed, atoms, solver, weighting: what the scores belong to.
     """
@@ -142,6 +140,7 @@ def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, voc
         "gap": novelty.gap,
     }
     said = [words(pairs, batch.vocabulary) for pairs in missing]
+    atoms = [" ".join(batch.vocabulary[term] for term, _ in pairs) for pairs in top_atoms]
     with storage.writing(path, "scores", **attributes) as file:
         batch.write_names(file)
         for name in ("times", "novel", "novel_dominant"):
@@ -155,7 +154,7 @@ def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, voc
         storage.write_array(group, "rows", top)
         storage.write_strings(group, "words", said)
         group = file.create_group("atoms")
-        storage.write_strings(group, "words", [" ".join(vocabulary[term] for term, _ in pairs) for pairs in top_atoms])
+        storage.write_strings(group, "words", atoms)
         storage.write_strings(group, "weights", [_shown([weight for _, weight in pairs]) for pairs in top_atoms])
         storage.write_array(group, "use", atom_use)
 

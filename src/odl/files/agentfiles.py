@@ -5,7 +5,9 @@ alone. ``{t}.h5`` holds what all may know: the scores, a summary of the dual var
 files, which it is written after: where it exists and its digests fit, the checkpoint is whole.
 """
 
+import contextlib
 import os
+import shutil
 from typing import NamedTuple
 
 import numpy as np
@@ -165,3 +167,29 @@ def read_whole(path, chain=None, t=None, **options):
         codes=codes,
         uncoded=float(np.mean(silent)) if len(silent) else 0.0,
     )
+
+
+def prune(path, stays):
+    """Delete the checkpoints of a chain but those that stay; they can be made again from the one kept before them.
+
+    Parameters
+    ----------
+    path : path-like
+        The last checkpoint, named ``{t}.h5`` in a folder of its chain, as the others are.
+    stays : callable
+        Called with a timestep and the last one.
+    """
+    place, name = os.path.split(os.path.abspath(path))
+    last = _timestep(name)
+    for name in os.listdir(place) if last is not None else ():
+        t = _timestep(name)
+        if t is not None and not stays(t, last):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(os.path.join(place, name))
+            shutil.rmtree(folder(os.path.join(place, name)), ignore_errors=True)
+
+
+def _timestep(name):
+    """Return the t of ``{t}.h5``."""
+    stem, suffix = os.path.splitext(name)
+    return int(stem) if suffix == ".h5" and stem.isdecimal() else None

@@ -1,4 +1,4 @@
-"""What a file was made from: its step, the digests of what it read, its settings and the stamp of its code.
+"""Provenance of a file: its step, the digests of what it read, its settings and the stamp of its code.
 
 The record stands in the file, beside its content: digests of content leave it out, so that a file that is made anew
 from something else, and comes out the same, leaves what was made of it as it is.

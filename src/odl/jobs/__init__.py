@@ -1,1 +1,1 @@
-"""What one rule of the workflow does: files in, files out."""
+"""Jobs of the rules of the workflow: files in, files out."""

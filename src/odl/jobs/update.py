@@ -117,7 +117,6 @@ def write_scores(path, data, P, scores, before, after, run):
         missing=novelty.unexplained(documents, before, codes, range(len(top))),
         top_atoms=_top_atoms(after, use),
         atom_use=use,
-        vocabulary=data.vocabulary,
         algorithm=run.learner.algorithm,
         solver=getattr(run.learner, "solver", "own"),
         weighting=json.dumps(run.chain["features"], sort_keys=True),

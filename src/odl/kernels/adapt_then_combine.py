@@ -53,7 +53,7 @@ def _mix(diffusion, sent, heard, width):
 
 
 @kernel
-def _fade(fade, diffusion, given, duals, columns, plains, sent):
+def _fade(fade, diffusion, x_plain, duals, columns, plains, sent):
     """sent_k = fade nu_k + mu [k sees x] x / |N_I|: the part of adapting that needs no atoms."""
     for k in range(len(diffusion.shares)):
         gain = diffusion.mu * diffusion.shares[k]
@@ -64,7 +64,7 @@ def _fade(fade, diffusion, given, duals, columns, plains, sent):
         sent.coefficients[k, 0] += gain
         if gain > 0.0:
             for i in range(plains):
-                sent.plain[k, i] += gain * given[i]
+                sent.plain[k, i] += gain * x_plain[i]
 
 
 @kernel
@@ -102,19 +102,19 @@ def _begin(document, atoms, shares, model, few, place, work):
     numbers, gram = (np.zeros(kept + 1, np.int64), np.zeros(kept, np.int64)), np.zeros((kept, kept + 1))
     span = Span(numbers[0], numbers[1], gram, np.zeros(1), np.zeros(kept + 1), place)
     duals, plains = Duals(np.zeros((n_agents, kept + 1)), np.zeros((n_agents, len(terms) + 64))), 0
-    given = np.zeros(duals.plain.shape[1])
+    x_plain = np.zeros(duals.plain.shape[1])
     for position in range(len(terms) if eta > 0.0 else 0):
         bounded = 0.0 <= values[position] * n_agents / seen < 0.999 * eta  # below 0 the atoms would add to it
         if model.signed or not (few and bounded):
-            place[terms[position]], given[plains] = plains, values[position]
+            place[terms[position]], x_plain[plains] = plains, values[position]
             plains += 1
     for k in range(n_agents):
         if shares[k] > 0.0:
             duals.coefficients[k, 0] = 1.0 / eta if eta > 0.0 else 1.0
             for i in range(plains):
-                duals.plain[k, i] = slope_of(given[i], eta)
+                duals.plain[k, i] = slope_of(x_plain[i], eta)
     fill_gram(0, document, atoms, kept, span, work)
-    return kept, plains, duals, given, span
+    return kept, plains, duals, x_plain, span
 
 
 @allocating
@@ -127,26 +127,26 @@ def _diffuse(document, atoms, model, diffusion, place, work):
     eta, shares = model.eta, diffusion.shares
     touched = start_document(document, work)
     few, columns = diffusion.spread.size > 0, 1
-    kept, plains, duals, given, span = _begin(document, atoms, shares, model, few, place, work)
+    kept, plains, duals, x_plain, span = _begin(document, atoms, shares, model, few, place, work)
     entries = plain_entries(kept, atoms, span, work)
     pull = diffusion.mu * (1.0 if eta == 0.0 else eta) / len(shares)
     if few:
-        columns, plains, duals, given, entries = jump(
-            document, atoms, model, diffusion, pull, kept, plains, duals, given, entries, span, work
+        columns, plains, duals, x_plain, entries = jump(
+            document, atoms, model, diffusion, pull, kept, plains, duals, x_plain, entries, span, work
         )
     sent = Duals(np.zeros_like(duals.coefficients), np.zeros_like(duals.plain))
     heard = Duals(np.zeros_like(duals.coefficients), np.zeros_like(duals.plain))
     used = 0
     while used < diffusion.iterations:
-        _fade(1.0 - pull, diffusion, given, duals, columns, plains, sent)
+        _fade(1.0 - pull, diffusion, x_plain, duals, columns, plains, sent)
         columns = _subtract(document, atoms, diffusion, model, kept, columns, duals, entries, sent, span, work)
         _mix(diffusion, sent.coefficients, heard.coefficients, columns)
         _mix(diffusion, sent.plain, heard.plain, plains)
         if eta > 0.0 and raise_bounds(heard.coefficients, columns, atoms, span, work):
             first, plains = plains, new_places(plains, columns, atoms, span, work)
             if plains > first:
-                duals, heard, given, entries = more_places(
-                    first, plains, document, atoms, kept, columns, duals, heard, given, span, work
+                duals, heard, x_plain, entries = more_places(
+                    first, plains, document, atoms, kept, columns, duals, heard, x_plain, span, work
                 )
                 sent = Duals(sent.coefficients, widened(sent.plain, duals.plain.shape[1]))
         if eta > 0.0:

@@ -106,15 +106,15 @@ def widened(matrix, width):
 
 
 @kernel
-def _set_plain(first, document, duals, given, columns, atoms, span, work):
+def _set_plain(first, document, duals, x_plain, columns, atoms, span, work):
     """Write the values of the plain terms from `first` on, which so far follow from the coefficients."""
     (terms, values), (coefficients, plain) = document, duals
     for position in range(len(terms)):
         i = span.place[terms[position]]
         if i >= first:
-            given[i] = values[position]
+            x_plain[i] = values[position]
             for k in range(len(coefficients)):
-                plain[k, i] = coefficients[k, 0] * given[i]
+                plain[k, i] = coefficients[k, 0] * x_plain[i]
     for c in range(1, columns):
         j = work.kept[span.column[c]]
         for entry in range(atoms.count[j]):
@@ -211,16 +211,16 @@ def agent_dual(k, document, touched, columns, duals, atoms, span, work):
 
 
 @allocating
-def more_places(first, plains, document, atoms, kept, columns, duals, heard, given, span, work):
+def more_places(first, plains, document, atoms, kept, columns, duals, heard, x_plain, span, work):
     """Write what terms from `first` on hold that have become plain; return all of it, wider where it must be."""
     if plains > duals.plain.shape[1]:
         duals = Duals(duals.coefficients, widened(duals.plain, plains + 64))
         heard = Duals(heard.coefficients, widened(heard.plain, plains + 64))
-        given = np.append(given, np.zeros(plains + 64 - len(given)))
+        x_plain = np.append(x_plain, np.zeros(plains + 64 - len(x_plain)))
     duals.plain[:, first:plains] = 0.0
     heard.plain[:, first:plains] = 0.0
-    _set_plain(first, document, duals, given, columns, atoms, span, work)
-    _set_plain(first, document, heard, given, columns, atoms, span, work)
+    _set_plain(first, document, duals, x_plain, columns, atoms, span, work)
+    _set_plain(first, document, heard, x_plain, columns, atoms, span, work)
     for c in range(columns):
         fill_gram(c, document, atoms, kept, span, work)
-    return duals, heard, given, plain_entries(kept, atoms, span, work)
+    return duals, heard, x_plain, plain_entries(kept, atoms, span, work)

@@ -230,14 +230,14 @@ def _settle(document, atoms, model, diffusion, columns, search, duals, span, wor
 
 
 @allocating
-def jump(document, atoms, model, diffusion, pull, kept, plains, duals, given, entries, span, work):
+def jump(document, atoms, model, diffusion, pull, kept, plains, duals, x_plain, entries, span, work):
     """Start at the fixed point; terms that turn out to be clipped there become plain. Returns the state."""
     agents, y = diffusion.owner[work.kept[:kept]], np.zeros(kept + 1)
     state, columns = np.zeros((plains, len(diffusion.shares)), np.int8), 1
     for i in range(plains):
-        state[i] = 1 if given[i] > 0.0 else -1
+        state[i] = 1 if x_plain[i] > 0.0 else -1
     while True:
-        search = _begin(agents, given[:plains], state, entries, y, diffusion, pull)
+        search = _begin(agents, x_plain[:plains], state, entries, y, diffusion, pull)
         columns = _settle(document, atoms, model, diffusion, columns, search, duals, span, work)
         if model.eta == 0.0 or not raise_bounds(duals.coefficients, columns, atoms, span, work):
             break
@@ -245,9 +245,9 @@ def jump(document, atoms, model, diffusion, pull, kept, plains, duals, given, en
         if plains == first:
             break
         copy = Duals(duals.coefficients, duals.plain.copy())
-        duals, _, given, entries = more_places(
-            first, plains, document, atoms, kept, columns, duals, copy, given, span, work
+        duals, _, x_plain, entries = more_places(
+            first, plains, document, atoms, kept, columns, duals, copy, x_plain, span, work
         )
         state = np.concatenate((state, np.zeros((plains - first, len(diffusion.shares)), np.int8)))
     duals.plain[:, :plains] = np.minimum(np.maximum(duals.plain[:, :plains], -1.0), 1.0)
-    return columns, plains, duals, given, entries
+    return columns, plains, duals, x_plain, entries

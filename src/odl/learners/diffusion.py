@@ -136,7 +136,9 @@ class Diffusion(Learner):
         owner, network = self.agents_of(A.shape[1])
         best = coding.centralised(P, A, self.model, tolerance=self.tolerance)
         if not self._optimal(network):
-            diffused = coding.over_network(P, A, self.model, owner, network, settled=self.settled, **self.diffusion)
+            diffused = coding.over_network(
+                P, A, self.model, owner, network, at_fixed_point=self.at_fixed_point, **self.diffusion
+            )
             return self.network_scores(P, diffused.codes, diffused.score, best)
         scale = self.scale(P)
         score, penalty = best.score * scale, best.penalty * scale
@@ -182,19 +184,19 @@ class Diffusion(Learner):
         if self._optimal(network):
             A = coding.learn_centralised(P, A, self.model, self.mu_w, tolerance=self.tolerance)
         else:
-            settings = {"settled": self.settled, **self.diffusion}
+            settings = {"at_fixed_point": self.at_fixed_point, **self.diffusion}
             A = coding.learn_over_network(P, A, self.model, self.mu_w, owner, network, **settings)
         return replace(state, dictionary=A, updates=state.updates + 1)
 
     def central(self, network: networks.Network) -> bool:
         """Tell whether the solver needs all atoms in one place."""
-        return self.settled or self._optimal(network)
+        return self.at_fixed_point or self._optimal(network)
 
     def _optimal(self, network):
         return self.solver == "centralised" or (self.solver == "auto" and network.exact)
 
     @property
-    def settled(self) -> bool:
+    def at_fixed_point(self) -> bool:
         """Whether the diffusion starts where it would end."""
         return self.solver == "fixed_point"
 

@@ -166,12 +166,12 @@ def purity(clusters, topics):
     """
     tallies = counts(clusters, topics)
     total = sum(size for size, _ in tallies)
-    return sum(max(held.values(), default=0) for _, held in tallies) / total if total else float("nan")
+    return sum(max(tally.values(), default=0) for _, tally in tallies) / total if total else float("nan")
 
 
 def majorities(clusters, topics):
     """Return the topics that more than half of the labelled documents of some cluster hold."""
-    return {name for size, held in counts(clusters, topics) for name, number in held.items() if 2 * number > size}
+    return {name for size, tally in counts(clusters, topics) for name, number in tally.items() if 2 * number > size}
 
 
 def b_cubed(clusters, topics):

@@ -174,9 +174,9 @@ def save(figure, stem):
         if layout := figure.get_layout_engine():  # once for both: it is half of the work
             layout.execute(figure)
             figure.set_layout_engine(None)  # by "none" one would stay, and everything be drawn twice for it
-        for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
-            with storage.replacing(f"{os.fspath(stem)}.{ending}") as temporary:
-                figure.savefig(temporary, format=ending, metadata=metadata)
+        for suffix, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
+            with storage.replacing(f"{os.fspath(stem)}.{suffix}") as temporary:
+                figure.savefig(temporary, format=suffix, metadata=metadata)
 
 
 @style()

@@ -1,4 +1,4 @@
-"""What the figures and the page about one corpus are made from: its tables, its shown run, its score files."""
+"""Selection that figures and page of one corpus are made from: its tables, its shown run, its score files."""
 
 import numpy as np
 

@@ -96,7 +96,8 @@ def test_results_do_not_depend_on_the_ranks(folder):
     learners = {"huber": HUBER, "sparse": SPARSE}
     chain(Alone(), folder, "1", learners)
     assert ended(started(2, PROGRAM, "chain", folder, "2", json.dumps(learners))) == ("", 0)
-    shutil.copytree(folder / "2", folder / "mixed", ignore=shutil.ignore_patterns("[12].*"))
+    later = lambda path, names: [name for name in names if name[0] in "12" and not path.endswith(".agents")]  # noqa: E731
+    shutil.copytree(folder / "2", folder / "mixed", ignore=later)
     assert ended(started(4, PROGRAM, "chain", folder, "mixed", json.dumps(learners), cores=1)) == ("", 0)
     first, *others = (
         {path.relative_to(folder / name): path.read_bytes() for path in (folder / name).rglob("*.h5")}

@@ -109,20 +109,13 @@ def members(place, topics, silence):
         ts |= {*range(max(topic.birth - silence, 0), topic.birth)} if earlier else set()
         founders |= earlier
     for t in sorted(ts):
-        with storage.reading(os.path.join(place.alerts, f"{t}.h5"), periods.KIND) as file:
+        path = os.path.join(place.alerts, f"{t}.h5")
+        with storage.reading(path, periods.KIND) as file:
             topic_of = storage.read_array(file, "topic", "i")
-        for number, ident, title, source, time in zip(topic_of.tolist(), *_names(place, t), strict=True):
+        for number, ident, title, source, time in zip(topic_of.tolist(), *periods.read_names(path), strict=True):
             if (number := founders.get(ident, number)) in members_of:
                 members_of[number].append(Member(t, visible(ident), heading(title), visible(source), int(time)))
     return members_of
-
-
-def _names(place, t):
-    """Return what the documents of a period are called; alerts of an earlier version leave it to features and batch."""
-    if names := periods.read_names(os.path.join(place.alerts, f"{t}.h5")):
-        return names
-    data = features.read(os.path.join(place.features, f"{t}.h5"))
-    return periods.Names(data.ids, data.titles, [origin["source"] for origin in _origins(place, data)], data.times)
 
 
 def document(place, t, row, watch):

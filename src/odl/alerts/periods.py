@@ -231,12 +231,6 @@ def _line(item):
     return json.dumps(entry, ensure_ascii=False)
 
 
-def _item(line):
-    entry = json.loads(line)
-    entry.pop("line", None)  # of a file of before, which had none
-    return Item(**entry)
-
-
 def _write_memory(group, carried):
     memory = carried.memory
     group.attrs["given"] = memory.numbered
@@ -279,7 +273,7 @@ def read(path, shares=False):
             facts={name: storage.attribute(file, name) for name in FACTS},
             **{name: storage.read_array(file, name, "if", ndim=None) for name in ARRAYS},
             shares=storage.read_array(file, "shares", "f") if shares else None,
-            pool=[_item(line) for line in storage.read_strings(file, "pool")],
+            pool=[Item(**json.loads(line)) for line in storage.read_strings(file, "pool")],
             unseen=[Unseen(**json.loads(line)) for line in _lines(file, "unseen")],
             languages=json.loads(file.attrs.get(MIX, "{}")),
             sources=[source for source in _lines(file, "sources") if source],
@@ -293,7 +287,7 @@ def _lines(file, name):
 
 
 def read_names(path):
-    """Return what the documents of a period are called (`Names`), None in a file of an earlier version.
+    """Return what the documents of a period are called (`Names`).
 
     Raises
     ------
@@ -301,8 +295,6 @@ def read_names(path):
         If the file is missing, damaged or of another kind.
     """
     with storage.reading(path, KIND) as file:
-        if "times" not in file:
-            return None
         sources, source = storage.read_strings(file, "sources"), storage.read_array(file, "source", "i")
         ids, titles = (storage.read_strings(file, name) for name in ("ids", "titles"))
         files = [sources[number] for number in source.tolist()]

@@ -226,7 +226,7 @@ def _over(model, owner, network, iteration):
     if iteration.at_fixed_point:
         if network.n_agents > MOST_AGENTS:
             defect = f"{network.n_agents} agents for the fixed point, which takes a number for each pair of them"
-            raise ParameterError(defect, f"at most {SETTLED}", "set solver: diffusion, or lower agents")
+            raise ParameterError(defect, f"at most {MOST_AGENTS}", "set solver: diffusion, or lower agents")
         spread = fixedpoint.spread(weights.toarray(), float(mu), mu * model.residual.curvature / network.n_agents)
     mixing = (weights.indptr.astype(np.int64), weights.indices.astype(np.int64), weights.data)
     ends = (float(mu), int(iteration.iterations), float(iteration.tolerance), CHECK)
@@ -253,7 +253,7 @@ def over_network(
         Agent of each atom.
     network : Network
     **iteration
-        As in `Iteration`. Where `at_fixed_point`, `iterations` and `floats` of the result are none that agents would need.
+        As in `Iteration`. Where `at_fixed_point`, `iterations` and `floats` of the result are none that agents need.
 
     Returns
     -------

@@ -28,11 +28,6 @@ def _blocks(n_rows):
     return (slice(first, min(first + BLOCK, n_rows)) for first in range(0, n_rows, BLOCK))
 
 
-def _first(matrix, n_terms):
-    """Return the first columns of a matrix."""
-    return matrix if matrix.shape[1] == n_terms else sparse.csr_array(matrix[:, :n_terms])
-
-
 def _keep_largest(best, today, earlier):
     """Merge the cosines with some earlier documents into the largest found so far, in place."""
     transposed = sparse.csr_array(earlier.T)
@@ -135,7 +130,7 @@ def weighed(batch: Features, form: str, counts: sparse.csr_array | None = None) 
     counts = batch.counts[:] if counts is None else counts
     frequencies = np.pad(batch.frequencies, (0, counts.shape[1] - n_terms))
     rows = weighting.weigh(counts, frequencies, batch.n_before, Weighting(tf=form), "l2")
-    return _first(rows, n_terms)
+    return sparse.csr_array(rows[:, :n_terms])
 
 
 def nearest(batch: Features, past: Iterable, weightings: Mapping[str, str] = WEIGHTINGS) -> dict[str, np.ndarray]:

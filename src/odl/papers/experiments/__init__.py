@@ -55,11 +55,6 @@ def module_of(name):
     return import_module(f"odl.papers.experiments.{name}")
 
 
-def schema():
-    """Return the settings of every experiment, as the configuration's schema has them."""
-    return {name: module_of(name).SETTINGS for name in EXPERIMENTS}
-
-
 def complete(name, settings):
     """Return the settings of an experiment, checked, those left out with their defaults.
 

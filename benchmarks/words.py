@@ -220,7 +220,7 @@ def compare_alerts(seeds, output):
 
 def sentences():
     """Print what a sentence of each script becomes, by words and by the pattern, as a table."""
-    print("| script | text | words | by the pattern of before |\n| --- | --- | --- | --- |")
+    print("| script | text | words | by the older pattern |\n| --- | --- | --- | --- |")
     for script, text in SENTENCES.items():
         found = [", ".join(analyser({"tokeniser": each, "stop_words": None})(text)) for each in reversed(TOKENISERS)]
         if script == "Hangul":

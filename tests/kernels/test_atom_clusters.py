@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
+from scipy import optimize, sparse
 
 from odl import learners
 from odl.errors import ParameterError
@@ -185,6 +185,18 @@ def test_the_nearest_are_those_of_the_dense_product(rng):
     kept = (chosen >= 0) & (np.abs(np.diff(expected, axis=1, append=-1)) > 1e-12)
     kept[:, 1:] &= np.abs(np.diff(expected, axis=1)) > 1e-12
     assert np.array_equal(chosen[kept], order[kept])
+
+
+def test_codes_are_non_negative_least_squares(rng):
+    """On the atoms that are named before the first -1, document after document."""
+    P, A = topics(rng, 20, 50), sparse.csc_array(topics(rng, 9, 50).T)
+    neighbours = np.array([rng.permutation(9)[:4] for _ in range(20)])
+    neighbours[3:6, 2:], neighbours[7] = -1, -1
+    X = likeness.codes(P, A, neighbours).toarray()
+    for x, p, chosen in zip(X, P.toarray(), neighbours, strict=True):
+        expected, named = np.zeros(9), chosen[chosen >= 0]
+        expected[named] = optimize.nnls(A.toarray()[:, named], p)[0] if len(named) else 0.0
+        assert np.allclose(x, expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("power", [1.0, 0.6])

@@ -52,6 +52,21 @@ def test_phrases_stand_by_their_sum():
     assert [(phrase, round(share, 2)) for phrase, share in breakdown.phrases(each)] == [("w1 w2", 0.27), ("w0", 0.16)]
 
 
+@pytest.mark.parametrize(
+    ("text", "name", "told"),
+    [
+        ("新気象衛星", ("天気", "気象衛星"), "気象衛星"),
+        ("新気象衛星", ("気象衛星打上",), "象衛"),  # the name is not in this text
+        ("新気象衛星", ("衛星",), "象衛"),  # it has no such word
+        ("the oil price", ("oil price",), "oil"),
+    ],
+)
+def test_a_word_without_spaces_is_told_as_the_name_of_its_topic_has_it(text, name, told):
+    word = "oil" if "oil" in text else "象衛"
+    each = replace(alert([0.6]), reasons=(Reason(word, 0.6),), text=text, topic_name=name)
+    assert breakdown.phrases(each) == [(told, 0.6)]
+
+
 def test_what_pulls_down_is_shown_as_that():
     line = breakdown.line(alert([0.9, 0.3, -0.1, -0.1]))
     assert line == "w0 90 %, and 1 more word 30 %, 2 words that pull down -20 %"

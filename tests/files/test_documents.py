@@ -15,6 +15,7 @@ from odl.errors import DataError, StorageError
 from odl.files import documents as store
 from odl.files import storage
 from odl.files.documents import NO_TIME, Documents, one_line
+from odl.files.passages import Passages
 
 VOCABULARY = ["storm", "lima", "caf\u00e9", "day", "never"]
 COUNTS = np.array([[1, 0, 2, 0, 0], [0, 3, 0, 1, 0], [0, 0, 0, 0, 0], [5, 1, 0, 0, 0]])
@@ -82,6 +83,28 @@ def test_digest_changes_with_what_a_document_holds_and_only_with_that(changed):
     differs = (make(**changed).digests() != make().digests()).any(axis=1)
     expected = [False, True, False, "vocabulary" in changed]  # the fourth document has the renamed word too
     assert differs.tolist() == expected
+
+
+def passages(*keys):
+    """A passage of each document."""
+    return Passages(np.arange(5), np.array(keys, dtype=np.uint64), np.full(4, 9, np.int32), sparse.csr_array(COUNTS))
+
+
+@pytest.mark.parametrize(
+    ("name", "one", "other"),
+    [
+        ("urls", ["u"] * 4, ["u", "v", "u", "u"]),
+        ("texts", ["t"] * 4, ["t", "s", "t", "t"]),
+        ("vectors", np.eye(4), np.eye(4)[[0, 0, 2, 3]]),
+        ("removed", {"quotes": np.zeros(4, int)}, {"quotes": np.array([0, 7, 0, 0])}),
+        ("shingles", sparse.csr_array(COUNTS), sparse.csr_array(COUNTS[[0, 0, 2, 3]])),
+        ("passages", passages(1, 2, 3, 4), passages(1, 5, 3, 4)),
+    ],
+)
+def test_digest_changes_with_the_parts_that_only_some_corpora_have(name, one, other):
+    before, after = (make(**{name: part}).digests() for part in (one, other))
+    assert (before != after).any(axis=1).tolist() == [False, True, False, False]
+    assert (before != make().digests()).any()
 
 
 def test_select_keeps_the_terms_that_occur_sorted():

@@ -237,10 +237,12 @@ def test_what_is_left_by_a_process_whose_number_was_given_again_is_removed(tmp_p
     host, living = platform.node() or "host", os.getppid()
     for began in ("1", atomic._began(living)):
         (tmp_path / f".x.h5.{host}-{living}-{began}.part").touch()
+        (tmp_path / f".y.{host}-{living}-{began}.part" / "inner").mkdir(parents=True)
     with storage.replacing(tmp_path / "x.h5") as temporary:
         open(temporary, "w").close()
     # Only what the living process may still be writing stays.
-    assert {path.name for path in tmp_path.iterdir()} == {"x.h5", f".x.h5.{host}-{living}-{began}.part"}
+    kept = {f".{name}.{host}-{living}-{began}.part" for name in ("x.h5", "y")}
+    assert {path.name for path in tmp_path.iterdir()} == {"x.h5", *kept}
 
 
 class TestLocks:

@@ -174,7 +174,7 @@ def test_the_heaviest_of_equal_weights_are_the_first(rng, most):
 
 def test_the_nearest_are_those_of_the_dense_product(rng):
     P, A = topics(rng, 70, 50), topics(rng, 40, 50)
-    index, scale = likeness.indexed(A.T.tocsc(), 1.0), rng.random(40) + 0.5
+    index, scale = likeness.indexed(A.T.tocsc(), 0.6), rng.random(40) + 0.5
     documents = index.numbers.known_rows(P)
     chosen, best = likeness.nearest(documents, index, 4, scale)
     dense = (P @ A.T).toarray() * scale

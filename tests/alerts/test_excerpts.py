@@ -139,6 +139,11 @@ def test_a_run_without_spaces_is_whole_to_both_sides():
     assert excerpts.phrases([*texts, *texts, "対象衛星"], ["象衛"]) == [("気象衛星", ["象衛"])]  # six of seven
 
 
+def test_a_run_ends_where_the_text_begins():
+    texts = ["象衛星は星", "象衛星の星"]
+    assert excerpts.phrases(texts, ["衛星"]) == [("象衛星", ["衛星"])]
+
+
 def test_marks_that_overlap_are_one_wherever_they_stand():
     assert excerpts.marks("oil 気象衛星", ["oil", "気象", "象衛"]) == [(0, 3), (4, 7)]
 

@@ -73,7 +73,9 @@ def test_slack_has_a_block_a_topic_and_one_a_lone_alert():
 def test_limits_of_slack():
     watch = newpages.watch(n_periods=30, per=30, n_topics=3, budget=40)
     message = json.loads(show.as_slack(watch, watch.periods))
-    assert len(message["blocks"]) <= 50 and "more: odl new" in message["blocks"][-2]["text"]["text"]
+    n_told = sum(1 if number else len(alerts) for number, alerts in show.by_topic(watch.periods))
+    assert len(message["blocks"]) == 50
+    assert message["blocks"][-2]["text"]["text"] == f"and {n_told - 47} more: odl new"
     assert all(len(block["text"]["text"]) <= 3000 for block in message["blocks"][:-1])
 
 

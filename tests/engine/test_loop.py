@@ -18,9 +18,8 @@ import streams
 from odl.alerts import feedback
 from odl.cli import main
 from odl.config import sources
-from odl.engine import forking, lock, stopping
-from odl.errors import BusyError
-from odl.files import blocks, provenance, storage
+from odl.engine import lock, stopping
+from odl.files import blocks, storage
 from odl.files.tables import read_cells
 
 
@@ -386,32 +385,6 @@ class TestOneRun:
             assert "is run by process 1 on another since 2026-01-05 09:00:00;" in capsys.readouterr().err
         assert main(["run", str(news)]) == 0
 
-    def test_it_waits_as_long_as_it_is_told(self, tmp_path):
-        held = subprocess.Popen(
-            [sys.executable, "-c", "import sys, time\nfrom odl.engine import lock\n"
-             "with lock.alone(sys.argv[1]):\n    print('has it', flush=True)\n    time.sleep(float(sys.argv[2]))",
-             str(tmp_path / ".lock"), "1.0"],
-            stdout=subprocess.PIPE,
-        )  # fmt: skip
-        held.stdout.readline()
-        with pytest.raises(BusyError, match=f"process {held.pid}"), lock.alone(tmp_path / ".lock", wait=0.2):
-            pass
-        with lock.alone(tmp_path / ".lock", wait=30):
-            assert held.wait() == 0
-
-    def test_a_killed_process_has_no_lock(self, tmp_path):
-        held = subprocess.Popen(
-            [sys.executable, "-c", "import sys, time\nfrom odl.engine import lock\n"
-             "with lock.alone(sys.argv[1]):\n    print('has it', flush=True)\n    time.sleep(60)",
-             str(tmp_path / ".lock")],
-            stdout=subprocess.PIPE,
-        )  # fmt: skip
-        held.stdout.readline()
-        held.kill()
-        held.wait()
-        with lock.alone(tmp_path / ".lock"):
-            pass
-
 
 def test_a_full_disk(first, tmp_path):
     """One sentence with the first file that found no room; with room again the same bytes."""
@@ -530,14 +503,6 @@ def strike(first, place, number):
 class TestRecords:
     """What a file says it was made from."""
 
-    def test_a_page(self):
-        with provenance.recording({"step": "newpage", "inputs": {"a": "-->"}}) as outputs:
-            text = provenance.page("<html></html>\n")
-        assert provenance.of_page(text) == (outputs[0], {"step": "newpage", "inputs": {"a": "-->"}, "beside": []})
-        assert text.count("-->") == 1
-        assert provenance.of_page(text.replace("<html>", "<body>"))[1] is None
-        assert provenance.of_page("<html></html>\n") == (outputs[0], None)
-
     def test_a_flip_in_the_record_is_seen(self, news, capsys):
         path = chain(news, "scores", 2)
         content = bytearray(path.read_bytes())
@@ -546,14 +511,3 @@ class TestRecords:
         with pytest.raises(SystemExit):
             main(["verify", str(news / "results" / "news")])
         assert "scores/2.h5 was changed after it was written" in capsys.readouterr().out
-
-
-class TestForking:
-    def test_all_is_done_and_what_fails_stays_in_its_process(self, tmp_path):
-        def work(number):
-            if number == 3:
-                raise ValueError(number)
-            (tmp_path / str(number)).touch()
-
-        forking.each(work, [(number,) for number in range(6)], 2)
-        assert {path.name for path in tmp_path.iterdir()} == {"0", "1", "2", "4"}

@@ -405,6 +405,17 @@ class TestPassing:
             assert max(map(int, versions), default=0) <= 29, name
 
 
+def test_what_a_library_allocated_is_copied_and_released():
+    """An array that lies in memory of the caller is none of it, and comes back as itself where it was passed."""
+    place, own, released = (ctypes.c_double * 6)(*range(6)), np.arange(4.0), []
+    there = ctypes.addressof(place)
+    words = iter([there, there, 2, 3, 0, there, 3, 0, own.ctypes.data, 4, 1, -7])
+    kinds = ("d[,]", "d[]", "d[]", "?", "l")
+    new, copied, same, yes, number = marshalling._unpacked(kinds, words, [own], released.append)
+    assert new.tolist() == [[0, 1, 2], [3, 4, 5]] and copied.tolist() == [0, 1, 2] and released == [there]
+    assert same is own and (yes, number) == (True, -7)
+
+
 def test_without_a_compiler_nothing_is_made(tmp_path, monkeypatch):
     from odl.jobs import compile as ahead
 

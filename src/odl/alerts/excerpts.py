@@ -196,7 +196,7 @@ def _whole_run(texts, run):
         for text in texts:
             for match in re.finditer(f"(?={re.escape(whole)})", text):
                 at = match.start() + (len(whole) if sides[0] > 0 else -1)
-                beside[text[at : at + 1] if at >= 0 else ""] += 1
+                beside[text[at : at + 1]] += 1  # none before the first one
         ((sign, count),) = beside.most_common(1) or [("", 0)]
         if count > 1 and count >= USUAL * beside.total() and sign and is_unspaced(sign):
             whole = whole + sign if sides[0] > 0 else sign + whole

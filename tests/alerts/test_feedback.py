@@ -1,8 +1,19 @@
 """What a person says, line by line: which of several lines an item falls under, and until when one holds."""
 
+import contextlib
+import errno
+import fcntl
+import multiprocessing
+import threading
+import time
+
+import numpy as np
 import pytest
 
+from odl.alerts import feedback
 from odl.alerts.feedback import Entry, Verdicts, renumbered
+from odl.errors import DataError
+from odl.files import atomic, storage
 from odl.files.documents import NO_TIME
 
 DAY = 86_400_000
@@ -40,12 +51,29 @@ def test_a_line_until_it_grows_holds_in_all_other_states():
     assert Entry("a", "known").when == "" and Entry("a", "known").topic == Entry("topic:0", "known").topic == 0
 
 
-def test_lines_follow_their_topics_to_other_numbers(monkeypatch):
+def period(folder, t, topics, ids):
+    """A file of alerts, as far as feedback reads it."""
+    with storage.writing(folder / f"{t}.h5", "alerts") as file:
+        storage.write_array(file, "topic", np.array(topics))
+        storage.write_strings(file, "ids", ids)
+
+
+def test_documents_of_topics_are_those_of_all_periods(tmp_path):
+    period(tmp_path, 0, [7, 0, 5], ["a", "b", "c"])
+    period(tmp_path, 1, [7, 8], ["d", "e"])
+    period(tmp_path, 3, [7], ["f"])  # behind a gap: of an earlier, longer run
+    assert feedback.members(tmp_path, {7, 8}) == {"7": ["a", "d"], "8": ["e"]}
+    (tmp_path / "0.h5").write_bytes(b"damaged")
+    assert feedback.members(tmp_path, {7, 9}) == {"7": ["d"], "9": []}
+
+
+def test_lines_follow_their_topics_to_other_numbers(tmp_path):
     """By most of the documents; one without any is taken out, and of two that meet the later one stays."""
-    monkeypatch.setattr("odl.alerts.feedback._periods", lambda alerts: [([7, 7, 5, 0], list("abcd")), ([8], ["e"])])
+    period(tmp_path, 0, [7, 7, 5, 0], list("abcd"))
+    period(tmp_path, 1, [8], ["e"])
     before = {"1": ["a", "b", "c"], "2": ["d"], "4": ["e"]}
     entries = [Entry("topic:1", "muted"), Entry("topic:2", "known"), Entry("topic:4", "known"), Entry("x", "follow")]
-    kept, said = renumbered([*entries, Entry("topic:8", "muted")], "", before)
+    kept, said = renumbered([*entries, Entry("topic:8", "muted")], tmp_path, before)
     assert kept == [Entry("topic:7", "muted"), Entry("topic:8", "muted"), Entry("x", "follow")]
     assert said == [
         "feedback.csv: topic:1 is topic:7 now, by 2 of its 3 documents",
@@ -53,5 +81,100 @@ def test_lines_follow_their_topics_to_other_numbers(monkeypatch):
         "feedback.csv: topic:4 is topic:8 now, by 1 of its 1 documents",
         "feedback.csv: topic:8 was said to be known and is muted now",
     ]
-    same, nothing = renumbered([Entry("topic:7", "muted")], "", {"7": ["a", "b"]})
+    same, nothing = renumbered([Entry("topic:7", "muted")], tmp_path, {"7": ["a", "b"]})
     assert same == [Entry("topic:7", "muted")] and nothing == []
+
+
+def say_late(folder, entry, meet):
+    """Say something, with the table read at a moment at which another process, if it can, has read it too."""
+    read_now = feedback.read
+
+    def read_slowly(folder):
+        entries = read_now(folder)
+        with contextlib.suppress(threading.BrokenBarrierError):  # nobody else can: it waits for us
+            meet.wait(0.3)
+        return entries
+
+    feedback.read = read_slowly
+    feedback.add(folder, entry)
+
+
+def stay_locked(folder, meet):
+    with atomic.locked(folder / feedback.FILE):
+        meet.wait()
+        time.sleep(60)
+
+
+def test_what_is_said_at_the_same_time_is_all_kept(tmp_path):
+    """Twelve pairs of processes: without a lock, each of a pair reads the table before the other has written."""
+    at_once = multiprocessing.get_context("fork")
+    for pair in range(12):
+        entries = [Entry(f"topic:{2 * pair + one}", "muted") for one in (1, 2)]
+        meet = at_once.Barrier(2)
+        both = [at_once.Process(target=say_late, args=(tmp_path, entry, meet)) for entry in entries]
+        for one in both:
+            one.start()
+        for one in both:
+            one.join(60)
+        assert [one.exitcode for one in both] == [0, 0]
+    assert {entry.topic for entry in feedback.read(tmp_path)} == set(range(1, 25))
+
+
+def test_a_killed_process_locks_nobody_out(tmp_path):
+    at_once = multiprocessing.get_context("fork")
+    meet = at_once.Barrier(2)
+    one = at_once.Process(target=stay_locked, args=(tmp_path, meet))
+    one.start()
+    meet.wait(60)
+    one.kill()
+    one.join(60)
+    feedback.add(tmp_path, Entry("topic:1", "muted"))
+    assert len(feedback.read(tmp_path)) == 1
+
+
+def test_a_file_system_without_locks_is_said(tmp_path, monkeypatch, capsys):
+    def none(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", none)
+    feedback.add(tmp_path, Entry("topic:1", "muted"))
+    assert len(feedback.read(tmp_path)) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"odl: {tmp_path} has no locks") and said.count("\n") == 1
+
+
+def test_a_spreadsheet_runs_nothing_of_what_is_said(tmp_path):
+    said = [Entry(what, "muted", note=what) for what in ("=1+1", "'=1+1", "-a;@b", "it's -1", "'a'")]
+    for entry in said:
+        feedback.add(tmp_path, entry)
+    assert list(feedback.read(tmp_path)) == said
+    cells = [line.split(",") for line in (tmp_path / feedback.FILE).read_text().splitlines()[1:]]
+    assert [what for what, *_ in cells] == ["'=1+1", "''=1+1", "'-a;'@b", "it's -1", "'a'"]
+    (tmp_path / feedback.FILE).write_text("what,verdict\n=1+1,known\n")
+    assert feedback.read(tmp_path) == (Entry("=1+1", "known"),)
+
+
+def test_what_was_said_is_taken_back(tmp_path):
+    """Of a thing that nobody spoke of nothing is written, not even an empty table."""
+    assert feedback.remove(tmp_path, "topic:1") == [] and not (tmp_path / feedback.FILE).exists()
+    said = [Entry("topic:1", "muted", "grows"), Entry("d7", "follow", note="why")]
+    for entry in said:
+        feedback.add(tmp_path, entry)
+    assert feedback.remove(tmp_path, "topic:1") == said[:1]
+    assert feedback.read(tmp_path) == tuple(said[1:])
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("what,verdict\ntopic:1,maybe\n", "line 2 has the verdict 'maybe'; expected one of known, muted, follow"),
+        ("what,verdict,until\ntopic:1,muted,soon\n", "line 2 says until 'soon'"),
+        ("what,verdict,until\na,muted,grows\n", "line 2 says until grows of 'a'"),
+        ("who\nx\n", "has the columns who"),
+        ("what,verdict\n,muted\n", "names nothing"),
+    ],
+)
+def test_a_wrong_line_is_named(tmp_path, text, reason):
+    (tmp_path / feedback.FILE).write_text(text)
+    with pytest.raises(DataError, match=reason):
+        feedback.read(tmp_path)

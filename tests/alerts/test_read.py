@@ -1,19 +1,13 @@
 """Alerts of a made stream: budget, topics and their states, names, reasons that add up, feedback, what is refused."""
 
-import contextlib
 import csv
-import errno
-import fcntl
 import io
 import itertools
 import json
-import multiprocessing
 import re
 import shutil
 import subprocess
 import sys
-import threading
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -33,7 +27,6 @@ from odl.alerts.model import Reason
 from odl.config.sections import Alerts
 from odl.errors import DataError, ParameterError, StorageError
 from odl.evaluation.scorefiles import read_scores
-from odl.files import atomic
 from odl.files.documents import NO_TIME
 from odl.files.escaping import CONTROLS
 from odl.jobs import alerts, runs
@@ -91,26 +84,6 @@ def said(made):
 
     yield say
     (root / feedback.FILE).unlink(missing_ok=True)
-
-
-def say_late(folder, entry, meet):
-    """Say something, with the table read at a moment at which another process, if it can, has read it too."""
-    read_now = feedback.read
-
-    def read_slowly(folder):
-        entries = read_now(folder)
-        with contextlib.suppress(threading.BrokenBarrierError):  # nobody else can: it waits for us
-            meet.wait(0.3)
-        return entries
-
-    feedback.read = read_slowly
-    feedback.add(folder, entry)
-
-
-def stay_locked(folder, meet):
-    with atomic.locked(folder / feedback.FILE):
-        meet.wait()
-        time.sleep(60)
 
 
 def launch_of(watch):
@@ -611,41 +584,6 @@ class TestFeedback:
         ]
         assert not any(f" {number} " in line for line in further)
 
-    def test_what_is_said_at_the_same_time_is_all_kept(self, tmp_path):
-        """Twelve pairs of processes: without a lock, each of a pair reads the table before the other has written."""
-        at_once = multiprocessing.get_context("fork")
-        for pair in range(12):
-            entries = [feedback.Entry(f"topic:{2 * pair + one}", "muted") for one in (1, 2)]
-            meet = at_once.Barrier(2)
-            both = [at_once.Process(target=say_late, args=(tmp_path, entry, meet)) for entry in entries]
-            for one in both:
-                one.start()
-            for one in both:
-                one.join(60)
-            assert [one.exitcode for one in both] == [0, 0]
-        assert {entry.topic for entry in feedback.read(tmp_path)} == set(range(1, 25))
-
-    def test_a_killed_process_locks_nobody_out(self, tmp_path):
-        at_once = multiprocessing.get_context("fork")
-        meet = at_once.Barrier(2)
-        one = at_once.Process(target=stay_locked, args=(tmp_path, meet))
-        one.start()
-        meet.wait(60)
-        one.kill()
-        one.join(60)
-        feedback.add(tmp_path, feedback.Entry("topic:1", "muted"))
-        assert len(feedback.read(tmp_path)) == 1
-
-    def test_a_file_system_without_locks_is_said(self, tmp_path, monkeypatch, capsys):
-        def none(*_):
-            raise OSError(errno.ENOLCK, "No locks available")
-
-        monkeypatch.setattr(fcntl, "flock", none)
-        feedback.add(tmp_path, feedback.Entry("topic:1", "muted"))
-        assert len(feedback.read(tmp_path)) == 1
-        said = capsys.readouterr().err
-        assert said.startswith(f"odl: {tmp_path} has no locks") and said.count("\n") == 1
-
     def test_until_it_grows(self, watch, said):
         number = launch_of(watch).number
         muted = said((f"topic:{number}", "muted", "grows", ""))
@@ -686,40 +624,6 @@ class TestFeedback:
         assert {alert.id for alert in watch.periods[3].alerts} - {first.id} <= {
             alert.id for alert in muted.periods[3].alerts
         }
-
-    def test_a_spreadsheet_runs_nothing_of_what_is_said(self, tmp_path):
-        said = [feedback.Entry(what, "muted", note=what) for what in ("=1+1", "'=1+1", "-a;@b", "it's -1", "'a'")]
-        for entry in said:
-            feedback.add(tmp_path, entry)
-        assert list(feedback.read(tmp_path)) == said
-        cells = [line.split(",") for line in (tmp_path / feedback.FILE).read_text().splitlines()[1:]]
-        assert [what for what, *_ in cells] == ["'=1+1", "''=1+1", "'-a;'@b", "it's -1", "'a'"]
-        (tmp_path / feedback.FILE).write_text("what,verdict\n=1+1,known\n")
-        assert feedback.read(tmp_path) == (feedback.Entry("=1+1", "known"),)
-
-    def test_what_was_said_is_taken_back(self, tmp_path):
-        """Of a thing that nobody spoke of nothing is written, not even an empty table."""
-        assert feedback.remove(tmp_path, "topic:1") == [] and not (tmp_path / feedback.FILE).exists()
-        said = [feedback.Entry("topic:1", "muted", "grows"), feedback.Entry("d7", "follow", note="why")]
-        for entry in said:
-            feedback.add(tmp_path, entry)
-        assert feedback.remove(tmp_path, "topic:1") == said[:1]
-        assert feedback.read(tmp_path) == tuple(said[1:])
-
-    @pytest.mark.parametrize(
-        ("text", "reason"),
-        [
-            ("what,verdict\ntopic:1,maybe\n", "line 2 has the verdict 'maybe'; expected one of known, muted, follow"),
-            ("what,verdict,until\ntopic:1,muted,soon\n", "line 2 says until 'soon'"),
-            ("what,verdict,until\na,muted,grows\n", "line 2 says until grows of 'a'"),
-            ("who\nx\n", "has the columns who"),
-            ("what,verdict\n,muted\n", "names nothing"),
-        ],
-    )
-    def test_a_wrong_line_is_named(self, tmp_path, text, reason):
-        (tmp_path / feedback.FILE).write_text(text)
-        with pytest.raises(DataError, match=reason):
-            feedback.read(tmp_path)
 
 
 class TestCommands:

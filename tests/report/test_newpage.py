@@ -336,6 +336,7 @@ def test_a_card_has_course_members_and_commands(watch):
     [
         (1, 1361, "higher than all but 1 of the last 1,361"),
         (0, 300, "higher than all of the last 300"),
+        (1000, 2000, "higher than all but 1,000 of the last 2,000"),
         (1200, 2000, "higher than 40\u00a0% of the last 2,000"),
         (0, 0, "not compared with any"),
     ],

@@ -62,3 +62,12 @@ def test_what_moved_without_an_alert(watch):
     assert [(title, [topic.number for topic in some], more) for title, some, more in moved] == [
         ("Growing", [*range(1, 9)], 0), ("Ended", [*range(10, 18)], 2)
     ]  # fmt: skip
+
+
+def test_a_title_is_marked_and_linked_only_where_it_is_to_be(watch):
+    word = watch.periods[-1].alerts[0].reasons[0].word
+    alert = replace(watch.periods[-1].alerts[0], title=f"On {word}", url="")
+    assert newtext.title_of(alert) == f'<span dir="auto">On {word}</span>'
+    assert newtext.title_of(alert, marked=True) == f'<span dir="auto">On <mark>{word}</mark></span>'
+    linked = newtext.title_of(replace(alert, url="https://a.org/1"))
+    assert linked.startswith('<a href="https://a.org/1"') and linked.endswith(f">On {word}</a>")

@@ -20,11 +20,12 @@ def share(arguments):
 def read(arguments, digests=None):
     """Read all files, or join the shares, whose digests may be at hand."""
     from odl import corpora
-    from odl.corpora import portions
     from odl.files import documents
 
     output, options = arguments["output"], arguments["options"]
     if arguments.get("shares"):
+        from odl.corpora import portions
+
         corpus = portions.join(output, arguments["shares"], arguments["source"], options, digests)
         portions.forget(arguments["shares"])
     else:

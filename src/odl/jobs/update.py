@@ -108,7 +108,8 @@ def write_scores(path, data, P, scores, before, after, run):
     top = np.argsort(-scores.score, kind="stable")[:SHOWN]
     documents, codes = P[top], scores.codes[top]
     documents, before, after = run.words_of(documents, axis=1), run.words_of(before), run.words_of(after)
-    use = _use(scores.codes, after.shape[1])
+    # Summed one document after another; atoms added after scoring have none.
+    use = np.bincount(scores.codes.indices, scores.codes.data, minlength=after.shape[1]).astype(np.float64)
     scorefiles.write_scores(
         path,
         data,
@@ -137,11 +138,6 @@ def _top_atoms(A, use):
     for atom, pairs in zip(told.tolist(), novelty.top_terms(sparse.csc_array(A[:, told])), strict=True):
         lists[atom] = pairs
     return lists
-
-
-def _use(X, n_atoms):
-    """Sum the codes of each atom, one document after another; atoms added after scoring have none."""
-    return np.bincount(X.indices, X.data, minlength=n_atoms).astype(np.float64)
 
 
 def _past(step, history, run):

@@ -143,7 +143,8 @@ def findings(watch, taken="", sounded=()):
         What was taken out of the texts before words were counted.
     sounded : sequence of odl.alerts.alarms.Alarm
     """
-    findings = [_languages(watch), _empty(watch), _mutes(watch), _taken(taken)]
+    findings = [_languages(watch), _empty(watch), _mutes(watch)]
+    findings += [Finding("Taken out of the texts", f"{taken[:1].upper()}{taken[1:]}.")] if taken else []
     findings += [Finding(ALARMS[alarm.kind], alarm.text, alarm.todo) for alarm in sounded]
     return sorted((entry for entry in findings if entry), key=lambda entry: not entry.todo)
 
@@ -173,10 +174,6 @@ def _languages(watch):
 def _language(name):
     """Return a language as it is printed; others are those of which none is told."""
     return name.capitalize() if name else "others"
-
-
-def _taken(text):
-    return Finding("Taken out of the texts", text[:1].upper() + text[1:] + ".") if text else None
 
 
 def _empty(watch):

@@ -94,12 +94,8 @@ class Features:
         self.last: Any = None
         self.n_numbered, self.n_left, self.base = self.counts.shape[1], 0, known_terms.Base.of(file)
         if self.max_terms:
-            self._read_terms()
-
-    def _read_terms(self):
-        """Read the ids of the terms of a bounded vocabulary."""
-        self.n_numbered, self.n_left = (int(self.file.attrs[name]) for name in ("n_numbered", "n_left"))
-        self.terms, self.last = (storage.read_array(self.file, name, "i") for name in ("terms", "last"))
+            self.n_numbered, self.n_left = (int(facts[name]) for name in ("n_numbered", "n_left"))
+            self.terms, self.last = (storage.read_array(file, name, "i") for name in ("terms", "last"))
 
     @cached_property
     def vocabulary(self) -> list[str]:

@@ -22,7 +22,7 @@ PACKAGE = ROOT / "src" / "odl"
 # (kernels ... novelty) knows no file, the files (files, text, corpora, stream) know no mathematics.
 KERNELS, PROX, CODING = {"errors"}, {"errors", "kernels", "trees"}, {"errors", "kernels", "trees", "prox"}
 DICTIONARY = CODING | {"coding"}
-LEARNERS = DICTIONARY | {"dictionary", "distributed"}
+LEARNERS = DICTIONARY | {"dictionary", "distributed", "config"}  # of config the typed settings alone
 MATHEMATICS = LEARNERS | {"learners", "novelty"}
 FILES = {"errors", "files", "config", "text", "corpora", "stream"}
 BOTH = MATHEMATICS | FILES

@@ -43,7 +43,11 @@ def test_a_run_is_typed_and_its_chain_stays_as_it_was_given():
 @pytest.mark.parametrize(
     ("section", "settings", "message"),
     [
-        ("learner", {"algorithm": "dual_averaging", "lam": -1}, "lam=-1; expected a finite number of at least 0"),
+        (
+            "learner",
+            {"algorithm": "dual_averaging", "lam": -1},
+            "lam is -1; expected a number at least 0",
+        ),
         ("learner", {"algorithm": "dual_averaging", "lan": 1}, "did you mean 'lam'"),
         ("features", {"idf": "future"}, "idf is 'future'"),
     ],

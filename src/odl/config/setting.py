@@ -29,6 +29,12 @@ def setting(default: Any = MISSING, meaning: str = "", unit: str = "", values: s
         What the tables say of its values, where kind, range and unit do not.
     **limits
         Words of JSON schema: minimum, exclusiveMinimum, maximum, enum, pattern, minLength, minItems, items, ....
+
+    Examples
+    --------
+    >>> from odl.learners.base import setting  # of a learner, whose docstring says what it is
+    >>> setting(0.1, minimum=0).default
+    0.1
     """
     metadata = {"meaning": meaning, "unit": unit, "values": values, "limits": limits}
     if isinstance(default, (list, dict)):
@@ -127,7 +133,7 @@ def _schema(entry):
     """Return the schema of a field: its kind from the annotation, the rest from `setting`."""
     if is_section(entry.type):
         return entry.type.schema()
-    said = entry.metadata
+    said = entry.metadata or setting().metadata
     described = {"description": said["meaning"]} if said["meaning"] else {}
     factory = {} if entry.default_factory is MISSING else {"default": entry.default_factory()}
     default = factory if entry.default is MISSING else {"default": entry.default}

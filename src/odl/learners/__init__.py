@@ -15,8 +15,6 @@ from odl.learners import base
 from odl.learners.base import Learner, Scores, State, parameters
 from odl.learners.sparse_atoms import widen
 
-KINDS = {float: "number", int: "integer", bool: "boolean", str: "string"}
-
 __all__ = ["LEARNERS", "Learner", "Scores", "State", "learner_class", "make", "resume", "schema", "widen"]
 
 
@@ -142,17 +140,4 @@ def schema() -> dict[str, dict]:
     >>> learners.schema()["projected_gradient"]["eta"]
     {'type': 'number', 'default': 11.0, 'exclusiveMinimum': 0}
     """
-    return {algorithm: _properties(learner_class(algorithm)) for algorithm in _names()}
-
-
-def _properties(learner):
-    entries = {}
-    for name, entry in parameters(learner).items():
-        if entry.type not in KINDS:
-            defect = f"{learner.__name__}: {name} is a {getattr(entry.type, '__name__', entry.type)}"
-            raise ParameterError(
-                defect, f"one of {', '.join(kind.__name__ for kind in KINDS)}", "change its annotation"
-            )
-        limits = {word: [*limit] if word == "enum" else limit for word, limit in entry.metadata.items()}
-        entries[name] = {"type": KINDS[entry.type], "default": entry.default, **limits}
-    return entries
+    return {algorithm: learner_class(algorithm).schema()["properties"] for algorithm in _names()}

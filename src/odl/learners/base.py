@@ -7,8 +7,6 @@ continues bit for bit.
 """
 
 import abc
-import numbers
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any, ClassVar, NamedTuple
@@ -16,7 +14,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl.errors import CheckpointError, ParameterError
+from odl.config.setting import Section
+from odl.config.setting import setting as setting  # of learners, from here
+from odl.errors import CheckpointError
 from odl.learners import sparse_atoms
 from odl.learners.sparse_atoms import moved, widen, with_terms
 
@@ -178,44 +178,8 @@ class Scores(NamedTuple):
     nearest: tuple = ()
 
 
-def setting(default: Any, **limits: Any) -> Any:
-    """Return a hyper-parameter of a learner with its limits, in the words of JSON schema.
-
-    Parameters
-    ----------
-    default
-    **limits
-        minimum, exclusiveMinimum, maximum; enum: the values of a text.
-
-    Examples
-    --------
-    >>> from odl.learners.base import setting
-    >>> setting(0.1, minimum=0).default
-    0.1
-    """
-    return field(default=default, metadata=limits)
-
-
-RELATIONS = {
-    "minimum": (operator.ge, "{kind} of at least {limit}"),
-    "exclusiveMinimum": (operator.gt, "{kind} above {limit}"),
-    "maximum": (operator.le, "{kind} of at most {limit}"),
-    "enum": (lambda value, known: value in known, "one of {limit}"),
-}
-TODO = "correct the learner's settings"
-KINDS = {float: "a finite number", int: "a whole number", bool: "True or False", str: "text"}
-
-
-def _is(value, kind):
-    """Tell whether a value is of the kind of a hyper-parameter; numbers of numpy are, True is no number."""
-    if kind in (bool, str):
-        return isinstance(value, kind)
-    number = numbers.Integral if kind is int else numbers.Real
-    return isinstance(value, number) and not isinstance(value, bool) and abs(value) < float("inf")
-
-
 @dataclass(frozen=True)
-class Learner(abc.ABC):
+class Learner(Section, abc.ABC):
     """Common part of all learners: checked hyper-parameters and the order of the steps.
 
     A subclass is a frozen dataclass. Its class attributes say what the pipeline has to know of it.
@@ -260,18 +224,10 @@ class Learner(abc.ABC):
     has_regret: ClassVar[bool] = False
     over_ranks: ClassVar[bool] = False
 
-    def __post_init__(self):
-        name = type(self).__name__
-        for key, entry in parameters(type(self)).items():
-            value = getattr(self, key)
-            if not _is(value, entry.type):
-                raise ParameterError(f"{name}: {key}={value!r}", KINDS[entry.type], TODO)
-            for word, limit in entry.metadata.items():
-                holds, expected = RELATIONS[word]
-                if not holds(value, limit):
-                    shown = ", ".join(limit) if word == "enum" else limit
-                    expected = expected.format(kind=KINDS[entry.type], limit=shown)
-                    raise ParameterError(f"{name}: {key}={value!r}", expected, TODO)
+    @property
+    def place(self) -> str:  # type: ignore[override]
+        """What messages call its settings by."""
+        return type(self).__name__
 
     @property
     def kept(self) -> dict[str, Kept]:

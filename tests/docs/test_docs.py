@@ -565,6 +565,25 @@ def test_figures_of_the_paper_are_those_of_the_documents():
     assert len(found) > 40 and {number for number in found if number not in said} == set()
 
 
+def test_figures_of_the_readme_are_those_of_the_packages():
+    """Precision, AUC, time and memory of a method stand on docs/results/packages.md; the README repeats them."""
+
+    def rows(text):
+        found = {}
+        for line in re.findall(r"^\| (.*) \|$", text, re.M):
+            name, *cells = re.split(r" ?\| ?", line)
+            found.setdefault(re.sub(r"`| \*$|^odl |^scikit-learn ", "", name), cells)
+        return found
+
+    said, measured = rows(README), rows(TEXT["docs/results/packages.md"])
+    methods = [name for name in said if name in measured and name not in ("method", "---")]
+    assert len(methods) == 5
+    for name in methods:
+        precision, tdt2, _, _, us, mb = said[name]
+        row = measured[name]
+        assert (f"0{precision}", f"0{tdt2}", int(us), mb) == (row[0], row[1], int(row[2]) + int(row[3]), row[5]), name
+
+
 def test_citations_of_the_paper_have_entries_and_the_other_way_round():
     entries = re.findall(r"^@\w+\{(\w+),", (ROOT / "paper" / "paper.bib").read_text(encoding="utf-8"), re.M)
     assert set(re.findall(r"@(\w+\d{4})", TEXT["paper/paper.md"])) == set(entries)

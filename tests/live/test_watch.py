@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 import numpy as np
 import psutil
@@ -20,6 +21,7 @@ from called import odl
 from odl.alerts import periods
 from odl.corpora import fields
 from odl.engine import folder as folders
+from odl.engine import lock
 from odl.errors import ConfigError, DataError
 from odl.live import inbox, judge
 from odl.live import watch as live
@@ -53,7 +55,7 @@ def results(folder):
     return {name: held for name, held in found.items() if not name.startswith(("inbox", "odl.yaml"))}
 
 
-def assert_same_at_once(folder, place, runs=1):
+def assert_same_at_once(folder, place, often=False):
     """Run the posts, the configuration and the inbox of a folder elsewhere, in one run or file by file; compare."""
     shutil.copytree(folder.parent / "posts", place / "posts")
     other = place / "news"
@@ -61,8 +63,8 @@ def assert_same_at_once(folder, place, runs=1):
     shutil.copy(folder / "odl.yaml", other)
     files = sorted(path for path in (folder / "inbox").iterdir() if not path.name.startswith("."))
     assert files
-    for number in range(runs):
-        for path in files[number::runs] if runs == 1 else files[number : number + 1]:
+    for group in [[path] for path in files] if often else [files]:
+        for path in group:
             shutil.copy(path, other / "inbox")
         said = odl("run", other)
         assert said.returncode == 0, said.stderr
@@ -94,7 +96,45 @@ def test_live_and_at_once_give_the_same_bytes(news, tmp_path):
     final = [one for one in answers if not one["provisional"]]
     assert [one["period"] for one in final] == [3, 4, 5] and [one["documents"] for one in final] == [60, 61, 25]
     assert_same_at_once(news, tmp_path / "once")
-    assert_same_at_once(news, tmp_path / "often", runs=3)
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 21))])
+def test_any_interleaving_gives_the_same_bytes(news, tmp_path, seed):
+    """Ten watches, ended by a kill, a signal or the end of the input; late, repeated, unreadable lines; runs between.
+
+    Each watch gets again some of the lines that the one before it had.
+    """
+    draw, accepted = random.Random(seed), {}
+    rows = [row for week in WEEKS for row in posts(week, streams.N if week < WEEKS[-1] else 25)]
+    for number in range(5):
+        late = streams.post(3, 900 + number, "space") | {"time": "2026-01-27T00:00:00"}
+        rows.insert(draw.randrange(streams.N, len(rows)), late)
+    given = lines(rows)
+    given.insert(draw.randrange(len(given)), (999, b'{"id": "half'))
+    cuts = [0, *sorted(draw.sample(range(1, len(given)), 9)), len(given)]
+    for begin, end in pairwise(cuts):
+        part, ending = given[max(0, begin - draw.randint(0, 20)) : end], draw.choice(("kill", "signal", "end"))
+        with watched(news) as (watch, told):
+            while part:
+                n = draw.randint(1, 30)
+                watch.take(part[:n])
+                watch.poll()
+                part = part[n:]
+            if ending == "kill" and end < len(given):
+                if watch.child:
+                    watch.child.kill()
+                    watch.learned.result()
+                for path in (news / "inbox").glob(".*.jsonl"):
+                    path.write_bytes(path.read_bytes() + b'{"id": "to')
+            else:
+                watch.close(drained=ending == "signal" and end < len(given))
+            for one in told():
+                assert not one["provisional"] or accepted.setdefault(one["id"], one) == one
+        if draw.random() < 0.4:
+            assert odl("run", news).returncode == 0
+    assert sorted(ids_of(news)) == sorted(accepted) == sorted(row["id"] for row in rows)
+    assert_same_at_once(news, tmp_path / "once")
+    assert_same_at_once(news, tmp_path / "often", often=True)
 
 
 @pytest.mark.parametrize("more", ["", "pieces: 0.5, ", "languages: true, "])
@@ -310,14 +350,19 @@ def test_a_line_that_cannot_be_read(news, line, fault):
         assert number == 7 and fault in said
 
 
+def encode_by(news, code):
+    """Let a script give the vectors, and run the folder."""
+    text = (news / "odl.yaml").read_text().replace("options: {", "options: {vectors: {command: sh code.sh}, ")
+    (news / "odl.yaml").write_text(text.replace("features: {", "features: {meaning: null, "))
+    (news / "code.sh").write_text(code)
+    assert odl("trust", news).returncode == 0 and odl("run", news).returncode == 0
+
+
 def test_a_command_for_vectors_that_fails_or_hangs_stores_nothing(news, monkeypatch):
     """The watch ends with a sentence, as on a full disk, and whoever sends the documents again gets their answers."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(news / "config"))
     monkeypatch.setattr(judge, "LIMIT", 3.0)
-    text = (news / "odl.yaml").read_text().replace("options: {", "options: {vectors: {command: sh code.sh}, ")
-    (news / "odl.yaml").write_text(text.replace("features: {", "features: {meaning: null, "))
-    (news / "code.sh").write_text(works := "sed 's/.*/[1, 2, 3]/'")
-    assert odl("trust", news).returncode == 0 and odl("run", news).returncode == 0
+    encode_by(news, works := "sed 's/.*/[1, 2, 3]/'")
     with watched(news) as (watch, told):
         watch.take(lines(posts(3)[:5]))
         faults = {"echo no model >&2; exit 1": "ended with 1: no model", "sleep 60": "took more than 3"}
@@ -329,6 +374,30 @@ def test_a_command_for_vectors_that_fails_or_hangs_stores_nothing(news, monkeypa
         (news / "code.sh").write_text(works)
         watch.take(lines(posts(3)[5:10]))
         assert len(told()) == watch.documents == len(ids_of(news)) == 10
+
+
+@pytest.mark.parametrize("hangs", ["command", "lock", "reader"])
+def test_a_signal_ends_soon_what_hangs(news, monkeypatch, hangs):
+    """What it started ends with it, and what was answered stays."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(news / "config"))
+    if hangs == "command":
+        encode_by(news, "sed 's/.*/[1, 2, 3]/'")
+        (news / "code.sh").write_text("echo $$ > started; exec sleep 600")
+    rows = [row | {"time": "2026-01-27"} for row in posts(3, 600)]
+    (news / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    sign = news / {"command": "started", "lock": "inbox/.lock", "reader": "inbox/.2026-01-26-0001.jsonl"}[hangs]
+    busy = lock.alone(news / "results" / "news" / ".lock") if hangs == "lock" else contextlib.nullcontext()
+    with busy, open(news / "rows.jsonl") as source:
+        command = [sys.executable, "-m", "odl", "watch", str(news)]
+        process = subprocess.Popen(command, stdin=source, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while not (sign.exists() and sign.stat().st_size) and process.poll() is None:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=60)
+    assert process.communicate()[1] == "odl watch: ended 3 s after a signal; send again what has no answer\n"
+    assert process.returncode == 0 and bool(ids_of(news)) == (hangs == "reader")
+    assert hangs != "command" or not psutil.pid_exists(int(sign.read_text()))
 
 
 def test_what_the_run_says_of_the_command_for_alerts_is_told(news, monkeypatch, capsys):

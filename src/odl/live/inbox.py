@@ -1,6 +1,7 @@
 """The inbox of a folder: accepted documents as files of JSON lines, the journal and the source of `odl run` at once.
 
-A file is hidden while it grows, so that a run reads whole files only; it gets its name when its period has ended.
+A period has one file, hidden while it grows: it gets its name, at once, when the period has ended, so that a run
+reads whole periods only.
 """
 
 import contextlib
@@ -19,7 +20,6 @@ from odl.files.atomic import replacing
 FOLDER = "inbox"
 SOURCE = f"{FOLDER}/*.jsonl*"  # packed ones too
 NAME = re.compile(r"\.?(\d{4}-\d\d-\d\d)-(\d{4})\.jsonl(?:\.gz)?")
-LARGEST = 1 << 26  # bytes of a file, after which another one is begun
 SLOT = "odl"  # key of a line under which what was answered stands
 
 
@@ -37,7 +37,7 @@ class Inbox:
                         whole = text.rfind(b"\n") + 1
                     file.truncate(whole)  # a line that a kill has cut was never answered
                 file.seek(0, os.SEEK_END)
-                self.open.setdefault(match[1], []).append(file)
+                self.open[match[1]] = file
 
     def labels(self):
         """Return the periods of the files that still grow, oldest first."""
@@ -79,21 +79,21 @@ class Inbox:
             raise
 
     def _file(self, label):
-        files = self.open.setdefault(label, [])
-        if not files or files[-1].tell() >= LARGEST:
+        if label not in self.open:
             numbers = [int(NAME.fullmatch(os.path.basename(path))[2]) for path in _paths(f"{label}-*")]
-            files.append(open(f"{FOLDER}/.{label}-{max(numbers, default=0) + 1:04d}.jsonl", "ab", buffering=1 << 20))  # noqa: SIM115
+            path = f"{FOLDER}/.{label}-{max(numbers, default=0) + 1:04d}.jsonl"
+            self.open[label] = open(path, "ab", buffering=1 << 20)  # noqa: SIM115 - it stays open
             _sync()
-        return files[-1]
+        return self.open[label]
 
     def publish(self, label):
-        """Give the files of a period their names, by which `odl run` reads them."""
-        for file in self.open.pop(label, []):
-            file.close()
-            if os.path.getsize(file.name):
-                os.rename(file.name, os.path.join(FOLDER, os.path.basename(file.name)[1:]))
-            else:
-                os.unlink(file.name)
+        """Give the file of a period its name, by which `odl run` reads it."""
+        with self.open.pop(label) as file:
+            pass
+        if os.path.getsize(file.name):
+            os.rename(file.name, os.path.join(FOLDER, os.path.basename(file.name)[1:]))
+        else:
+            os.unlink(file.name)
         _sync()
 
 

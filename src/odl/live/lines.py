@@ -1,6 +1,6 @@
 """Lines of documents for a watch, in groups of what has come: of standard input, or of files that appear and grow."""
 
-import glob
+import contextlib
 import json
 import os
 import select
@@ -17,7 +17,7 @@ from odl.live.watch import GROUP, follow
 
 LONGEST = 1 << 24  # bytes of a line
 PIECE = 1 << 20  # bytes that are read at once
-WAIT, LOOK = 0.2, 1.0  # seconds between two looks at the other process, and at the files
+WAIT, LOOK = 0.2, 0.5  # seconds between two looks at the other process, and at the files
 READ = f"{inbox.FOLDER}/.followed.json"  # up to where files are read
 
 
@@ -85,7 +85,7 @@ class Files:
     """
 
     def __init__(self, directory):
-        self.directory, self.read = directory, {}
+        self.directory, self.read, self.looked = directory, {}, {}
 
     def __call__(self, watch, ended):
         """Yield groups of what has come; nothing now and then, while nothing comes."""
@@ -93,44 +93,67 @@ class Files:
             with open(READ, encoding="utf-8") as file:
                 self.read = json.load(file)
         while not ended():
-            yield []
-            before, there = dict(self.read), set()
-            for path in sorted(glob.glob(f"{glob.escape(self.directory)}/*.jsonl")):
-                try:
-                    file = open(path, "rb")  # noqa: SIM115 - closed below
-                except FileNotFoundError:  # gone since the directory was read
-                    continue
-                with file:
-                    first = file.readline()
-                    key = f"{os.fstat(file.fileno()).st_ino} {zlib.crc32(first)}"
-                    if first.endswith(b"\n"):
-                        there.add(key)
-                        yield from self._grown(file, key, ended)
-            self.read = {key: place for key, place in self.read.items() if key in there}
-            if self.read != before:
-                self._store()
-            else:
+            group, places, more = [], {}, False
+            for lines, key, place in self._grown():
+                if len(group) + len(lines) > GROUP:
+                    yield group
+                    self._store(places)
+                    group, places, more = [], {}, True
+                group += lines
+                places[key] = place
+                if ended():
+                    break
+            yield group
+            if places:
+                self._store(places)  # they are stored by now
+            if not more:
                 time.sleep(LOOK)
 
-    def _grown(self, file, key, ended):
-        """Yield the whole lines of a file that were not read before."""
+    def _grown(self):
+        """Yield the whole lines that were not read before, numbered, with the key of their file and where they end."""
+        before, self.looked = self.looked, {}
+        with os.scandir(self.directory) as entries:
+            paths = sorted(one.path for one in entries if one.name.endswith(".jsonl") and one.name[0] != ".")
+        for path in paths:
+            with contextlib.suppress(FileNotFoundError):  # gone since the directory was read
+                state = os.stat(path)
+                signs = state.st_ino, state.st_size, state.st_mtime_ns
+                self.looked[path] = before.get(path, (None, None))
+                if self.looked[path][0] != signs:
+                    with open(path, "rb") as file:
+                        first = file.readline(LONGEST)
+                        key = f"{os.fstat(file.fileno()).st_ino} {zlib.crc32(first)}"
+                        self.looked[path] = signs, key
+                        if _is_whole(first):
+                            yield from self._lines(file, key)
+        there = {key for _, key in self.looked.values()}
+        self.read = {key: place for key, place in self.read.items() if key in there}
+
+    def _lines(self, file, key):
+        """Yield groups of the whole lines of a file that were not read before, with its key and where they end."""
         place, number = self.read.get(key, (0, 0))
         place, number = (place, number) if place <= os.fstat(file.fileno()).st_size else (0, 0)
-        while not ended():
-            file.seek(place)  # back to before a line that is not whole yet
-            lines = [line for line in file.readlines(PIECE) if line.endswith(b"\n")]
+        file.seek(place)
+        while True:
+            lines, size = [], 0
+            while len(lines) < GROUP and size < PIECE and _is_whole(line := file.readline(LONGEST)):
+                lines.append(line)
+                size += len(line)
             if not lines:
                 break
-            for first in range(0, len(lines), GROUP):
-                part = lines[first : first + GROUP]
-                yield _numbered(os.path.basename(file.name), part, number)
-                place, number = place + sum(map(len, part)), number + len(part)
-                self.read[key] = [place, number]  # they are stored by now
-                self._store()
+            place += size
+            yield _numbered(os.path.basename(file.name), lines, number), key, [place, number := number + len(lines)]
 
-    def _store(self):
+    def _store(self, places):
+        """Take note of where groups end that the inbox has."""
+        self.read |= places
         with replacing(READ) as temporary, open(temporary, "w", encoding="utf-8") as file:
             json.dump(self.read, file)
+
+
+def _is_whole(line):
+    """Whether a line ends, or is longer than any that is read."""
+    return line.endswith(b"\n") or len(line) == LONGEST
 
 
 def _numbered(name, lines, before):

@@ -15,7 +15,7 @@ from odl.config import project
 from odl.config.steps import STEPS
 from odl.corpora import fields
 from odl.engine import folder as folders
-from odl.engine import lock
+from odl.engine import lock, stopping
 from odl.errors import ConfigError
 from odl.live import inbox as inboxes
 from odl.live.judge import Arrivals, Judge, Known, Row, clock, iso
@@ -24,6 +24,7 @@ from odl.stream.batching import begin_of
 
 PATIENCE = 3600.0  # seconds that a run of another process is waited for
 NICE = 10  # of the process that learns: who waits for an answer comes first
+GRACE = 3.0  # seconds after a signal for what is under way
 GROUP = 512  # documents that are answered and stored at once, at most
 SLOT = inboxes.SLOT
 UNJUDGED = dict.fromkeys(("dictionary", "score", "tail", "reasons", "topic", "topic_name"))  # nothing is learned yet
@@ -348,21 +349,38 @@ def follow(groups, *settings):
     BusyError
         If another watch has the folder.
     """
-    came = set()
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda number, frame: came.add(number))
+    came, heed, watch = set(), stopping.Heed(), None
+
+    def note(number, frame):
+        came.add(number)
+        if number == signal.SIGALRM:
+            heed(number, frame)
+        elif number != signal.SIGHUP:
+            signal.setitimer(signal.ITIMER_REAL, GRACE)
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM):
+        signal.signal(number, note)
     with inboxes.alone():
-        watch, drained = Watch(*settings), True
         try:
-            for group in groups(watch, lambda: bool(came - {signal.SIGHUP})):
-                if signal.SIGHUP in came:
-                    came.remove(signal.SIGHUP)
-                    while watch.child:
-                        watch.finish()
-                    watch.configure()
-                watch.poll()
-                if group:
-                    watch.take(group)
-            drained = bool(came)
-        finally:
-            watch.close(drained)
+            watch = Watch(*settings)
+            try:
+                for group in groups(watch, lambda: bool(came - {signal.SIGHUP})):
+                    if signal.SIGHUP in came:
+                        came.remove(signal.SIGHUP)
+                        while watch.child:
+                            watch.finish()
+                        watch.configure()
+                    watch.poll()
+                    if group:
+                        watch.take(group)
+            except Exception:
+                watch.close(drained=True)
+                raise
+            watch.close(drained=bool(came))
+        except stopping.Stopped:  # as after a kill: a command, a lock or who reads the answers has not come to an end
+            if watch and watch.child:
+                watch.child.terminate()
+            said = f"ended {GRACE:g} s after a signal; send again what has no answer"
+            print(f"odl watch: {said}", file=sys.stderr, flush=True)
+            os._exit(0)  # threads may wait, too
+    signal.setitimer(signal.ITIMER_REAL, 0)

@@ -71,3 +71,17 @@ def test_a_title_is_marked_and_linked_only_where_it_is_to_be(watch):
     assert newtext.title_of(alert, marked=True) == f'<span dir="auto">On <mark>{word}</mark></span>'
     linked = newtext.title_of(replace(alert, url="https://a.org/1"))
     assert linked.startswith('<a href="https://a.org/1"') and linked.endswith(f">On {word}</a>")
+
+
+def test_a_text_is_told_where_there_is_one(watch):
+    alert = replace(watch.periods[-1].alerts[0], title="Another", text="the text", reasons=())
+    assert (
+        newtext.passage(alert) == '<p class="text" dir="auto">the text</p>'
+        and newtext.passage(replace(alert, text="")) == ""
+    )
+
+
+def test_the_last_six_changes_of_a_topic_are_spoken(watch):
+    history = [(t, "growing" if t % 2 else "ongoing") for t in range(2, 10)]
+    told = newparts.course(replace(watch.topics[1], history=history, sizes={3: 1}), watch.periods)
+    assert "1 document; ongoing in period 4; growing in period 5; " in told and told.count(" in period ") == 7

@@ -161,11 +161,22 @@ class TestHtml:
     def test_other_texts_stay(self, text):
         assert drop_html(text) == text
 
+    def test_what_stands_before_what_is_nested_without_end_is_read_as_ever(self):
+        text = "<script>track()</script><p>one</p><p>two</p>" + "<b>" * (2 * cleaning.DEEPEST) + "three"
+        assert drop_html(text).split() == ["one", "two", "three"]
+        whole = drop_html("<p>one</p><p>two</p>")
+        assert whole.split("\n") == drop_html(text).split("\n")[: len(whole.split("\n"))]
+
     def test_what_is_nested_without_end_keeps_its_words(self):
         assert drop_html("<div>" * 5000 + "word" + "</div>" * 5000).split() == ["word"]
 
 
 class TestEncoded:
+    @pytest.mark.parametrize(("n", "stays"), [(29, True), (30, False)])
+    def test_a_word_of_few_letters_stays_whatever_they_are(self, n, stays):
+        word = ("aB1" * 10)[:n].ljust(cleaning.SHORTEST_WORD, "-")
+        assert drop_encoded(f"see {word} there") == (f"see {word} there" if stays else "see  there")
+
     @pytest.mark.parametrize(
         "block",
         [

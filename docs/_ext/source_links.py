@@ -25,7 +25,7 @@ class SourceLinks(SphinxPostTransform):
             self._replace(link, self._page(link))
         for link in list(self.document.findall(addnodes.pending_xref)):
             path = self._path(link) if link.get("reftype") == "myst" else ""
-            if path and (ROOT / path).is_dir():
+            if path and (ROOT / path).is_dir() and not (ROOT / f"{path}.md").exists():  # docs/results.md is a page
                 self._replace(link, self._page(link), folder=True)
 
     def _path(self, link):

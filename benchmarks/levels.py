@@ -28,8 +28,8 @@ MADE = {
     "": {},
     ", groups of 10": {"merged": 10},
     ", groups of 20": {"merged": 20},
-    ", recency": {"recency": 0.5},
-    ", recency, groups of 20": {"recency": 0.5, "merged": 20},
+    ", no recency": {"recency": 0.0},
+    ", no recency, groups of 20": {"recency": 0.0, "merged": 20},
     ", 145 terms an atom": {"terms": 145},
     ", 32 terms an atom": {"terms": 32},
 }
@@ -45,7 +45,7 @@ SCORED = {
 }
 
 
-@functools.lru_cache(maxsize=1)
+@functools.lru_cache(maxsize=12)
 def corpus(name):
     """Return the setting of a stream of config/quality.yaml, what is evaluated, and its documents."""
     study = yaml.safe_load((HERE / "config/quality.yaml").read_text(encoding="utf-8"))

@@ -72,7 +72,7 @@ def thread(text):
 
 def periods(name, seed, batches):
     """Return what `candidates.advance` is called with, period by period: no rule changes it."""
-    learner = {"algorithm": "levels"}
+    learner = {"algorithm": "levels", "recency": 0.5}
     run = runs.parse(
         {"corpus": name, "seed": seed, "run": "levels", "atoms": 1, "learner": learner, "features": FEATURES}
     )

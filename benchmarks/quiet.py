@@ -138,7 +138,7 @@ def batches(documents, parts):
 
 def scored(name, seed, documents, parts):
     """Yield of each period of a stream its documents, as alerts look at them, and their scores."""
-    learner = {"algorithm": "levels"}
+    learner = {"algorithm": "levels", "recency": 0.5}
     run = runs.parse(
         {"corpus": name, "seed": seed, "run": "levels", "atoms": 1, "learner": learner, "features": stream(name)[1]}
     )

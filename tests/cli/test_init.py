@@ -44,7 +44,7 @@ def killed_at(moment, call):
 
 
 class TestInit:
-    def test_at_most_eight_lines_that_are_a_configuration(self, tmp_path, monkeypatch, capsys):
+    def test_at_most_nine_lines_that_are_a_configuration(self, tmp_path, monkeypatch, capsys):
         monkeypatch.chdir(tmp_path)
         source = jsonl(tmp_path / "posts" / "a.jsonl", ROWS)
         assert cli.main(["init", "My News", source]) == 0
@@ -54,7 +54,7 @@ class TestInit:
         assert cli.main(["init", "My News", source, "--force", "--snakemake"]) == 0
         assert capsys.readouterr().out.endswith("now: cd My News && snakemake --cores 2\n")
         text = (tmp_path / "My News" / "odl.yaml").read_text()
-        assert len(text.splitlines()) <= 8
+        assert len(text.splitlines()) <= 9
         lines = yaml.safe_load(text)
         assert lines["study"] == "my-news" and lines["sources"] == ["../posts/*.jsonl"]
         whole = merge(project.expand(lines), yaml.safe_load((ROOT / "config" / "config.yaml").read_text()))

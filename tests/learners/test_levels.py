@@ -156,7 +156,7 @@ def test_groups_wait_for_enough_documents(rng):
 
 @pytest.mark.parametrize("weight", [0.5, 0.2])
 def test_an_atom_without_a_group_is_a_group(weight, rng):
-    learner = levels(memory=1700, terms=80, groups=weight)  # 20 atoms, 4 groups
+    learner = levels(memory=1700, terms=80, groups=weight, recency=0.0)  # 20 atoms, 4 groups
     state = run(learner, [stream(rng, 600, 4)[0], stream(rng, 60, 9)[0], stream(rng, 60, 9)[0]])
     P, group = stream(rng, 60, 9)[0], state.arrays["group"]
     alone = np.flatnonzero(group == -1)
@@ -169,7 +169,10 @@ def test_an_atom_without_a_group_is_a_group(weight, rng):
 
 
 def test_batches_of_500_leave_no_atom_without_a_group(rng):
-    learner, batches = levels(memory=1700, terms=80), [stream(rng, n, 6 + n % 7)[0] for n in (30, 500, 600, 501)]
+    learner, batches = (
+        levels(memory=1700, terms=80, recency=0.0),
+        [stream(rng, n, 6 + n % 7)[0] for n in (30, 500, 600, 501)],
+    )
     state = run(learner, batches[:1])
     for P in batches[1:]:
         assert (state.arrays["group"] >= 0).all()

@@ -65,6 +65,7 @@ def text(report, name, folder):
         *([f"ties: {report.ties}"] if report.ties else []),
         f"batches: {_flow(report.batches)}",
         *([f"features: {_flow(report.features)}"] if report.features else []),
+        "learners: {levels: {recency: 0.5}}",
         "alerts: {gates: true, rest: true, unseen: 3}",
     ]
     return "\n".join(lines) + "\n"

@@ -199,11 +199,23 @@ def run_of(config, run, /, **names):
     entry = config["learners"][run]
     learner = {key: value for key, value in entry.items() if key not in ("atoms", "features")}
     weighting = {**Weighting.part(config["features"]), **entry.get("features", {})}
-    for part, earlier in ((learner, EARLIER_LEARNERS), (weighting, EARLIER_WEIGHTS)):
+    for part, earlier in ((learner, EARLIER_LEARNERS.get(learner.get("algorithm"), {})), (weighting, EARLIER_WEIGHTS)):
         for name, value in earlier.items():  # records of before do not have them
             if part.get(name) == value:
                 del part[name]
     return {**names, "learner": learner, "features": weighting}
+
+
+def learner_of(settings: dict) -> dict:
+    """Return the settings of a run's learner with those of before that it does not name.
+
+    Examples
+    --------
+    >>> from odl.config import chains
+    >>> chains.learner_of({"algorithm": "levels"})
+    {'recency': 0.0, 'algorithm': 'levels'}
+    """
+    return EARLIER_LEARNERS.get(settings["algorithm"], {}) | settings
 
 
 def alerts_of(config):

@@ -15,7 +15,7 @@ EARLIER: dict[str, Any] = {"gates": False, "rest": False, "unseen": 0, "unseen_s
 EARLIER_WEIGHTS: dict[str, Any] = {  # the same, of features
     "max_share": 1.0, "languages": False, "pieces": 0.0, "meaning": 0.0, "meaning_bytes": 320_000,
 }  # fmt: skip
-EARLIER_LEARNERS: dict[str, Any] = {"recency": 0.0}  # the same, of learners
+EARLIER_LEARNERS: dict[str, Any] = {"levels": {"recency": 0.0}, "adaptive": {"recency": 0.0}}  # the same, of learners
 
 
 @dataclass(frozen=True)

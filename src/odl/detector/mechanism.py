@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from odl import learners, novelty
 from odl.alerts import calibration, reasons
-from odl.config.sections import Alerts
+from odl.config.sections import EARLIER_LEARNERS, Alerts
 from odl.detector.hyperparameters import LearnerSettings, check_whole, named, seed_of
 from odl.errors import OdlError, ParameterError
 from odl.files import checkpoints
@@ -167,6 +167,8 @@ class Mechanism(LearnerSettings):
         if names["features"]:
             detector.feature_names_in_ = np.array(names["features"], dtype=object)
         learned = replace(point, arrays=arrays)
+        if getattr(detector._model(), "recency", 0) and "matches" not in arrays:  # of before its default was above 0
+            detector.settings = EARLIER_LEARNERS[detector.learner] | (detector.settings or {})
         detector.state_ = learners.resume(detector._model(), learned, own["n_features"], detector.n_atoms, path)
         return detector, extra_setting, extra
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from odl import learners, novelty
+from odl.config.chains import learner_of
 from odl.config.sections import Chain
 from odl.errors import CheckpointError, DataError, ParameterError
 from odl.files import agentfiles, checkpoints
@@ -119,7 +120,7 @@ def parse(chain):
     Chain.of(chain, "--run")
     if "algorithm" not in chain["learner"]:
         raise ParameterError("--run: learner has no 'algorithm'", "the name of one", "add it")
-    typed = {"learner": learners.make(**chain["learner"]), "weighting": Weighting(**chain["features"])}
+    typed = {"learner": learners.make(**learner_of(chain["learner"])), "weighting": Weighting(**chain["features"])}
     learner, share = typed["learner"], typed["weighting"].pieces
     if share and not learner.opens:
         problem = f"features.pieces is {share} for a run of {learner.algorithm}"

@@ -260,10 +260,9 @@ class Adaptive(ClusterLearner):
         return clusters.state(state.updates + 1)
 
     def _matches(self, state, P):
-        """Return the nearest atoms of all documents of a batch by their plain cosines, one after another."""
+        """Return the nearest atoms of each document of a batch by their plain cosines, -1 where there are fewer."""
         index, ones = index_of(state, self.flatten), np.ones(state.dictionary.shape[1])
-        near, _ = likeness.nearest(index.numbers.known_rows(P), index, MATCHES, ones)
-        return near[near >= 0]
+        return likeness.nearest(index.numbers.known_rows(P), index, MATCHES, ones)[0]
 
 
 def ages(state: State) -> np.ndarray:

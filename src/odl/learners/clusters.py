@@ -236,8 +236,9 @@ def with_matches(
         Of all that is remembered.
     weights : ndarray, shape (n,)
         Documents that each stands for, above 0 in sum.
-    matches : ndarray of int64
-        Places in `ages` of the best matches of the documents, as many as there are.
+    matches : ndarray of int64, shape (n_documents, m)
+        Places in `ages` of the best matches of each document, -1 where there are fewer. Of a document, each counts by
+        what it stands for.
 
     Returns
     -------
@@ -248,15 +249,17 @@ def with_matches(
     >>> import numpy as np
     >>> from odl.learners import clusters
     >>> none = {"matches": np.zeros(clusters.BINS), "expected": np.zeros(clusters.BINS)}
-    >>> after = clusters.with_matches(none, np.array([10, 60, 70]), np.array([1.0, 1.0, 2.0]), np.array([0, 0, 1, 2]))
-    >>> after["matches"][:3], after["expected"][:3]
-    (array([2., 2., 0.]), array([1., 3., 0.]))
+    >>> ages, documents, matches = np.array([10, 60, 70]), np.array([1.0, 1.0, 2.0]), np.array([[0, -1], [0, 2]])
+    >>> after = clusters.with_matches(none, ages, documents, matches)
+    >>> after["matches"][:3].round(2), after["expected"][:3]
+    (array([1.67, 1.33, 0.  ]), array([0.75, 2.25, 0.  ]))
     """
-    bins = np.searchsorted(EDGES, ages, side="right")
-    remembered = np.bincount(bins, weights, minlength=BINS)
+    bins, there = np.searchsorted(EDGES, ages, side="right"), matches >= 0
+    shares, remembered = np.where(there, weights[matches], 0.0), np.bincount(bins, weights, minlength=BINS)
+    shares *= (there.sum(axis=1) / np.maximum(shares.sum(axis=1), 1e-300))[:, None]
     return {
-        "matches": counters["matches"] + np.bincount(bins[matches], minlength=BINS),
-        "expected": counters["expected"] + len(matches) * remembered / remembered.sum(),
+        "matches": counters["matches"] + np.bincount(bins[matches[there]], shares[there], minlength=BINS),
+        "expected": counters["expected"] + there.sum() * remembered / remembered.sum(),
     }
 
 

@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 
 from odl import learners, novelty
+from odl.config.chains import learner_of
 from odl.evaluation import baselines, metrics
 from odl.learners.adaptive import in_context
 from odl.learners.likeness import in_order, share_of_peers
@@ -38,7 +39,7 @@ def learn(stream, runs, k, every=False):
     scores, entries
         Of each variant timestep -> scores, and the numbers stored at the end.
     """
-    instances = {run: learners.make(**variant["learner"]) for run, variant in runs.items()}
+    instances = {run: learners.make(**learner_of(variant["learner"])) for run, variant in runs.items()}
     first, weighting = next(iter(instances.values())), next(iter(runs.values()))["features"]
     scores = {run: {} for run in runs}
     start = stream.P(0, weighting)
@@ -121,7 +122,7 @@ def _sized(grouped, settings):
             sized = {
                 run: {**entry, "learner": {**entry["learner"], "memory": memory}} for run, entry in runs.items()
             }  # fmt: skip
-            limit = learners.make(**{**first, "memory": memory}).limit
+            limit = learners.make(**learner_of({**first, "memory": memory})).limit
             sizes.append((limit, 1, sized))
     return sizes
 
@@ -206,7 +207,7 @@ JUDGES = {"adaptive": _as_adaptive, "levels": _as_levels}
 
 def in_batch(learner):
     """Tell whether the scores of a learner, told by its settings, depend on the batch."""
-    return learners.make(**learner).in_batch
+    return learners.make(**learner_of(learner)).in_batch
 
 
 def contexts(learners_of, runs):

@@ -169,7 +169,7 @@ class Recent(Decaying):
         if self.past:
             ages = _ages(self.past)
             _, places = self._largest(batch, np.ones(len(ages)))
-            self.counters = clusters.with_matches(self.counters, ages, np.ones(len(ages)), places[places >= 0])
+            self.counters = clusters.with_matches(self.counters, ages, np.ones(len(ages)), places)
         super().learn(batch)
 
     @property

@@ -245,6 +245,11 @@ def test_tradeoff_has_the_seconds_of_scoring_and_learning(made):
     assert drawn == {round(sum(held), 9) for (name, _), held in seconds.items() if name in chosen.runs}
 
 
+def test_seconds_against_sizes_have_the_sizes_below(made):
+    axes = figures.draw("time", select(made)).figure.axes
+    assert [[text.get_text() for text in axis.get_xticklabels()] for axis in axes] == 2 * [["10", "20"]]
+
+
 def test_baselines_are_those_of_the_shown_seed(made):
     """Of seed 0 where seeds share batches."""
     for seed in (0, 1):

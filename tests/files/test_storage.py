@@ -1,0 +1,48 @@
+"""What fails while a file is read becomes one sentence that names the file and the cause."""
+
+import errno
+import os
+
+import pytest
+
+from odl.errors import StorageError
+from odl.files import storage
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "a.h5"
+    with storage.writing(path, "scores") as file:
+        file["score"] = [0.5]
+    return path
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError("Can't synchronously read data"), "is damaged"),  # HDF5's own, without a number
+        (OSError(errno.EINVAL, "invalid"), "is damaged"),
+        (OSError(errno.EIO, "wrong"), rf"could not be read \({os.strerror(errno.EIO)}\)"),
+        (PermissionError(errno.EACCES, "no"), "may not be read"),
+        (KeyError("score"), "is damaged"),
+        (ValueError("size"), "is damaged"),
+    ],
+)
+def test_what_fails_is_named(path, error, said):
+    with pytest.raises(StorageError, match=f"{path} {said}"), storage.reading(path, "scores"):
+        raise error
+
+
+def test_what_fails_in_another_file_is_its_own(path, tmp_path):
+    with pytest.raises(OSError, match="No space") as failed, storage.reading(path, "scores"):
+        raise OSError(errno.ENOSPC, "No space left on device", str(tmp_path / "b.h5"))
+    assert not isinstance(failed.value, StorageError)
+
+
+def test_a_file_of_another_kind_or_none_is_refused(path, tmp_path):
+    for place, kind, said in (
+        (path, "alerts", "is of kind 'scores'"), (tmp_path / "b.h5", "scores", "does not exist"),
+        (tmp_path, "scores", "is a folder"),
+    ):  # fmt: skip
+        with pytest.raises(StorageError, match=said), storage.reading(place, kind):
+            pass

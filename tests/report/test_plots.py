@@ -248,6 +248,8 @@ def test_tradeoff_has_the_seconds_of_scoring_and_learning(made):
 def test_seconds_against_sizes_have_the_sizes_below(made):
     axes = figures.draw("time", select(made)).figure.axes
     assert [[text.get_text() for text in axis.get_xticklabels()] for axis in axes] == 2 * [["10", "20"]]
+    assert [axis.get_title() for axis in axes] == ["score", "learn"] and axes[0].get_ylabel().startswith("CPU seconds")
+    assert [axis.get_ylim()[0] for axis in axes] == [0, 0]
 
 
 def test_baselines_are_those_of_the_shown_seed(made):

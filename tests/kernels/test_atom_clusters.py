@@ -172,6 +172,22 @@ def test_the_heaviest_of_equal_weights_are_the_first(rng, most):
     assert np.allclose(sizes, np.linalg.norm(expected.toarray(), axis=1))
 
 
+@pytest.mark.parametrize("name", ["levels", "adaptive"])
+def test_documents_are_learned_by_their_heaviest_words(name, rng):
+    """Their other words change nothing, and what is left is not scaled: a long document is less like every atom."""
+    P, learner = topics(rng, 300, 60, 2.0), learners.make(name, terms=8)
+    short = largest_per_row(P, 8)
+    assert np.diff(P.indptr).max() > 8
+    assert np.allclose(clusters.shortened(P, 8).toarray(), short.toarray(), rtol=1e-15, atol=0)
+    assert clusters.shortened(short, 8) is short
+    state, other = (learner.start(one, 40, None) for one in (P, short))
+    assert np.allclose(state.dictionary.toarray(), other.dictionary.toarray(), rtol=1e-12, atol=0)
+    assert np.allclose(state.arrays["size"], other.arrays["size"], rtol=1e-12)
+    alone = np.flatnonzero(state.arrays["members"] == state.arrays["members"].min())
+    expected = state.arrays["members"][alone] * np.sqrt(short.power(2).sum(axis=1))[state.arrays["birth"][alone]]
+    assert np.allclose(state.arrays["size"][alone], expected) and expected.min() < state.arrays["members"].min()
+
+
 def test_the_nearest_are_those_of_the_dense_product(rng):
     P, A = topics(rng, 70, 50), topics(rng, 40, 50)
     index, scale = likeness.indexed(A.T.tocsc(), 0.6), rng.random(40) + 0.5

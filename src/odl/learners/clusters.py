@@ -48,10 +48,11 @@ class Clusters:
         self.atoms = state.derived.pop("merging", None)
 
     def learn(self, P):
-        """Learn documents, rows of unit norm.
+        """Learn documents, rows of unit norm, by as many of their heaviest words as an atom keeps.
 
         Equation `merging` of docs/method.md.
         """
+        P = shortened(P, self.settings["terms"])
         for first in range(0, P.shape[0], BLOCK):
             self._learn(P[first : first + BLOCK])
 
@@ -215,10 +216,23 @@ def heaviest(inverted, numbers, n_rows, n_terms, most):
     order = np.argsort(numbers.known, kind="stable")  # of runs that rise
     starts, terms, weights = np.zeros(n_rows + 2, dtype=np.int64), np.empty(size, dtype=np.int32), np.empty(size)
     lists.by_row(order, numbers.known, inverted, starts, terms, weights)
-    ends, sizes = np.empty(n_rows + 1, dtype=np.int64), np.empty(n_rows)
+    parts, sizes = _cut(most, starts[:-1], terms, weights)
+    return sparse.csc_array(parts, shape=(n_terms, n_rows)), sizes
+
+
+def shortened(P, most):
+    """Return documents with no more than their `most` heaviest words, among equals the first."""
+    if np.diff(P.indptr).max(initial=0) <= most:
+        return P
+    (weights, terms, ends), sizes = _cut(most, P.indptr.astype(np.int64), P.indices.astype(np.int32), P.data.copy())
+    return sparse.csr_array((weights * np.repeat(sizes, np.diff(ends)), terms, ends), shape=P.shape)
+
+
+def _cut(most, starts, terms, weights):
+    """Cut rows, which change, to their heaviest terms and unit norm; return their parts, and norms before."""
+    ends, sizes = np.empty(len(starts), dtype=np.int64), np.empty(len(starts) - 1)
     lists.heaviest(most, starts, terms, weights, ends, sizes)
-    terms, weights = terms[: ends[-1]].copy(), weights[: ends[-1]].copy()
-    return sparse.csc_array((weights, terms, ends.astype(np.int32)), shape=(n_terms, n_rows)), sizes
+    return (weights[: ends[-1]].copy(), terms[: ends[-1]].copy(), ends.astype(np.int32)), sizes
 
 
 def with_matches(

@@ -1,15 +1,22 @@
 """The command that is told of each alert: trusted by hand, without a shell, at least once, what failed is said."""
 
+import email.header
+import http.server
 import json
+import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 import streams
 from called import odl
+from places import ROOT
 
 from odl.live import notify
 
@@ -155,3 +162,73 @@ def test_nothing_of_it_is_in_results(news):
     odl("trust", news)
     odl("run", news)
     assert streams.contents(news / "results") == before
+
+
+class Receiver(http.server.BaseHTTPRequestHandler):
+    """Keeps what is sent."""
+
+    def do_POST(self):
+        """Take what comes."""
+        self.server.came.append(
+            (self.path, self.headers, json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        )
+        self.send_response(200)
+        self.end_headers()
+
+    do_PUT = do_POST
+
+
+@pytest.fixture
+def receiver():
+    with http.server.HTTPServer(("127.0.0.1", 0), Receiver) as server:
+        server.came = []
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+ALERT = {"alert": "urn:odl:news:document:7", "id": "7", "reasons": [["orbit", 0.2], ["pad", 0.1]], "url": None}
+
+
+@pytest.mark.parametrize("title", ['<!channel> \u00e9 & "more"\nBcc: all@example.org', None])
+def test_the_four_scripts_of_the_page_tell_an_alert(tmp_path, receiver, title):
+    """Slack and Matrix by HTTP, a message, a ticket that is there once; hostile text stays text."""
+    if not (shutil.which("jq") and shutil.which("curl")):
+        pytest.skip("jq and curl are not installed")
+    page = (ROOT / "docs" / "alerts.md").read_text(encoding="utf-8")
+    scripts = re.findall(r"(?ms)^```sh\n(#!/bin/sh\n.*?)^```", page)
+    stubs = {"sendmail": 'echo "$@" > to; cat > message', "gh": f'exec {sys.executable} ../gh.py "$@"'}
+    for stub, code in stubs.items():
+        (tmp_path / stub).write_text(f"#!/bin/sh\n{code}\n")
+        (tmp_path / stub).chmod(0o755)
+    (tmp_path / "place").mkdir()
+    (tmp_path / "gh.py").write_text(
+        "import json, os, sys\n"
+        "if sys.argv[2] == 'list':\n"
+        "    print(int(os.path.exists('ticket')))\n"
+        "else:\n"
+        "    json.dump([sys.argv[1:], sys.stdin.read()], open('ticket', 'x'))\n"
+    )
+    own = f"http://127.0.0.1:{receiver.server_port}"
+    names = {"SLACK_WEBHOOK": f"{own}/slack", "MATRIX_ROOM": f"{own}/room", "MATRIX_TOKEN": "t", "READER": "me@here"}
+    text = json.dumps({**ALERT, "title": title, "text": ".\nwhole text"}).encode()
+    surroundings = {**os.environ, **names, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    options = {"cwd": tmp_path / "place", "env": surroundings, "capture_output": True, "timeout": 60}
+    for script in [*scripts, scripts[-1]]:
+        (tmp_path / "tell.sh").write_text(script)
+        done = subprocess.run(["sh", tmp_path / "tell.sh"], input=text, **options)
+        assert done.returncode == 0, done.stderr
+    (_, _, slack), (path, headers, matrix) = receiver.came
+    shown = "7" if title is None else title
+    escaped = shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    assert slack == {"text": f"{escaped}\nbecause: orbit, pad"}
+    assert (
+        path == "/room/send/m.room.message/urn%3Aodl%3Anews%3Adocument%3A7" and headers["Authorization"] == "Bearer t"
+    )
+    assert matrix == {"msgtype": "m.text", "body": shown}
+    sent = email.message_from_bytes((tmp_path / "place" / "message").read_bytes())
+    assert sent.get_payload(decode=True).decode() == ".\nwhole text\n\n" and sent["Bcc"] is None
+    assert str(email.header.make_header(email.header.decode_header(sent["Subject"]))) == shown
+    assert (tmp_path / "place" / "to").read_text() == "-i me@here\n" and sent["Message-ID"].endswith("@odl.invalid>")
+    words, body = json.loads((tmp_path / "place" / "ticket").read_text())
+    assert words[words.index("--title") + 1] == shown and body.endswith(f"\n{ALERT['alert']}\n")

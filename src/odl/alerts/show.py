@@ -10,6 +10,7 @@ import textwrap
 from collections import Counter
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate
 from urllib.parse import quote
 
 from odl.alerts import breakdown, excerpts
@@ -30,7 +31,8 @@ UNSAID = {
     "copies": "nearly the same as one another, unusual but within chance",
 }
 INNER = ("t", "line", "led")  # of an alert, which its map has otherwise or not
-BLOCKS, CHARACTERS = 50, 2900  # of a message of Slack, and of a text in it, which may have 3000
+BLOCKS, CHARACTERS = 50, 2000  # of a message of Slack, and of a text in it, which may have 3000
+WHOLE = 9000  # characters of its sections; Slack refuses messages from about 13,000 on
 MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~<>&]|(?<!\w)-|-(?!\w))")  # no hyphen within a word or a date
 COLUMNS = (
     "period", "first", "last", "rank", "id", "members", "title", "time", "source", "line", "url", "score", "tail",
@@ -362,7 +364,9 @@ def as_slack(watch, periods):
             sections.append("\n".join(lines))
         else:
             sections += map(_told, shown)
-    more, sections = len(sections) - (BLOCKS - 3), sections[: BLOCKS - 3]
+    room = sum(size <= WHOLE for size in accumulate(min(len(text), CHARACTERS) for text in sections))
+    room = min(room, BLOCKS - 3)
+    more, sections = len(sections) - room, sections[:room]
     blocks = [_block(f"*{_plain(heading(watch, periods))}*"), *map(_block, sections)]
     blocks += [_block(f"and {more} more: odl new")] if more > 0 else []
     last = _plain("\n".join(closing(watch, periods)))

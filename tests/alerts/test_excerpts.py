@@ -174,6 +174,10 @@ def test_an_excerpt_has_different_words_rather_than_one_often():
     assert excerpts.excerpt(text, ["oil"]).startswith("oil oil") and excerpts.excerpt("a  b", ["c"], 3) == "a b"
 
 
+def test_an_excerpt_of_a_word_longer_than_it_has_all_characters():
+    assert excerpts.excerpt("a" * 9, ["b"], 5) == "aaaaa…" and excerpts.excerpt("a" * 9, ["a" * 9], 5) == "aaaaa…"
+
+
 def test_words_of_another_tokeniser_stand_in_runs_and_between_letters():
     assert excerpts.places("中国石油公司", ["国石油"]) == [(1, 4, "国石油")]
     assert excerpts.places("oilseeds, xoil", ["oil"]) == []

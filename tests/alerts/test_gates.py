@@ -57,9 +57,10 @@ def opened(periods, past=None):
 
 
 def excess_of(x, n, frequency, n_documents):
-    """By SciPy: of a Poisson number whose rate is gamma distributed, as the documents before tell it."""
-    shape = frequency + 0.5 + (n_documents + 1) / 2000
-    return -stats.nbinom.logsf(x - 1, shape, (n_documents + 1) / (n_documents + 1 + n)) / math.log(10)
+    """By SciPy: of a Poisson number whose rate is gamma distributed, as the documents before and the periods tell it."""
+    a = frequency + 0.5 + (n_documents + 1) / 2000
+    mean, shape = n * a / (n_documents + 1), 1 / (1 / a + gates.SPREAD)
+    return -stats.nbinom.logsf(x - 1, shape, shape / (shape + mean)) / math.log(10)
 
 
 def test_excess_is_the_tail_of_a_negative_binomial(rng):
@@ -83,13 +84,24 @@ def test_the_excess_of_words_of_two_items_of_three_and_of_one():
 
 
 @pytest.mark.parametrize("n_documents", [100, 10_000])
-def test_with_few_documents_before_common_words_are_no_event(rng, n_documents):
+def test_with_few_documents_before_common_words_are_no_event(rng, monkeypatch, n_documents):
     """Of 20,000 words that half of all documents have, 1 % at most have an excess of 2, that is, a tail of 1 %."""
+    monkeypatch.setattr(gates, "SPREAD", 0.0)
     X = sparse.csr_array(np.arange(100)[:, None] < rng.binomial(100, 0.5, 20_000))
     before = rng.binomial(n_documents, 0.5, 20_000)
     assert 0 < np.mean(gates.excess(X, before, n_documents) >= 2) <= 0.01
     known = stats.poisson.sf(np.bincount(X.indices) - 1, before * 100 / n_documents)
     assert (np.mean(known <= 0.01) > 0.01) == (n_documents == 100)  # as if the rate were known
+
+
+def test_common_words_whose_rates_vary_between_periods_are_no_event(rng, monkeypatch):
+    """Subjects come and go: of 20,000 words with rates that vary by `SPREAD`, 1 % have a tail of 1 %."""
+    rates = 0.1 * rng.gamma(1 / gates.SPREAD, gates.SPREAD, 20_000)
+    X = sparse.csr_array(np.arange(1000)[:, None] < rng.poisson(1000 * rates))
+    before = np.full(20_000, 1000)
+    assert 0.005 < np.mean(gates.excess(X, before, 10_000) >= 2) <= 0.0125
+    monkeypatch.setattr(gates, "SPREAD", 0.0)
+    assert np.mean(gates.excess(X, before, 10_000) >= 2) > 0.05  # as if the rate were the same
 
 
 @pytest.mark.parametrize("known", [1, 5])
@@ -253,6 +265,10 @@ def test_a_warm_up_is_silent_and_remembers_its_words():
     assert past.highest.tolist() == [period.score.max()]
 
 
+def opening(*terms):
+    return gates.Opened(terms=np.array(terms), beside=np.array(terms))
+
+
 def test_words_of_the_same_items_bring_one_group_together():
     """A word that most items of another one have is of its group; one beside it is a group of its own."""
     X = np.zeros((9, 4))
@@ -260,17 +276,17 @@ def test_words_of_the_same_items_bring_one_group_together():
     X[5, 2] = 1
     none = np.zeros(9, dtype=np.int64)
     period = gates.Period(sparse.csr_array(X), np.array([0, 5, 10, 10]), 1000, none, NONE, none)
-    groups = gates.together(period, gates.Opened(terms=np.array([0, 1, 2])))
+    groups = gates.together(period, opening(0, 1, 2))
     assert [group.tolist() for group in groups] == [[0, 1, 2, 3, 4, 5], [5, 6, 7, 8]]
     broad = period._replace(frequencies=np.array([0, 5, 11, 11]))
-    assert [len(group) for group in gates.together(broad, gates.Opened(terms=np.array([0, 1, 2])))] == [6]
+    assert [len(group) for group in gates.together(broad, opening(0, 1, 2))] == [6]
     assert gates.together(period, gates.Opened()) == []
     half = X.copy()
     half[[0, 1], 3] = half[[7, 8], 3] = 1  # two of four are in the first group
-    groups = gates.together(period._replace(X=sparse.csr_array(half)), gates.Opened(terms=np.array([0, 3])))
+    groups = gates.together(period._replace(X=sparse.csr_array(half)), opening(0, 3))
     assert [group.tolist() for group in groups] == [[0, 1, 2, 3, 4, 7, 8]]
     half[6, 3] = 1
-    groups = gates.together(period._replace(X=sparse.csr_array(half)), gates.Opened(terms=np.array([0, 3])))
+    groups = gates.together(period._replace(X=sparse.csr_array(half)), opening(0, 3))
     assert [group.tolist() for group in groups] == [[0, 1, 2, 3, 4], [0, 1, 6, 7, 8]]
 
 
@@ -280,11 +296,29 @@ def test_broad_words_bring_items_together_that_have_two_of_them():
     X[:5, 0], X[2:7, 1], X[[1, 7], 2] = 1, 1, 1
     none = np.zeros(8, dtype=np.int64)
     period = gates.Period(sparse.csr_array(X), np.array([49, 200, 210]), 1000, none, NONE, none)
-    both = gates.together(period, gates.Opened(terms=np.array([0, 1])))
+    both = gates.together(period, opening(0, 1))
     assert [group.tolist() for group in both] == [[2, 3, 4]]
-    every = gates.together(period, gates.Opened(terms=np.array([0, 1, 2])))  # .049 times .21 are more than .01
+    every = gates.together(period, opening(0, 1, 2))  # .049 times .21 are more than .01
     assert [group.tolist() for group in every] == [[2, 3, 4]]
-    assert gates.together(period._replace(frequencies=np.array([51, 200, 0])), gates.Opened(terms=np.arange(2))) == []
+    assert gates.together(period._replace(frequencies=np.array([51, 200, 0])), opening(0, 1)) == []
+    one = gates.Opened(terms=np.array([0]), beside=np.array([0, 1]))  # the second need not open the gate
+    assert [group.tolist() for group in gates.together(period, one)] == [[2, 3, 4]]
+    assert gates.together(period, one._replace(beside=one.terms)) == []
+
+
+def test_what_stands_beside_a_word_that_opens_the_gate_is_above_the_usual_excess():
+    """Pairs of letters that a name shares are each rather common: one of them opens the gate, the others back it."""
+    X = np.zeros((100, 3))
+    X[:20, 0], X[:19, 1], X[:6, 2] = 1, 1, 1
+    none = np.zeros(100, dtype=np.int64)
+    period = gates.Period(sparse.csr_array(X), np.array([30, 30, 60]), 1000, none, NONE, none)
+    t = gates.excess(period.X, period.frequencies, 1000)
+    usual = t[0] - 0.01 - gates.least_excess(np.tile([0.0, 100.0], (30, 1)), 100)
+    past = gates.Past(items=np.tile([usual, 100.0], (30, 1)))
+    opens, _ = gates.judge_words(past, period)
+    assert opens.terms.tolist() == [0] and opens.beside.tolist() == [0, 1]
+    quiet, _ = gates.judge_words(past._replace(items=past.items + [[0.1, 0]]), period)
+    assert not len(quiet.terms) and not len(quiet.beside)
 
 
 @pytest.mark.parametrize("n", [40, 300, 3000])

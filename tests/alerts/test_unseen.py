@@ -106,7 +106,9 @@ def test_from_how_many_items_on_and_how_many_words_are_told():
 def test_what_is_remembered_is_the_excess_of_new_words_alone():
     """Of two of sixty items, though words that are known are in all."""
     _, past = unseen.judge(unseen.Past(), items([2]), SETTINGS)
-    law = stats.nbinom(0.5 + 401 / 2000, 401 / 461)
+    a = 0.5 + 401 / 2000
+    mean, shape = 60 * a / 401, 1 / (1 / a + gates.SPREAD)
+    law = stats.nbinom(shape, shape / (shape + mean))
     assert np.isclose(past.largest[0, 0], -np.log10(law.sf(1))) and past.largest[0, 1] == 60
 
 

@@ -134,7 +134,7 @@ def decide(documents, scored, past, settings):
         alike = [number for number, _ in changes.born if number not in changes.of_words]
         born = np.where(np.isin(topic, alike), topic, 0)
         more, compared = gates.judge(compared, period._replace(born=born[looked]), past.recent, warm_up)
-        opened = more._replace(words=opened.words, terms=opened.terms).among(looked)
+        opened = opened._replace(topics=more.topics, lone=more.lone).among(looked)
     beyond = calibration.most_novel(np.setdiff1d(opened.rows, pool), scored.score)
     decision = Decision(tail, warm_up, rows, np.append(pool, beyond), topic, changes, opened)
     return decision, Past(topics, past.recent, compared)

@@ -285,8 +285,8 @@ def _whole(text, start, end):
     """Return a part of a text without the words that are cut at its ends, where that leaves enough."""
     part = text[start:end]
     first = part.find(" ") if start and text[start - 1] != " " else -1
-    last = part.rfind(" ") if end < len(text) and text[end] != " " else len(part)
-    short = part[first + 1 : last].strip()
+    last = part.rfind(" ") if end < len(text) and text[end] != " " else -1
+    short = part[first + 1 : last if last >= 0 else len(part)].strip()
     return short if len(short) > len(part) // 2 else part
 
 

@@ -4,9 +4,10 @@ Of a set R of n items and a word w that x >= 2 of them have, with df_w among the
 
     a_w = df_w + 1/2 + (N + 1)/2000,   t_w = -log10 P(X_w >= x),   T(R) = max_w t_w,
 
-where X_w is negative binomial of shape a_w and mean n a_w / (N + 1): a Poisson number of items whose rate N documents
-tell, as a gamma distribution of shape a_w and rate N + 1. With few documents before, common words vary by more than a
-known rate allows. P(X_w >= x) is the regularised incomplete beta function I(x, a_w) at n / (N + 1 + n).
+where X_w is negative binomial of mean l_w = n a_w / (N + 1) and shape r_w, 1 / r_w = 1 / a_w + `SPREAD`: a Poisson
+number of items whose rate N documents tell, as a gamma distribution of shape a_w and rate N + 1, and which itself
+varies from period to period. Common words do so as subjects come and go, and by more than a known rate allows with few
+documents before. P(X_w >= x) is the regularised incomplete beta function I(x, r_w) at l_w / (r_w + l_w).
 
 The largest of many is Gumbel's; of decimal logarithms of independent tails its scale is s = 1 / ln 10. With mean m,
 deviation d and mean size n' of the last B <= 40 periods (at least 2), and c of 5 for all items, of 1 for the pool,
@@ -43,6 +44,7 @@ PERIODS, FEWEST = 40, 5  # that a period is compared with; of pools and births a
 WORDS, LONE = 0.01, 0.015  # levels of a period
 EARLY = 5.0  # t_w from which on words of all items open the gate before there are two periods
 FLOOR = 1 / 2000  # share of documents that a word unseen so far is expected in
+SPREAD = 0.04  # relative variance of a word's rate between periods: .01 to .1 of posts, Reuters, arXiv as they came
 TAIL, EXCESSES = 0.02, 30  # share of the scores that are its tail, and fewest of them
 SUPPORT = 3  # items of a set whose words are compared
 BIRTH, LEAD = 4, 2  # pool items of a topic that opens the gate, and how many more than the largest before
@@ -109,12 +111,15 @@ class Opened(NamedTuple):
     words, topics, lone : ndarray of int64
     terms : ndarray of int64
         Those that open the gate of words, the largest t_w first.
+    beside : ndarray of int64
+        These, and those whose t_w among all items is above the usual T(R), in rising order.
     """
 
     words: np.ndarray = NOBODY
     topics: np.ndarray = NOBODY
     lone: np.ndarray = NOBODY
     terms: np.ndarray = NOBODY
+    beside: np.ndarray = NOBODY
 
     @property
     def rows(self):
@@ -123,7 +128,7 @@ class Opened(NamedTuple):
 
     def among(self, rows):
         """Return the same by the rows of documents, of which these are the items."""
-        return Opened(rows[self.words], rows[self.topics], rows[self.lone], self.terms)
+        return self._replace(words=rows[self.words], topics=rows[self.topics], lone=rows[self.lone])
 
     def of(self, row):
         """Return the gate that an item opens, the first of `GATES`; empty for none."""
@@ -148,7 +153,9 @@ def excess(X, frequencies, n_documents):
     """
     n, N, x = X.shape[0], n_documents + 1, np.bincount(X.indices, minlength=X.shape[1])
     shared = x >= 2
-    tail = special.betainc(x[shared], frequencies[shared] + 0.5 + N * FLOOR, n / (N + n))
+    a = frequencies[shared] + 0.5 + N * FLOOR
+    shape, mean = 1 / (1 / a + SPREAD), n * a / N
+    tail = special.betainc(x[shared], shape, mean / (shape + mean))
     t = np.zeros(X.shape[1])
     t[shared] = -np.log10(np.maximum(tail, LEAST_TAIL))
     return t
@@ -206,7 +213,7 @@ def judge_words(past, period, warm_up=False):
     """
     sets = {"items": np.arange(period.X.shape[0]), "pool": period.pool}
     words, after = [NOBODY], {"pool": past.pool, "items": past.items}
-    excesses = np.zeros(period.X.shape[1])  # of the words that open the gate
+    excesses, unusual = np.zeros(period.X.shape[1]), np.zeros(period.X.shape[1], dtype=bool)
     for name, rows in sets.items():
         if (warm_up and name == "pool") or len(rows) < SUPPORT:
             continue
@@ -215,13 +222,15 @@ def judge_words(past, period, warm_up=False):
         waits = name == "pool" and len(seen) < FEWEST
         limit = np.inf if waits else least_excess(seen, len(rows), known=KNOWN[name])
         telling = t >= limit
-        excesses = np.maximum(excesses, np.where(telling, t, 0.0))
+        excesses = np.maximum(excesses, np.where(telling, t, 0.0))  # of the words that open the gate
+        unusual |= t > seen[:, 0].mean() if name == "items" and len(seen) >= 2 else telling
         words.append(rows[np.unique(np.repeat(np.arange(len(rows)), np.diff(X.indptr))[telling[X.indices]])])
         after[name] = np.vstack([seen, [min(t.max(initial=0.0), limit), len(rows)]])[-PERIODS:]
     if warm_up:
         return Opened(), past._replace(**after)
     terms = np.argsort(-excesses, kind="stable")[: np.count_nonzero(excesses)]
-    return Opened(words=np.unique(np.concatenate(words)), terms=terms), past._replace(**after)
+    beside = np.flatnonzero(unusual) if len(terms) else NOBODY
+    return Opened(words=np.unique(np.concatenate(words)), terms=terms, beside=beside), past._replace(**after)
 
 
 def judge(past, period, recent, warm_up=False):
@@ -258,7 +267,7 @@ def together(period, opened):
 
     A word joins the first group, by the largest t_w, that has at least half of the items with it. What has a word that
     more than a share `RARE` of the documents before have is of many subjects. Of its items only those count that have a
-    second word which opens the gate, where at most `RARE` would have both if words came independently.
+    second word of `Opened.beside`, where at most `RARE` would have both if words came independently.
 
     Parameters
     ----------
@@ -271,13 +280,13 @@ def together(period, opened):
         Rows in rising order; a row may be in several.
     """
     groups: list[np.ndarray] = []  # whether each item is in it
-    share = period.frequencies[opened.terms] / max(period.n_documents, 1)
-    has = (period.X[:, opened.terms] > 0).toarray()
-    for at, alone in enumerate((share <= RARE).tolist()):
+    share = period.frequencies / max(period.n_documents, 1)
+    has, both = ((period.X[:, terms] > 0).toarray() for terms in (opened.terms, opened.beside))
+    for at, term in enumerate(opened.terms.tolist()):
         rows = np.flatnonzero(has[:, at])
-        if not alone:
-            second = (share[at] * share <= RARE) & (np.arange(len(share)) != at)
-            rows = rows[has[np.ix_(rows, second)].any(axis=1)]
+        if share[term] > RARE:
+            second = (share[term] * share[opened.beside] <= RARE) & (opened.beside != term)
+            rows = rows[both[np.ix_(rows, second)].any(axis=1)]
         if not len(rows):
             continue
         group = next((group for group in groups if 2 * group[rows].sum() >= len(rows)), None)

@@ -57,7 +57,7 @@ def opened(periods, past=None):
 
 
 def excess_of(x, n, frequency, n_documents):
-    """By SciPy: of a Poisson number whose rate is gamma distributed, as the documents before and the periods tell it."""
+    """By SciPy: of a Poisson number whose rate is gamma distributed, as documents before and periods tell it."""
     a = frequency + 0.5 + (n_documents + 1) / 2000
     mean, shape = n * a / (n_documents + 1), 1 / (1 / a + gates.SPREAD)
     return -stats.nbinom.logsf(x - 1, shape, shape / (shape + mean)) / math.log(10)
@@ -317,7 +317,7 @@ def test_what_stands_beside_a_word_that_opens_the_gate_is_above_the_usual_excess
     past = gates.Past(items=np.tile([usual, 100.0], (30, 1)))
     opens, _ = gates.judge_words(past, period)
     assert opens.terms.tolist() == [0] and opens.beside.tolist() == [0, 1]
-    quiet, _ = gates.judge_words(past._replace(items=past.items + [[0.1, 0]]), period)
+    quiet, _ = gates.judge_words(past._replace(items=past.items + np.array([0.1, 0.0])), period)
     assert not len(quiet.terms) and not len(quiet.beside)
 
 

@@ -84,4 +84,4 @@ def test_what_was_said_is_taken_back(folder):
     assert odl("mute", folder, "w1-3").returncode == 0
     assert odl("unmute", folder, "w1-3").stdout == "odl unmute: w1-3 was muted; its line is gone from feedback.csv.\n"
     said = odl("unmute", folder, "w1-3")
-    assert said.returncode == 1 and "says nothing of w1-3; expected what it speaks of: nothing" in said.stderr
+    assert said.returncode == 1 and "says nothing of w1-3; expected a line of it; it has none" in said.stderr

@@ -248,9 +248,10 @@ def unmute(args):
     names = (what, f"topic:{what.removeprefix('#')}")
     gone = next((lines for name in names if (lines := feedback.remove(args.folder, name))), None)
     if not gone:
-        said = ", ".join(entry.what for entry in feedback.read(args.folder)) or "nothing"
+        said = ", ".join(entry.what for entry in feedback.read(args.folder))
         fault = f"{feedback.FILE} of {args.folder} says nothing of {what}"
-        raise ParameterError(fault, f"what it speaks of: {said}", "name one of these")
+        expected = f"what it speaks of: {said}" if said else "a line of it"
+        raise ParameterError(fault, expected, "name one of these" if said else "it has none")
     print(f"odl unmute: {gone[-1].what} was {gone[-1].verdict}; its line is gone from {feedback.FILE}.")
 
 

@@ -9,19 +9,21 @@ from odl.errors import ParameterError
 from odl.stream import features, pieces, weighting
 from odl.text.tokens import count_words
 
-WORDS = ["oil", "tanker", "tankers", "東京", "банками", "𝄞𝄞𝄞𝄞𝄞"]
+WORDS = ["oil", "in", "tanker", "tankers", "東京", "京都", "タワー", "банками", "𝄞𝄞𝄞𝄞𝄞", "a"]
 
 
 def letters_of(word):
-    return {word[at : at + 4] for at in range(max(1, len(word) - 3))}
+    if word in ("東京", "京都"):
+        return {*word}
+    return {f" {word} "[at : at + 4] for at in range(max(1, len(word) - 1))}
 
 
-def test_pieces_are_the_runs_of_four_letters():
+def test_pieces_are_runs_of_four_characters_and_those_of_pairs_single_ones():
     table = pieces.table(WORDS)
     assert np.diff(table.indptr).tolist() == [len(letters_of(word)) for word in WORDS]
     shared = (table.astype(bool).astype(int) @ table.astype(bool).astype(int).T).toarray()
     assert shared.tolist() == [[len(letters_of(one) & letters_of(other)) for other in WORDS] for one in WORDS]
-    assert pieces.table(["aaaaaa"]).data.tolist() == [3]
+    assert sorted(pieces.table(["aaaaaa"]).data.tolist()) == [1, 1, 3]
     assert pieces.table([]).shape == (0, pieces.BUCKETS)
     assert (pieces.table(WORDS[::-1])[::-1] != table).nnz == 0  # the column of a piece depends on it alone
 
@@ -38,9 +40,16 @@ def test_the_weight_is_large_where_words_are_inflected():
     assert pieces.weight(*sentences((stems, [""]))) == 0
     assert pieces.weight(*sentences((stems, endings))) == pieces.MOST
     names = [f"name{number}" for number in range(500)]
-    for common, told in ((9, 0.3), (14, 0)):  # 3 * 500 of 500 * (1 + common) running words
+    for common, told in ((7, 0.75), (9, 0.5), (12, 0.25), (14, 0)):  # 500 of 500 * (1 + common) running words
         once = csr_array(np.hstack([np.eye(500), np.ones((500, common))]))
-        assert pieces.weight(once, [*names, *(f"w{number}" for number in range(common))]) == told
+        often = [f"w{number}" for number in range(common)]
+        assert pieces.weight(once, [*names, *often]) == told
+        assert pieces.weight(once, [*(f"東{chr(0x4E00 + number)}" for number in range(500)), *often]) == min(told, 0.4)
+        for other in (
+            [f"{number:x}"[-2:] for number in range(500)],
+            [f"กา{chr(0xE01 + number % 46)}" for number in range(500)],
+        ):
+            assert pieces.weight(once, [*other, *often]) == 0  # too short, parts of runs
     pairs = ["".join(part) for part in np.random.default_rng(3).choice(list("日本語文字人大"), (40, 2))]
     assert pieces.weight(*sentences((pairs, [""]))) == 0
 
@@ -66,7 +75,8 @@ def test_the_cosine_is_the_mix(stream):
 
 def test_a_piece_counts_once_for_each_of_its_words():
     table = weighting.Pieces(["tanker", "tankers", "oil"], np.array([2, 3, 9]), 10, 0.5)
-    assert sorted(table.frequencies[table.frequencies > 0].tolist()) == [3, 5, 5, 5, 9]
+    # oil_, _oil; ers_, kers; ker_; _tan, tank, anke, nker
+    assert sorted(table.frequencies[table.frequencies > 0].tolist()) == [2, 3, 3, 5, 5, 5, 5, 9, 9]
 
 
 @pytest.mark.parametrize("max_share", [1.0, 0.2])

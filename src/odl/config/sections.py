@@ -153,7 +153,7 @@ class Weighting(Section):
     )
     pieces: float = setting(
         0.0,
-        "weight of the pieces of words beside them, runs of four letters that inflected forms share "
+        "weight of the pieces of words beside them, runs of four characters that inflected forms share "
         "(docs/method.md#pieces-of-words); of runs of `levels` and `adaptive`. `odl init` sets it where most new words "
         "are forms of others",
         minimum=0,

@@ -1,20 +1,27 @@
-"""Pieces of words: the four letters in a row that inflected forms of a word share, in a fixed number of buckets."""
+"""Pieces of words: what inflected forms of a word share, four characters in a row, in a fixed number of buckets."""
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 from scipy import sparse
 
+from odl.text import scripts
+
 LETTERS, BUCKETS = 4, 1 << 18
 FACTOR, SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)  # of the hash: multiplied, then xored with itself
+_is_pair = re.compile(f"[{scripts.HAN}{scripts.KANA}]{{2}}").fullmatch
+_is_part = re.compile(f"[{''.join(scripts.SPACELESS)}]{{,3}}").fullmatch  # of a run, cut into pairs or triples
 WORTH = 0.25  # weight below which pieces cost more than they bring
-FEWEST, MOST, EACH = 500, 0.75, 3.0  # documents that a weight is told by; the weight at most; for a share of new words
+FEWEST, MOST, MOST_PAIRS = 500, 0.85, 0.4  # documents that a weight is told by; the weight at most, of pairs at most
+EACH, NONE = 10.0, 0.05  # weight for a share of new words, beyond a share that long streams of English have
 
 
 def table(words: Sequence[str]) -> sparse.csr_array:
-    """Count the pieces of words: runs of `LETTERS` letters inside them; a word that is not longer is its own piece.
+    """Count the pieces of words: runs of `LETTERS` characters of each word between two spaces.
 
-    The column of a piece is a hash of its letters, the same in every stream. Pieces of one bucket are one.
+    A word of one or two letters is its own piece. Those of a pair of Han or kana are its characters. The column of a
+    piece is a hash of its letters, the same in every stream. Pieces of one bucket are one.
 
     Parameters
     ----------
@@ -29,19 +36,21 @@ def table(words: Sequence[str]) -> sparse.csr_array:
     --------
     >>> from odl.stream.pieces import table
     >>> pieces = table(["talossa", "talosta", "talo"])
-    >>> (pieces @ pieces.T).toarray()  # talo, alos, loss, ossa; talo, alos, lost, osta; talo
-    array([[4, 2, 1],
-           [2, 4, 1],
-           [1, 1, 1]], dtype=int32)
+    >>> (pieces @ pieces.T).toarray()  # _tal, talo, alos, loss, ossa, ssa_; _tal, talo, alos, ...; _tal, talo, alo_
+    array([[6, 3, 2],
+           [3, 6, 2],
+           [2, 2, 3]], dtype=int32)
     """
     lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
-    letters = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.uint64)
+    letters = np.frombuffer(f" {' '.join(words)} ".encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.uint64)
     letters = np.append(letters, np.zeros(LETTERS, dtype=np.uint64))
-    counts = np.maximum(lengths - LETTERS + 1, 1)
-    ends, starts = np.cumsum(counts), np.cumsum(lengths) - lengths
+    pairs = np.fromiter((_is_pair(word) is not None for word in words), dtype=bool, count=len(words))
+    counts = np.where(pairs, 2, np.maximum(lengths + 3 - LETTERS, 1))
+    ends, starts = np.cumsum(counts), np.cumsum(lengths + 1) - lengths - 1 + pairs
     rows = np.repeat(np.arange(len(words)), counts)
     places = starts[rows] + np.arange(len(rows)) - np.repeat(ends - counts, counts)
-    sizes, hashes = np.minimum(lengths, LETTERS)[rows], np.zeros(len(rows), dtype=np.uint64)
+    sizes = np.where(pairs, 1, np.minimum(lengths + 2, LETTERS))[rows]
+    hashes = np.zeros(len(rows), dtype=np.uint64)
     for at in range(LETTERS):
         hashes ^= np.where(at < sizes, letters[places + at] + np.uint64(1), np.uint64(0))
         hashes *= FACTOR
@@ -56,10 +65,10 @@ def table(words: Sequence[str]) -> sparse.csr_array:
 def weight(counts: sparse.csr_array, words: Sequence[str], n_documents: int = 0) -> float:
     """Return the weight of pieces beside words that a stream asks for, told without labels from some of its documents.
 
-    Of the running words, r is the share that are longer than a piece and in one document only: about how likely the
-    next word is a long one that was never seen before (Good and Turing). It falls about with the root of the number of
-    documents. The weight is 3 r, at most .75: large where words are inflected and the stream is short, 0 where it is
-    long, and where words are pairs of characters.
+    Of the running words, r is the share that are in one document only, and longer than two letters or a pair of Han or
+    kana. This is about how likely the next word is such a one that was never seen before (Good and Turing). It falls
+    about with the root of the number of documents. The weight is 10 (r - .05), at most .85, and .4 where most such
+    words are pairs: large where words are inflected and the stream is short, 0 where it is long.
 
     Equation `weight-of-pieces` of docs/method.md.
 
@@ -80,16 +89,19 @@ def weight(counts: sparse.csr_array, words: Sequence[str], n_documents: int = 0)
     >>> import numpy as np
     >>> from scipy.sparse import csr_array
     >>> from odl.stream.pieces import weight
-    >>> once = csr_array(np.hstack([np.eye(500), np.ones((500, 4))]))
-    >>> names = [f"name{number}" for number in range(500)]
-    >>> weight(once, [*names, "oil", "gas", "coal", "wind"]), weight(once[:400], [*names, "oil", "gas", "coal", "wind"])
-    (0.6, 0.0)
+    >>> once = csr_array(np.hstack([np.eye(500), np.ones((500, 9))]))
+    >>> names = [*(f"name{number}" for number in range(500)), *(f"often{number}" for number in range(9))]
+    >>> weight(once, names), weight(once, names, 750), weight(once[:400], names)
+    (0.5, 0.3, 0.0)
     """
     total = counts.sum()
     if counts.shape[0] < FEWEST or not total:
         return 0.0
-    long = np.fromiter((len(word) > LETTERS for word in words), dtype=bool, count=len(words))
     once = np.bincount(counts.indices, minlength=len(words)) == 1
+    new = [word for word, single in zip(words, once.tolist(), strict=True) if single]
+    long = sum(len(word) > 2 and not _is_part(word) for word in new)
+    pairs = sum(_is_pair(word) is not None for word in new)
     fallen = np.sqrt(counts.shape[0] / max(n_documents, counts.shape[0]))
-    share = round(min(MOST, EACH * fallen * float(np.count_nonzero(long & once) / total)) * 20) / 20
+    most = MOST_PAIRS if pairs > long else MOST
+    share = round(min(most, EACH * (fallen * float(long + pairs) / float(total) - NONE)) * 20) / 20
     return share if share >= WORTH else 0.0

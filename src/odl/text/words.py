@@ -1,4 +1,4 @@
-"""Words of texts in every script: letters with their marks, names with digits, pairs where no spaces are written.
+"""Words of texts in every script: letters with their marks, names with digits, pairs and triples without spaces.
 
 Segmenters of other packages, each for a script without spaces, take the place of pairs: jieba, Janome and PyThaiNLP.
 """
@@ -41,6 +41,7 @@ LONG = re.compile(r"[A-Za-z0-9+/_-]{20}")  # in what is encoded, GUIDs among it
 ENCODED = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
 SWITCH = re.compile(r"[a-z][A-Z0-9]|[A-Z][a-z0-9]|[0-9][A-Za-z]")
 DIGIT = re.compile(r"\d")
+LETTERED = re.compile(f"[{scripts.THAI}{scripts.LAO}{scripts.KHMER}{scripts.BURMESE}]").match
 MONTHS = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
 SIMPLE = re.compile(rf"(?!{MONTHS})(?=[0-9a-f]*[g-z-])[a-z]{{2,12}}-?[0-9]{{1,4}}")  # most names
 HASH = re.compile(r"(?=.*[a-f])(?=.*\d)[0-9a-f]{7,}")
@@ -231,7 +232,9 @@ def several_scripts(word):
 
 
 def pairs(run):
-    """Return the overlapping pairs of characters of a run; a single character is itself."""
+    """Return the overlapping pairs of characters of a run, of letters triples; a shorter one is itself."""
+    if LETTERED(run):
+        return [run[at : at + 3] for at in range(len(run) - 2)] or [run]
     return map(add, run, run[1:]) if len(run) > 1 else [run]
 
 

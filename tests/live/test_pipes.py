@@ -20,7 +20,7 @@ GUIDE = (ROOT / "docs" / "guides" / "live.md").read_text(encoding="utf-8")
 SOURCES = {
     "journal": "journalctl -f -o json",
     "often": "while sleep 600",
-    "address": "https://example.org/feed.json",
+    "address": "https://example.org/rss.xml",
 }
 
 
@@ -93,15 +93,20 @@ def test_a_mailbox(news, tmp_path):
     assert {one["period"] for one in told} == {"2026-01-26"}
 
 
-def test_a_feed(news, tmp_path):
+def test_rss(news, tmp_path):
     """What came before gets its old answer."""
-    if not (shutil.which("curl") and shutil.which("jq")):
-        pytest.skip("curl and jq are not installed")
+    if not shutil.which("curl"):
+        pytest.skip("curl is not installed")
     posts = [streams.post(3, number, "sea") for number in range(5)]
-    items = [{"id": row["id"], "date_published": row["time"], "content_html": row["text"]} for row in posts]
-    (tmp_path / "feed.json").write_text(json.dumps({"items": items}))
-    told = answers(news, "a feed", "blog", often="for time in 1 2", address=f"file://{tmp_path}/feed.json")
+    items = (
+        f"<item><guid>{row['id']}</guid><pubDate>Tue, 27 Jan 2026 00:0{number}:00 GMT</pubDate>"
+        f"<title>A &amp; B</title><description><![CDATA[<p>{row['text']}</p>]]></description></item>"
+        for number, row in enumerate(posts)
+    )
+    (tmp_path / "rss.xml").write_text(f'<rss version="2.0"><channel>{"".join(items)}</channel></rss>')
+    told = answers(news, "RSS", "blog", often="for time in 1 2", address=f"file://{tmp_path}/rss.xml")
     assert [one["id"] for one in told] == 2 * [row["id"] for row in posts] and told[:5] == told[5:]
+    assert {one["period"] for one in told} == {"2026-01-26"}
 
 
 def test_the_journal(news, tmp_path):

@@ -26,7 +26,7 @@ QUOTED = re.compile(r"(writes in|writes:|wrote:|says:|said:|^In article|^Quoted 
 SPACES = str.maketrans(string.punctuation, " " * len(string.punctuation))
 TOKENS = {"lowercase": False, "pattern": r"\S+"}  # texts are cleaned already
 BATCH = 1000
-LEARNERS = {"levels": {}, "adaptive": {"atoms": 500}}
+LEARNERS = {"levels": {"recency": 0.0}, "adaptive": {"atoms": 500}}
 
 
 def own_words(body):

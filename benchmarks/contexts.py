@@ -24,7 +24,7 @@ PEERS = 10
 
 def plain(held, every):
     """Return timestep -> scores of each document for itself; of all timesteps but the first, or of the listed ones."""
-    learner, found = learners.make("levels"), {}
+    learner, found = learners.make("levels", recency=0.0), {}
     state = learner.start(held.P(0), 1, novelty.generator(held.seed, "start"))
     for t in range(1, len(held.batches)):
         state = learner.fit_terms(state, held.P(t).shape[1])

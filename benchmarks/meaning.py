@@ -124,7 +124,7 @@ def lengths_of(batch):
 def measure(held):
     """Return (method, plain, using the batch) and the weights by length."""
     memory = Memory.empty(held.batches[0].vectors.shape[1])
-    made = {"levels": learners.make("levels"), "adaptive": learners.make("adaptive")}
+    made = {"levels": learners.make("levels", recency=0.0), "adaptive": learners.make("adaptive")}
     states = {
         name: learner.start(held.P(0), 500, novelty.generator(held.seed, "start")) for name, learner in made.items()
     }

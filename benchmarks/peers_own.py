@@ -35,11 +35,11 @@ class AdaptiveContext(Learned):
 
 
 class Levels(Learned):
-    NAME = "levels"
+    NAME, OWN = "levels", MappingProxyType({"recency": 0.0})
 
 
 class LevelsContext(Levels):
-    OWN = MappingProxyType({"context": 0.5})
+    OWN = MappingProxyType({"recency": 0.0, "context": 0.5})
 
 
 METHODS = {

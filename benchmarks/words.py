@@ -91,7 +91,7 @@ def documents_of(name, tokeniser, stop_words="english"):
 def auc(stream, **weighting):
     """Return the average AUC of `levels`."""
     weighting = {"tf": "log", **weighting}
-    learner = learners.make("levels")
+    learner = learners.make("levels", recency=0.0)
     state, scores = learner.start(stream.P(0, weighting), 500, novelty.generator(stream.seed, "start")), {}
     for t in range(1, max(stream.listed) + 1):
         P = stream.P(t, weighting)

@@ -281,8 +281,10 @@ def test_many_kills_of_a_watch_that_follows_files_change_no_byte(news, tmp_path)
 
 def ids_of(folder):
     """Return the ids in the inbox, of files that still grow too."""
-    paths = (folder / "inbox").glob("*.jsonl")
-    return [json.loads(line)["id"] for path in paths for line in path.read_text().splitlines()]
+    while True:
+        with contextlib.suppress(FileNotFoundError):  # it has got its name meanwhile
+            texts = [path.read_text() for path in (folder / "inbox").glob("*.jsonl")]
+            return [json.loads(line)["id"] for text in texts for line in text.splitlines()]
 
 
 def memory(folder, weeks, n):

@@ -7,7 +7,7 @@ import pytest
 from places import ROOT
 
 from odl.config.sections import Alerts, Batches, FollowedAlerts, Order, Stream, Study
-from odl.config.setting import setting, table
+from odl.config.setting import Section, setting, table
 from odl.errors import ConfigError, ParameterError
 
 
@@ -39,6 +39,17 @@ def test_a_setting_of_alerts_is_one_field():
         MoreAlerts.of({"patiense": 3})
     with pytest.raises(ParameterError, match="patience is 0; expected an integer at least 1"):
         MoreAlerts(patience=0)
+
+
+@pytest.mark.parametrize("kind", [complex, list, list[complex]])
+def test_a_setting_of_a_kind_that_no_configuration_has_is_one_sentence(kind):
+    @dataclass(frozen=True)
+    class Odd(Section):
+        size: kind = setting(1)
+
+    for make in (Odd, Odd.schema):
+        with pytest.raises(ParameterError, match=r"size is a .*(complex|list).*; expected bool, int, .*annotation"):
+            make()
 
 
 def test_nobody_else_names_a_setting_of_alerts_to_describe_it():

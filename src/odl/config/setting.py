@@ -136,8 +136,13 @@ def _schema(entry):
     said = entry.metadata or setting().metadata
     described = {"description": said["meaning"]} if said["meaning"] else {}
     factory = {} if entry.default_factory is MISSING else {"default": entry.default_factory()}
+    try:
+        kind = _kind(entry.type)
+    except KeyError:
+        fault = f"{entry.name} is a {getattr(entry.type, '__name__', entry.type)}"
+        raise ParameterError(fault, "bool, int, float, str, or a list of one", "change its annotation") from None
     default = factory if entry.default is MISSING else {"default": entry.default}
-    return {**_kind(entry.type), **default, **said["limits"], **described}
+    return {**kind, **default, **said["limits"], **described}
 
 
 def _kind(kind):

@@ -59,7 +59,7 @@ def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:
         ``tokeniser`` (``"pattern"``, or ``"words"``: of every script, `odl.text.words`), ``lowercase`` (bool),
         ``pattern`` (regular expression of one token), ``hangul`` (of ``words``: Korean by its spaces, ``"words"``, or
         in ``"pairs"`` of syllables), ``segment`` (of ``words``: the package that cuts text without spaces, one of
-        `odl.text.words.SEGMENTERS`; null: overlapping pairs of characters), ``stop_words`` (``"english"`` or
+        `odl.text.words.SEGMENTERS`; null: overlapping pairs or triples), ``stop_words`` (``"english"`` or
         another language of `odl.text.stopwords`, null or a list of words).
 
     Raises

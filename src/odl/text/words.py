@@ -1,6 +1,6 @@
 """Words of texts in every script: letters with their marks, names with digits, pairs and triples without spaces.
 
-Segmenters of other packages, each for a script without spaces, take the place of pairs: jieba, Janome and PyThaiNLP.
+Segmenters of other packages, each for a script without spaces, take the place of these: jieba, Janome and PyThaiNLP.
 """
 
 import logging
@@ -83,7 +83,7 @@ class Words:
     hangul : {"words", "pairs"}
         How Korean is cut: at its spaces, or into pairs of syllables.
     segment : str, optional
-        What cuts runs without spaces, one of `SEGMENTERS`; without it pairs of characters.
+        What cuts runs without spaces, one of `SEGMENTERS`; without it pairs or triples of characters.
     """
 
     def __init__(self, fold=True, hangul="words", segment=None):
@@ -233,7 +233,7 @@ def several_scripts(word):
 
 def pairs(run):
     """Return the overlapping pairs of characters of a run, of letters triples; a shorter one is itself."""
-    if LETTERED(run):
+    if not "\u2e80" <= run < "\ua000" and LETTERED(run):  # neither kana nor most Han
         return [run[at : at + 3] for at in range(len(run) - 2)] or [run]
     return map(add, run, run[1:]) if len(run) > 1 else [run]
 

@@ -12,8 +12,8 @@
 Streams, orders and timesteps are those of config/quality.yaml; abstracts are those of every tenth paper. AUC is of
 `levels` with 500 atoms, by both tokenisers in the same orders; with `--shares` of all words without a list of stop
 words, with and without `features.max_share`, beside those of the list. Speed is of counting, the best of five, both in
-turn. `--segments` compares words of segmenters (the extras `jieba`, `janome`, `pythainlp`) with pairs of characters, on
-the streams and draws of config/languages.yaml, and has the weight that the rule of pieces asks for, 0 or another.
+turn. `--segments` compares words of segmenters (the extras `jieba`, `janome`, `pythainlp`) with pairs and triples of
+characters, on the streams and draws of config/languages.yaml. It has the weight that the rule of pieces asks for.
 `--stems` takes stems of Snowball (`snowballstemmer`) as pieces of words: in each of these languages that it knows,
 beside words with the weight of the rule and in their place, then on the English streams with the weight .5. There
 pieces of words have three weights.

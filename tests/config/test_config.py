@@ -13,7 +13,7 @@ from places import ROOT
 from odl import learners
 from odl.config import chains, consistency
 from odl.config.schema import check_map
-from odl.config.sections import EARLIER_WEIGHTS
+from odl.config.sections import EARLIER_WEIGHTS, Weighting
 from odl.config.setting import merge
 from odl.errors import ConfigError
 
@@ -238,6 +238,13 @@ def test_the_environment_names_the_mirror_first(monkeypatch):
     assert chains.mirror_of({"mirror": "there"}) == "there"
     monkeypatch.setenv("ODL_MIRROR", "here")
     assert chains.mirror_of({"mirror": "there"}) == "here"
+
+
+@pytest.mark.parametrize(("value", "fits"), [(0, True), (0.99, True), (1, False), (-0.1, False)])
+def test_a_weight_of_pieces_is_below_1(value, fits):
+    refusal = pytest.raises(ConfigError, match=f"is {value}; expected a number at least 0 and below 1")
+    with contextlib.nullcontext() if fits else refusal:
+        Weighting.of({"pieces": value})
 
 
 def test_a_learner_without_an_entry_is_told_what_to_run():

@@ -85,6 +85,21 @@ def test_saved_detectors_go_on_exactly(tmp_path, rng, learner):
         NoveltyDetector.load(tmp_path / "detector.h5")
 
 
+def test_levels_that_was_saved_before_recency_was_its_default_has_none(tmp_path, rng):
+    batches, path = [stream(rng)[0] for _ in range(2)], tmp_path / "detector.h5"
+    plain = NoveltyDetector("levels", settings={"recency": 0.0}).fit(batches[0])
+    plain.save(path)
+    point = checkpoints.read_checkpoint(path)
+    checkpoints.write(path, replace(point, chain={**point.chain, "settings": None}))
+    loaded = NoveltyDetector.load(path)
+    assert loaded.settings == {"recency": 0.0}
+    scores = [one.partial_fit(batches[1]).score_samples(batches[0]) for one in (plain, loaded)]
+    assert np.array_equal(*scores)
+    checkpoints.write(path, replace(point, chain={**point.chain, "settings": {"recency": 0.5}}))
+    with pytest.raises(OdlError, match="holds nothing as"):
+        NoveltyDetector.load(path)
+
+
 def test_a_file_with_other_arrays_is_refused(tmp_path, rng):
     path = tmp_path / "detector.h5"
     detector = NoveltyDetector("adaptive", n_atoms=10).fit(stream(rng)[0]).set_params(n_atoms=2)

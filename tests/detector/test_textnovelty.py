@@ -230,6 +230,28 @@ def test_a_saved_stream_goes_on(rng, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("options", "text", "told"),
+    [
+        ({"pieces": 0.5}, "oil tanker", "has pieces of words as an earlier version cut them: learn again"),
+        ({}, "ภาษาไทย oil", "has words of a script without spaces as an earlier version"),
+        ({"tokens": {"pattern": r"\S+"}}, "ภาษาไทย oil", ""),
+        ({}, "oil tanker", ""),
+    ],
+)
+def test_a_stream_saved_by_a_version_that_cut_words_otherwise_says_so(tmp_path, recwarn, options, text, told):
+    stream, path = TextNovelty(**options), tmp_path / "stream.h5"
+    stream.update(pd.DataFrame({"text": [text, "oil refinery", "crude oil"]}))
+    stream.save(path)
+    TextNovelty.load(path)
+    assert not recwarn.list
+    point = checkpoints.read_checkpoint(path)
+    own = {name: value for name, value in point.chain["text"].items() if name != "cut"}
+    checkpoints.write(path, replace(point, chain={**point.chain, "text": own}))
+    TextNovelty.load(path)
+    assert [told in str(one.message) for one in recwarn.list] == [True] * bool(told)
+
+
+@pytest.mark.parametrize(
     ("options", "columns", "message"),
     [
         ({"text": "body"}, {"text": ["a b"]}, "no column 'body' for text.*pass text="),

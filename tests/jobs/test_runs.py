@@ -40,6 +40,12 @@ def test_a_run_is_typed_and_its_chain_stays_as_it_was_given():
     assert json.dumps(run.chain) == text
 
 
+@pytest.mark.parametrize(("named", "recency"), [({}, 0), ({"recency": 0.5}, 0.5), ({"recency": 1}, 1)])
+def test_a_run_of_levels_that_names_no_recency_has_none(named, recency):
+    learner = {"algorithm": "levels", **named}
+    assert runs.parse({**CHAIN, "learner": learner}).learner == learners.make("levels", recency=recency)
+
+
 @pytest.mark.parametrize(
     ("section", "settings", "message"),
     [

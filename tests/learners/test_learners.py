@@ -10,7 +10,7 @@ from reference import oiadmm, project, subgradient
 from scipy import sparse
 
 from odl import learners, novelty
-from odl.errors import ParameterError
+from odl.errors import ConfigError, ParameterError
 from odl.learners import base, sparse_atoms
 from odl.learners.online_admm import oiadmm_step
 
@@ -87,13 +87,16 @@ class TestEveryLearner:
     def test_bad_settings_are_refused(self, name, P, rng):
         learner = learners.learner_class(name)
         for key, entry in learners.parameters(learner).items():
-            low = entry.metadata.get("minimum", entry.metadata.get("exclusiveMinimum"))
+            limits = entry.metadata["limits"] if entry.metadata else {}
+            low = limits.get("minimum", limits.get("exclusiveMinimum"))
             if low is not None:
                 with pytest.raises(ParameterError, match=key):
                     learners.make(name, **{key: low - 1})
-            if "enum" in entry.metadata:
+            if "enum" in limits:
                 with pytest.raises(ParameterError, match="one of"):
                     learners.make(name, **{key: "nonsense"})
+                with pytest.raises(ConfigError, match=rf"{learner.__name__}\.{key} is 'nonsense'"):
+                    learner.of({key: "nonsense"})
         with pytest.raises(ParameterError, match="is not known"):
             learners.make(name, lan=0.1)
         for atoms in ("a", 2.5, True, None, 0):

@@ -9,6 +9,8 @@ import pytest
 import streams
 from called import odl
 
+from odl.live import lines
+
 
 @pytest.fixture(autouse=True)
 def incoming(tmp_path):
@@ -68,6 +70,24 @@ def test_files_that_appear_grow_and_move_are_read_once(news):
     end(process)
     stored = [json.loads(line)["id"] for path in (news / "inbox").glob("*.jsonl") for line in path.open()]
     assert sorted(stored) == expected[:7]
+
+
+def test_a_file_that_moves_while_another_is_read_is_not_read_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path / "incoming")
+    files = lines.Files(".")
+    for name, numbers in (("a", range(2)), ("b", range(2, 4))):
+        (tmp_path / "incoming" / f"{name}.jsonl").write_text(text(3, numbers))
+    files.read |= {key: place for _, key, place in files._grown()}
+    for name, number in (("a", 4), ("b", 5)):
+        with open(f"{name}.jsonl", "a") as file:
+            file.write(text(3, [number]))
+    look = files._grown()
+    first, *places = next(look)
+    (tmp_path / "incoming" / "b.jsonl").rename("c.jsonl")
+    assert len(first) == 1 and not list(look)
+    files.read |= [places]
+    (rows,) = (rows for rows, *_ in files._grown())
+    assert [json.loads(line)["id"] for _, line in rows] == ["w3-5"]
 
 
 def test_what_cannot_be_followed_is_said(news):

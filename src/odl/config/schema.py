@@ -44,8 +44,8 @@ def check_map(value, schema, path=""):
         As Snakemake merged it.
     schema : dict
         From `load_schema`. The subset of JSON schema used here: type, properties, required,
-        additionalProperties, items, enum, minimum, maximum, exclusiveMinimum, minItems, minLength, pattern
-        (full match) and ``select`` (more properties, and required ones, of a map with that value of its key).
+        additionalProperties, items, enum, minimum, maximum, exclusiveMinimum, exclusiveMaximum, minItems, minLength,
+        pattern (full match) and ``select`` (more properties, and required ones, of a map with that value of its key).
     path : str
         Names the part in messages.
 
@@ -130,6 +130,7 @@ def _in_range(value, schema):
         and value >= schema.get("minimum", float("-inf"))
         and value <= schema.get("maximum", float("inf"))
         and value > schema.get("exclusiveMinimum", float("-inf"))
+        and value < schema.get("exclusiveMaximum", float("inf"))
         and abs(value) < float("inf")
     )
 
@@ -138,9 +139,9 @@ def _describe(schema):
     kinds = schema.get("type", "value")
     text = {"object": "a map", "array": "a list", "string": "text", "boolean": "true or false"}
     words = " or ".join(text.get(kind, f"a {kind}") for kind in ([kinds] if isinstance(kinds, str) else kinds))
-    for key, phrase in (("minimum", "at least"), ("exclusiveMinimum", "above"), ("maximum", "at most")):
-        if key in schema:
-            words += f"{' and' * (phrase in words or 'above' in words)} {phrase} {schema[key]}"
+    limits = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most", "exclusiveMaximum": "below"}
+    shown = [f"{phrase} {schema[key]}" for key, phrase in limits.items() if key in schema]
+    words += f" {' and '.join(shown)}" if shown else ""
     if schema.get("minItems") or schema.get("minLength"):
         words += ", not empty"
     if "pattern" in schema:

@@ -156,6 +156,7 @@ class Weighting(Section):
         "weight of the pieces of words beside them, runs of four characters that inflected forms share "
         "(docs/method.md#pieces-of-words); of runs of `levels` and `adaptive`. `odl init` sets it where most new words "
         "are forms of others",
+        values="from 0, below 1",
         minimum=0,
         exclusiveMaximum=1,
     )

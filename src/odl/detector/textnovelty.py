@@ -1,6 +1,7 @@
 """TextNovelty: a data frame of texts in, scores, alerts and reasons out, with the stream's own words and weights."""
 
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -29,6 +30,7 @@ from odl.stream.terms import number_terms
 from odl.stream.weighting import Pieces, weigh
 from odl.text.stopwords import StopWords
 from odl.text.tokens import count_words, with_words
+from odl.text.words import LETTERED
 
 if TYPE_CHECKING:
     import pandas
@@ -291,7 +293,10 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         ['stream.h5']
         """
         self._check_learned()
-        parameters = {name: getattr(self, name) for name in self._own()} | {"n_documents": self.n_documents_}
+        parameters = {name: getattr(self, name) for name in self._own()} | {
+            "n_documents": self.n_documents_,
+            "cut": textpast.CUT,
+        }
         past = textpast.arrays(self.repeats_, self.past_, self.register_)
         arrays = {"frequencies": self.frequencies_, **past}
         self.detector_._save(path, {"text": parameters}, arrays)
@@ -320,6 +325,11 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         ParameterError
             If it is not of `TextNovelty.save`, or of another version of it.
 
+        Warns
+        -----
+        UserWarning
+            If an earlier version cut its words, or pieces of them, in another way: new ones would not match.
+
         Examples
         --------
         >>> import os, tempfile
@@ -334,11 +344,15 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         """
         with refusing(path, cls.__name__):
             detector, parameters, arrays = NoveltyDetector._read(path, "text", ("frequencies", *textpast.NAMES))
-            n_documents = parameters.pop("n_documents")
+            n_documents, cut = parameters.pop("n_documents"), parameters.pop("cut", 1)
             stream = cls(**{name: getattr(detector, name) for name in OF_DETECTOR}, **parameters)
             past = textpast.read(arrays, detector.n_batches_ - 1, stream._alerts(), stream.changed)
         stream.detector_, stream.n_documents_, stream.frequencies_ = detector, n_documents, arrays["frequencies"]
         stream.repeats_, stream.past_, stream.register_ = past
+        in_pairs = with_words(stream.tokens).get("tokeniser") == "words" and any(map(LETTERED, detector.words_))
+        if cut < textpast.CUT and (stream.pieces or in_pairs):
+            what = "pieces of words" if stream.pieces else "words of a script without spaces"
+            warnings.warn(f"{path} has {what} as an earlier version cut them: learn again", UserWarning, stacklevel=2)
         return stream
 
     def _check(self):

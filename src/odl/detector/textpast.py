@@ -27,6 +27,7 @@ class Repeats(NamedTuple):
         return Repeats(groups, (*self.sets, *sets)[-len(groups.names) :])
 
 
+CUT = 2  # of words and pieces of words; 1, which files do not have: other pieces, Thai and its like in pairs
 REPEATS = ("shingles", "shingle_ends", "item_born", "item_starts")
 
 

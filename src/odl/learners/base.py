@@ -224,10 +224,9 @@ class Learner(Section, abc.ABC):
     has_regret: ClassVar[bool] = False
     over_ranks: ClassVar[bool] = False
 
-    @property
-    def place(self) -> str:  # type: ignore[override]
-        """What messages call its settings by."""
-        return type(self).__name__
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        cls.place = cls.__name__  # what messages call its settings by
 
     @property
     def kept(self) -> dict[str, Kept]:

@@ -11,6 +11,7 @@ import json
 import mmap
 import os
 import re
+import shutil
 
 from odl.config import project
 from odl.engine import lock
@@ -29,15 +30,26 @@ class Inbox:
     def __init__(self):
         os.makedirs(FOLDER, exist_ok=True)
         self.open = {}
-        for path in glob.glob(f"{FOLDER}/.*.jsonl"):
+        for path in sorted(glob.glob(f"{FOLDER}/.*.jsonl")):
             if match := NAME.fullmatch(os.path.basename(path)):
                 file = open(path, "r+b")  # noqa: SIM115 - it stays open
                 if os.path.getsize(path):
                     with mmap.mmap(file.fileno(), 0) as text:
                         whole = text.rfind(b"\n") + 1
                     file.truncate(whole)  # a line that a kill has cut was never answered
-                file.seek(0, os.SEEK_END)
-                self.open[match[1]] = file
+                if match[1] in self.open:  # of a version that began another file at 64 MiB
+                    self._join(self.open[match[1]], file)
+                else:
+                    file.seek(0, os.SEEK_END)
+                    self.open[match[1]] = file
+
+    def _join(self, first, other):
+        """Put the lines of another file of its period behind those of the first; a kill between leaves some twice."""
+        with other:
+            shutil.copyfileobj(other, first)
+        first.flush()
+        os.fsync(first.fileno())
+        os.unlink(other.name)
 
     def labels(self):
         """Return the periods of the files that still grow, oldest first."""

@@ -126,7 +126,8 @@ class Files:
                         self.looked[path] = signs, key
                         if _is_whole(first):
                             yield from self._lines(file, key)
-        there = {key for _, key in self.looked.values()}
+        # A file that moves while others are read is not seen under its new name before the next look.
+        there = {key for _, key in (*before.values(), *self.looked.values())}
         self.read = {key: place for key, place in self.read.items() if key in there}
 
     def _lines(self, file, key):

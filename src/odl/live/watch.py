@@ -275,7 +275,7 @@ class Watch:
             said.seek(0)
             lines = said.read().strip().split("\n")
         for line in lines:
-            if line.startswith((f"{project.NOTIFY}:", f"{project.NOTIFY} was")):
+            if line.startswith((f"{project.NOTIFY}:", f"{project.NOTIFY} was", "made by another version of odl")):
                 print(f"odl watch: {line}", file=sys.stderr, flush=True)
         if status:
             if status not in (-signal.SIGTERM, 128 + signal.SIGTERM):  # of `close`
@@ -355,7 +355,7 @@ def follow(groups, *settings):
         came.add(number)
         if number == signal.SIGALRM:
             heed(number, frame)
-        elif number != signal.SIGHUP:
+        elif number != signal.SIGHUP and not signal.getitimer(signal.ITIMER_REAL)[0]:  # no later for another one
             signal.setitimer(signal.ITIMER_REAL, GRACE)
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM):

@@ -95,7 +95,7 @@ def pieces_of(texts, tokens, cleaners, n_documents):
     for name in cleaners:
         texts = [CLEANERS[name](text) for text in texts] if name in CLEANERS else texts
     share = pieces.weight(*count_words(texts, tokens), n_documents)
-    why = f"weigh {share:g} beside words: many words are new, which are forms of others as a rule"
+    why = f"weigh {share:g} beside words: many words are new, and share letters with others as a rule"
     return ({"pieces": share}, why) if share else ({}, "")
 
 

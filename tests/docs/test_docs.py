@@ -565,6 +565,11 @@ def test_figures_of_the_paper_are_those_of_the_documents():
     assert len(found) > 40 and {number for number in found if number not in said} == set()
 
 
+def test_terms_of_the_glossary_stand_in_their_order():
+    terms = re.findall(r"^\*\*(.*)\*\*$", TEXT["docs/glossary.md"], re.M)
+    assert len(terms) > 30 and terms == sorted(terms, key=str.casefold)
+
+
 def test_figures_of_the_readme_are_those_of_the_packages():
     """Precision, AUC, time and memory of a method stand on docs/results/packages.md; the README repeats them."""
 

@@ -93,6 +93,16 @@ class TestGates:
         assert told.opened.terms_of(9, sparse.csr_array(counts)) == []
         assert len(past.gates.items) == len(past.gates.births) == 1
 
+    def test_a_broad_word_opens_the_gate_only_to_what_it_brings_together(self, documents, score):
+        """Of sixty items with it, five have another unusual word with it; the others tell nothing new."""
+        counts = np.eye(N, N_TERMS)
+        counts[:60, 110], counts[:5, 111] = 1, 1
+        frequencies = np.where(np.arange(N_TERMS) == 111, 0, 50)
+        changed = documents._replace(counts=sparse.csr_array(counts), frequencies=frequencies)
+        told, _ = decided(changed, score, self.settings)
+        assert told.opened.terms.tolist() == [110, 111] or told.opened.terms.tolist() == [111, 110]
+        assert told.opened.words.tolist() == [0, 1, 2, 3, 4]
+
     def test_what_repeats_counts_no_word(self, documents, score):
         counts = np.eye(N, N_TERMS)
         counts[:10, 110] = 1

@@ -292,18 +292,40 @@ def test_words_of_the_same_items_bring_one_group_together():
 
 def test_broad_words_bring_items_together_that_have_two_of_them():
     """Where at most 1 % of the documents would have both, if words came independently."""
-    X = np.zeros((8, 3))
-    X[:5, 0], X[2:7, 1], X[[1, 7], 2] = 1, 1, 1
-    none = np.zeros(8, dtype=np.int64)
+    X = np.zeros((100, 3))
+    X[:5, 0], X[1:6, 1], X[[1, 7], 2] = 1, 1, 1
+    none = np.zeros(100, dtype=np.int64)
     period = gates.Period(sparse.csr_array(X), np.array([49, 200, 210]), 1000, none, NONE, none)
     both = gates.together(period, opening(0, 1))
-    assert [group.tolist() for group in both] == [[2, 3, 4]]
+    assert [group.tolist() for group in both] == [[1, 2, 3, 4]]
     every = gates.together(period, opening(0, 1, 2))  # .049 times .21 are more than .01
-    assert [group.tolist() for group in every] == [[2, 3, 4]]
+    assert [group.tolist() for group in every] == [[1, 2, 3, 4]]
     assert gates.together(period._replace(frequencies=np.array([51, 200, 0])), opening(0, 1)) == []
     one = gates.Opened(terms=np.array([0]), beside=np.array([0, 1]))  # the second need not open the gate
-    assert [group.tolist() for group in gates.together(period, one)] == [[2, 3, 4]]
+    assert [group.tolist() for group in gates.together(period, one)] == [[1, 2, 3, 4]]
     assert gates.together(period, one._replace(beside=one.terms)) == []
+
+
+def test_items_of_a_word_are_those_with_a_second_one_that_goes_with_it_where_half_have_one():
+    """X-rays are not of the gamma ray bursters: SciPy's Poisson law tells which words go together."""
+    X = np.zeros((200, 4))
+    X[:12, 0], X[:6, 1], X[:12, 2] = 1, 1, 1  # ray, bursters, two common words
+    X[12:140, 2], X[4:60, 3] = 1, 1
+    x = X[:12].sum(axis=0)
+    chance = stats.poisson.sf(x - 1, 12 * X.mean(axis=0)) * 4
+    assert (chance <= gates.WORDS).tolist() == [True, True, False, False]
+    none = np.zeros(200, dtype=np.int64)
+    period = gates.Period(sparse.csr_array(X), np.zeros(4, dtype=np.int64), 1000, none, NONE, none)
+    opened = gates.Opened(terms=np.array([0]), beside=np.arange(4))
+    assert [group.tolist() for group in gates.together(period, opened)] == [list(range(6))]
+    fewer = X.copy()
+    fewer[5, 1] = 0  # five of twelve: no half
+    groups = gates.together(period._replace(X=sparse.csr_array(fewer)), opened)
+    assert [group.tolist() for group in groups] == [list(range(12))]
+    alone = np.zeros((200, 4))
+    alone[:4, 0], alone[:2, 1] = 1, 1  # two items tell nothing, though no chance brings them
+    groups = gates.together(period._replace(X=sparse.csr_array(alone)), opened)
+    assert [group.tolist() for group in groups] == [list(range(4))]
 
 
 def test_what_stands_beside_a_word_that_opens_the_gate_is_above_the_usual_excess():

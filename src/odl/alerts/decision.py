@@ -123,7 +123,9 @@ def decide(documents, scored, past, settings):
             np.searchsorted(looked, pool), np.zeros(len(looked), dtype=np.int64),
         )  # fmt: skip
         opened, compared = gates.judge_words(compared, period, warm_up)
-        word_groups = [np.searchsorted(rows, looked[group]) for group in gates.together(period, opened)]
+        groups = gates.together(period, opened)  # a broad word opens the gate to what it brings together alone
+        opened = opened._replace(words=np.intersect1d(opened.words, np.concatenate([gates.NOBODY, *groups])))
+        word_groups = [np.searchsorted(rows, looked[group]) for group in groups]
     items = candidates.Items(
         documents.Q[rows], [documents.ids[row] for row in rows], np.searchsorted(rows, pool), novel,
         documents.frequencies, documents.n_before, word_groups, lambda places: documents.texts(rows[places]),

@@ -265,9 +265,11 @@ def judge(past, period, recent, warm_up=False):
 def together(period, opened):
     """Return items that words which open the gate bring together: of each group of words the rows that have one.
 
-    A word joins the first group, by the largest t_w, that has at least half of the items with it. What has a word that
-    more than a share `RARE` of the documents before have is of many subjects. Of its items only those count that have a
-    second word of `Opened.beside`, where at most `RARE` would have both if words came independently.
+    A word joins the first group, by the largest t_w, that has at least half of the items with it. A second word, one of
+    `Opened.beside`, goes with it where more items have both than chance allows. If at least half of the items with a
+    word have such a one, the others are of other subjects. A word that more than a share `RARE` of the documents before
+    have is of many subjects: of its items only those count, and of second words those with which at most `RARE` would
+    have both if words came independently.
 
     Parameters
     ----------
@@ -283,10 +285,13 @@ def together(period, opened):
     share = period.frequencies / max(period.n_documents, 1)
     has, both = ((period.X[:, terms] > 0).toarray() for terms in (opened.terms, opened.beside))
     for at, term in enumerate(opened.terms.tolist()):
-        rows = np.flatnonzero(has[:, at])
-        if share[term] > RARE:
-            second = (share[term] * share[opened.beside] <= RARE) & (opened.beside != term)
-            rows = rows[both[np.ix_(rows, second)].any(axis=1)]
+        rows, broad = np.flatnonzero(has[:, at]), share[term] > RARE
+        second = _companions(both, rows) & (opened.beside != term)
+        if broad:
+            second &= share[term] * share[opened.beside] <= RARE
+        alike = rows[both[np.ix_(rows, second)].any(axis=1)]
+        if broad or 2 * len(alike) >= len(rows):
+            rows = alike
         if not len(rows):
             continue
         group = next((group for group in groups if 2 * group[rows].sum() >= len(rows)), None)
@@ -294,6 +299,17 @@ def together(period, opened):
             groups.append(group := np.zeros(period.X.shape[0], dtype=bool))
         group[rows] = True
     return [np.flatnonzero(group) for group in groups]
+
+
+def _companions(has, rows):
+    """Tell which words some rows have oftener than chance allows: x of them where x_w of all n items have the word.
+
+    At least `SUPPORT`, and the chance of as many of a Poisson number of mean len(rows) x_w / n is at most `WORDS` over
+    the number of words.
+    """
+    shared = has[rows].sum(axis=0)
+    chance = special.pdtrc(shared - 1, len(rows) * has.mean(axis=0))
+    return (shared >= SUPPORT) & (chance * has.shape[1] <= WORDS)
 
 
 def _lone(past, period, recent):

@@ -9,7 +9,7 @@ import yaml
 from ownfiles import ROWS, jsonl
 from places import ROOT
 
-from odl import cli
+from odl import cli, learners
 from odl.cli import init
 from odl.config import chains, consistency, places, project
 from odl.config.schema import load_schema
@@ -57,6 +57,7 @@ class TestInit:
         assert len(text.splitlines()) <= 9
         lines = yaml.safe_load(text)
         assert lines["study"] == "my-news" and lines["sources"] == ["../posts/*.jsonl"]
+        assert lines["learners"] == {"levels": {"recency": learners.make("levels").recency}}  # as in Python
         whole = merge(project.expand(lines), yaml.safe_load((ROOT / "config" / "config.yaml").read_text()))
         consistency.check_config(whole, load_schema(places.SCHEMAS / "config.schema.json"))
         assert whole["streams"] == whole["corpora"].keys() & {"my-news"} or whole["streams"] == ["my-news"]

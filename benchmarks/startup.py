@@ -22,7 +22,15 @@ PARTS = {"python": "pass", "numpy": "import numpy", "scipy.sparse": "import scip
 def jobs(root, k, t, folder):
     """Return the command of each job of timestep t of a finished study, writing to another folder."""
     features = f"{root}/features/{t}.h5"
-    found = {"features": ["features", f"{folder}/f.h5", f"{root}/batches/{t}.h5", f"{root}/features/{t - 1}.h5"]}
+    found = {
+        "features": [
+            "features",
+            f"{folder}/f.h5",
+            f"{root}/batches/{t}.h5",
+            "--previous",
+            f"{root}/features/{t - 1}.h5",
+        ]
+    }
     found["baselines"] = ["baselines", f"{folder}/b.h5", features, "--past", f"{root}/features"]
     for run in sorted(os.listdir(root)):
         before, state = f"{root}/{run}/k{k}/{t - 1}.h5", f"{root}/{run}/k{k}/{t}.h5"

@@ -274,7 +274,19 @@ class TestChain:
         run(tmp_path / "posts", tmp_path / "results")
         batches, made = tmp_path / "results" / "batches", tmp_path / "results" / "features"
         assert main(["step", "features", str(tmp_path / "0.h5"), str(batches / "0.h5")]) == 0
-        assert main(["step", "features", str(tmp_path / "1.h5"), str(batches / "1.h5"), str(tmp_path / "0.h5")]) == 0
+        assert (
+            main(
+                [
+                    "step",
+                    "features",
+                    str(tmp_path / "1.h5"),
+                    str(batches / "1.h5"),
+                    "--previous",
+                    str(tmp_path / "0.h5"),
+                ]
+            )
+            == 0
+        )
         for t in range(2):
             digests = {storage.digest_of(folder / f"{t}.h5", "features") for folder in (tmp_path, made)}
             assert len(digests) == 1  # a step that a rule or a person runs writes a record besides

@@ -108,7 +108,7 @@ def understood(tmp_path, capsys, source, *options):
     """Return what init prints, and the documents that are read with what it wrote."""
     assert cli.main(["init", str(tmp_path / "mine"), str(source), *options]) == 0, capsys.readouterr().err
     text = (tmp_path / "mine" / "odl.yaml").read_text()
-    assert len(text.splitlines()) <= 8
+    assert len(text.splitlines()) <= 9
     return capsys.readouterr().out, corpora.read("documents", [str(source)], yaml.safe_load(text)["options"])
 
 

@@ -50,7 +50,7 @@ def cut(corpus, run=odl, steps=1):
     calls = [("step", "index", names[0], corpus / "i.tsv", names[1], "--seed", 0, "--stream", STREAM)]
     for t in range(steps):
         calls.append(("step", "batch", *names, corpus / f"b{t}.h5", "--t", t))
-        previous = [corpus / f"f{t - 1}.h5"] if t else []
+        previous = ["--previous", corpus / f"f{t - 1}.h5"] if t else []
         calls.append(("step", "features", corpus / f"f{t}.h5", corpus / f"b{t}.h5", *previous))
     for words in calls:
         done = run(*words)
@@ -124,7 +124,7 @@ def test_arguments_that_are_no_json_are_refused():
         ("update", "--run", {**RUN, "seed": None}, "seed is None"),
         ("update", "--run", {**RUN, "atoms": True}, "atoms is True"),
         ("update", "--run", {**RUN, "learner": {}}, "has no 'algorithm'"),
-        ("update", "--run", {**RUN, "learner": {"algorithm": "dual_averaging", "lam": "x"}}, "lam='x'"),
+        ("update", "--run", {**RUN, "learner": {"algorithm": "dual_averaging", "lam": "x"}}, "lam is 'x'"),
         ("update", "--run", {**RUN, "features": {"foo": 1}}, "'--run.features.foo' is not a key"),
         ("update", "--run", {**RUN, "features": {"tf": "x"}}, "tf is 'x'"),
         ("evaluate", "--options", {"x": 1}, "'--options.x' is not a key"),

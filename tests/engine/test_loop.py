@@ -137,8 +137,10 @@ class TestFresh:
 
     def test_words_weighed_by_the_whole_corpus_are_weighed_anew_with_every_week(self, news):
         """Of which the last features know the most; `idf: corpus` is for a corpus that does not grow."""
-        with open(news / "odl.yaml", "a") as file:
-            file.write("learners: {levels: {algorithm: levels, features: {tf: log, idf: corpus}}}\n")
+        settings = (news / "odl.yaml").read_text()
+        assert settings.count("levels: {recency: 0.5}") == 1
+        learner = "levels: {algorithm: levels, features: {tf: log, idf: corpus}}"
+        (news / "odl.yaml").write_text(settings.replace("levels: {recency: 0.5}", learner))
         before, updates = chain(news, "scores", 2).read_bytes(), [f"update {t}" for t in range(5)]
         assert [step for step in done(news) if step.startswith("update")] == updates
         assert chain(news, "scores", 2).read_bytes() != before

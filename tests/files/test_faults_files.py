@@ -45,7 +45,7 @@ def words_of(stage, source, target, t=1):
         "read": ["documents", made[0], "--source", source / "mine.jsonl"],
         "index": [held["documents.h5"], *made, "--seed", 0, "--stream", json.dumps(STREAM)],
         "batch": [held["documents.h5"], held["order.h5"], *made, "--t", t],
-        "features": [*made, batch, *([before] if t else [])],
+        "features": [*made, batch, *(["--previous", before] if t else [])],
         "update": [feature, "--state", made[0], "--scores", made[1 % len(made)], "--timings", made[-1]]
         + (["--previous", source / f"state{t - 1}.h5"] if t else [])
         + ["--run", json.dumps(RUN)],

@@ -41,7 +41,8 @@ def begin(folder, weeks=5, more=SETTINGS):
     assert main(["init", str(folder / "news"), f"{folder}/posts/*.jsonl", "--period", "week"]) == 0
     configuration = folder / "news" / "odl.yaml"
     lines = configuration.read_text().splitlines(keepends=True)
-    configuration.write_text("".join(line for line in lines if not line.startswith("alerts:")) + more)
+    again = tuple(f"{key}:" for key in ("alerts", "learners") if f"{key}:" in more or key == "alerts")
+    configuration.write_text("".join(line for line in lines if not line.startswith(again)) + more)
     return folder / "news"
 
 

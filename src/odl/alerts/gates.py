@@ -35,6 +35,8 @@ shape that errs. The 1 / k is that of a prediction: of exponential excesses, (1 
 the next one, their scale being not known but estimated. What (3) says below 1 / (1 + N) is extrapolated: no rank can.
 """
 
+import collections
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -281,35 +283,45 @@ def together(period, opened):
     list of ndarray of int64
         Rows in rising order; a row may be in several.
     """
-    groups: list[np.ndarray] = []  # whether each item is in it
+    groups: list[set[int]] = []
+    groups_of = collections.defaultdict(set)  # by item
     share = period.frequencies / max(period.n_documents, 1)
-    has, both = ((period.X[:, terms] > 0).toarray() for terms in (opened.terms, opened.beside))
+    has, both = (period.X[:, opened.terms] > 0).tocsc(), (period.X[:, opened.beside] > 0).tocsr()
+    rate = np.bincount(both.indices, minlength=both.shape[1]) / max(both.shape[0], 1)
     for at, term in enumerate(opened.terms.tolist()):
-        rows, broad = np.flatnonzero(has[:, at]), share[term] > RARE
-        second = _companions(both, rows) & (opened.beside != term)
+        rows, broad = np.sort(has.indices[has.indptr[at] : has.indptr[at + 1]]), share[term] > RARE
+        items = both[rows]
+        second = _companions(items, rate)
+        second = second[opened.beside[second] != term]
         if broad:
-            second &= share[term] * share[opened.beside] <= RARE
-        alike = rows[both[np.ix_(rows, second)].any(axis=1)]
+            second = second[share[term] * share[opened.beside[second]] <= RARE]
+        with_one = np.repeat(np.arange(len(rows)), np.diff(items.indptr))[np.isin(items.indices, second)]
+        alike = rows[np.unique(with_one)]
         if broad or 2 * len(alike) >= len(rows):
             rows = alike
         if not len(rows):
             continue
-        group = next((group for group in groups if 2 * group[rows].sum() >= len(rows)), None)
-        if group is None:
-            groups.append(group := np.zeros(period.X.shape[0], dtype=bool))
-        group[rows] = True
-    return [np.flatnonzero(group) for group in groups]
+        members = set(rows.tolist())
+        shared = collections.Counter(itertools.chain.from_iterable(groups_of[row] for row in members))
+        group = min((group for group, x in shared.items() if 2 * x >= len(members)), default=len(groups))
+        if group == len(groups):
+            groups.append(set())
+        groups[group] |= members
+        for row in members:
+            groups_of[row].add(group)
+    return [np.array(sorted(group), dtype=np.int64) for group in groups]
 
 
-def _companions(has, rows):
-    """Tell which words some rows have oftener than chance allows: x of them where x_w of all n items have the word.
+def _companions(items, rate):
+    """Return the words that some items have oftener than chance allows, where a share `rate` of all items has each.
 
-    At least `SUPPORT`, and the chance of as many of a Poisson number of mean len(rows) x_w / n is at most `WORDS` over
-    the number of words.
+    At least `SUPPORT` have it, and the chance of as many of a Poisson number of mean len(items) rate is at most `WORDS`
+    over the number of words.
     """
-    shared = has[rows].sum(axis=0)
-    chance = special.pdtrc(shared - 1, len(rows) * has.mean(axis=0))
-    return (shared >= SUPPORT) & (chance * has.shape[1] <= WORDS)
+    shared = np.bincount(items.indices, minlength=len(rate))
+    often = np.flatnonzero(shared >= SUPPORT)
+    chance = special.pdtrc(shared[often] - 1, items.shape[0] * rate[often])
+    return often[chance * len(rate) <= WORDS]
 
 
 def _lone(past, period, recent):

@@ -31,7 +31,7 @@ class TestStopWords:
 
 
 class TestPeriods:
-    @pytest.mark.parametrize(("a_day", "period"), [(300, "day"), (40, "week"), (8, "month"), (1, "year")])
+    @pytest.mark.parametrize(("a_day", "period"), [(300, "day"), (40, "week"), (8, "month"), (2, "month"), (1, "year")])
     def test_the_shortest_period_with_enough_documents(self, a_day, period):
         times = [day("2020-01-01") + DAY * number // a_day for number in range(a_day * 1500)]
         found, said = preparation.batches_of(times)

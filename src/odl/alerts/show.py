@@ -235,9 +235,9 @@ def place(alert):
 
 
 def where(alert):
-    """Return date, and file and line of a document, as far as they are known."""
+    """Return date, and file and line of a document, as far as they are known and not its id."""
     source = alert.source + (f":{alert.line}" if alert.source and alert.line else "")
-    return [part for part in (date_of(alert.time), source) if part]
+    return [part for part in (date_of(alert.time), source) if part not in ("", alert.id)]
 
 
 def by_topic(periods):

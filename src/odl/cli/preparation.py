@@ -30,7 +30,7 @@ LEAST = {  # share of the documents that a cleaner takes something out of, from 
 }
 FEWEST = 5  # words
 MAX_SHARE = 0.5  # of the documents, from which on a word is a stop word where no list fits
-DOCUMENTS = 200  # of a batch, at least, in the middle one
+DOCUMENTS = {"day": 200, "week": 200, "month": 50, "year": 200}  # of the middle batch, at least; a year is late
 SHORT = 100  # scored documents before the alerts of a short stream
 BRIEF = 16  # distinct words of a text, up to which vectors count half or more (docs/method.md#meaning-beside-words)
 ENCODER, COST = "wordllama", "about .1 ms and 3 kB a document, 320 kB a checkpoint"
@@ -158,7 +158,7 @@ def batches_of(times, period=None):
     for name in (period,) if period else batching.PERIODS if dated else ():
         rows = batching.cut(range(n), batching.periods_of(np.sort(times), name), initial) if dated else [times]
         first, *rest = map(len, rows)
-        if rest and (period or median(rest) >= min(DOCUMENTS, max(2, n // 10))):
+        if rest and (period or median(rest) >= min(DOCUMENTS[name], max(2, n // 10))):
             said = f"by {name}, about {median(rest):.0f} documents each; {len(rest)} after the first, which has {first}"
             said += f"; {alerts_begin(rest)}"
             return {"by": "period", "period": name, "initial": initial}, said

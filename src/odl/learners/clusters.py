@@ -135,9 +135,7 @@ def index_of(state, power):
 
 def padded(values, length):
     """Return a copy with zeros up to the length."""
-    longer = np.zeros(length, dtype=values.dtype)
-    longer[: len(values)] = values
-    return longer
+    return np.pad(values, (0, length - len(values)))
 
 
 def inverse(size):

@@ -64,38 +64,17 @@ def real_matrix(matrix, name, form=sparse.csr_array):
 def _check_structure(matrix, name):
     """Refuse a sparse matrix whose entries lie outside its shape: compiled code would read foreign memory."""
     form = getattr(matrix, "format", None)
-    sound = True
-    if form in ("csr", "csc"):
-        n_major, n_minor = matrix.shape if form == "csr" else matrix.shape[::-1]
-        sound = _is_compressed(matrix.indptr, matrix.indices, matrix.data, n_major, n_minor)
-    elif form == "bsr":
-        height, width = matrix.blocksize
-        n_major, n_minor = matrix.shape[0] // height, matrix.shape[1] // width
-        sound = _is_compressed(matrix.indptr, matrix.indices, matrix.data, n_major, n_minor)
-    elif form == "coo":
-        sound = len(matrix.row) == len(matrix.col) == len(matrix.data)
-        sound = sound and all(map(_are_within, (matrix.row, matrix.col), matrix.shape))
-    if not sound:
+    try:
+        if form == "coo":
+            sparse.coo_array((matrix.data, (matrix.row, matrix.col)), shape=matrix.shape)
+        elif form in ("csr", "csc", "bsr"):
+            whole = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
+            whole.check_format()
+            if np.diff(matrix.indptr).min(initial=0) < 0:  # SciPy looks only where there are entries
+                raise ValueError("row pointers that fall")
+    except ValueError as error:
         defect = f"{name} is a sparse matrix with entries outside its shape {matrix.shape} or a damaged index"
-        raise ParameterError(defect, "indices that fit the shape and the data", f"build {name} again")
-
-
-def _are_within(indices, size):
-    """Say whether these are whole numbers from 0 to size - 1."""
-    indices = np.asarray(indices)
-    if indices.ndim != 1 or (len(indices) and indices.dtype.kind not in "iu"):
-        return False
-    return not len(indices) or bool(indices.min() >= 0 and indices.max() < size)
-
-
-def _is_compressed(start, indices, data, n_major, n_minor):
-    """Say whether the three arrays are a compressed matrix of n_major rows (or columns)."""
-    start = np.asarray(start)
-    if start.shape != (n_major + 1,) or start.dtype.kind not in "iu":
-        return False
-    ordered = start[0] == 0 and bool((start[1:] >= start[:-1]).all())
-    stored = min(len(indices), len(data))
-    return ordered and bool(start[-1] <= stored) and _are_within(indices[: int(start[-1])], n_minor)
+        raise ParameterError(defect, "indices that fit the shape and the data", f"build {name} again") from error
 
 
 def number(value, name, least=0.0, most=np.inf):

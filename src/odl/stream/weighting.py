@@ -256,10 +256,4 @@ class Pieces:
 
 def _entries_at(matrix, rows, columns):
     """Return entries of a CSR matrix; 0 where it has none."""
-    matrix = matrix.sorted_indices()
-    keys = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)) * matrix.shape[1] + matrix.indices
-    wanted = rows.astype(np.int64) * matrix.shape[1] + columns
-    at = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
-    if not len(keys):
-        return np.zeros(len(wanted))
-    return np.where(keys[at] == wanted, matrix.data[at], 0)
+    return sparse.csr_matrix(matrix)[rows, columns].A1 if len(rows) else np.zeros(0)

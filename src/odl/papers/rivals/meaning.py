@@ -10,10 +10,9 @@ import numpy as np
 from scipy import sparse
 from scipy.stats import rankdata
 
-from odl.evaluation.baselines import BLOCK
-from odl.learners.sparse_atoms import widen
 from odl.learners.vectors import weight_of
-from odl.stream import dense, weighting
+from odl.papers.rivals.windows import WholePast
+from odl.stream import dense
 from odl.stream.features import Features
 
 NEAREST = 5
@@ -93,51 +92,35 @@ class FusedRanks(NearestMeaning):
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__(seed)
-        self.counts = []
+        self.words = WholePast(seed)
 
     def learn(self, batch: Features) -> None:
         super().learn(batch)
-        self.counts.append(batch.counts[:])
+        self.words.learn(batch)
 
     def score(self, batch: Features) -> np.ndarray:
         """Rank the batch by both, 0 to 1; equal distances share a rank."""
-        today, past = self._words(batch)
-        apart = 1.0 - _five_of(today, past)
-        return (1.0 - self.weight) * _ranked(apart) + self.weight * _ranked(super().score(batch))
+        return (1.0 - self.weight) * _ranked(self.words.score(batch)) + self.weight * _ranked(super().score(batch))
 
     @property
     def stored(self) -> int:
         """Numbers of all vectors, and word counts."""
-        return super().stored + sum(counts.nnz for counts in self.counts)
+        return super().stored + self.words.stored
 
     @property
     def weight(self) -> float:
         """The weight of the vectors."""
-        return weight_of(np.concatenate([np.diff(counts.indptr) for counts in self.counts]))
+        return weight_of(np.concatenate([np.diff(earlier.counts.indptr) for earlier in self.words.past]))
 
     def rows(self, batch: Features) -> sparse.csr_array:
         """Return words and vectors, joined with the weight."""
         return joined(batch.weighed(norm="l2", tf="log")[:], batch.vectors, self.weight)  # type: ignore[arg-type]
-
-    def _words(self, batch):
-        """Return words of today and of the past, weighted by today's document frequencies."""
-        width = batch.counts.shape[1]
-        past = sparse.csr_array(sparse.vstack([widen(counts, n_columns=width) for counts in self.counts], format="csr"))
-        known = batch.frequencies, batch.n_before, weighting.Weighting(tf="log"), "l2"
-        return (weighting.weigh(counts, *known) for counts in (batch.counts[:], past))
 
 
 def _five(cosines):
     """Return the mean of the five largest of each row."""
     most = min(NEAREST, cosines.shape[1])
     return np.partition(cosines, -most, axis=1)[:, -most:].mean(axis=1)
-
-
-def _five_of(words, past_words):
-    """Return the mean of the five largest cosines, a block of today's rows at a time."""
-    across = sparse.csr_array(past_words.T)
-    blocks = range(0, words.shape[0], BLOCK)
-    return np.concatenate([_five((words[first : first + BLOCK] @ across).toarray()) for first in blocks])
 
 
 def _ranked(values):

@@ -10,12 +10,6 @@ from odl.learners import clusters
 from odl.stream.features import Features
 
 
-def widened(values, width):
-    """Return an array with its last axis as wide as the vocabulary: words are only ever appended."""
-    missing = width - values.shape[-1]
-    return np.concatenate([values, np.zeros((*values.shape[:-1], missing))], axis=-1) if missing else values
-
-
 class WholePast:
     """1 - (c_1 + ... + c_5)/5 with the largest cosines to earlier documents (`odl.evaluation.baselines.nearest`).
 
@@ -217,7 +211,9 @@ class TemporalIdf:
     def score(self, batch: Features) -> np.ndarray:
         """Weigh each word by how rare it is; a document without words has the score 1."""
         counts = batch.counts[:]
-        idf = np.log((1.0 + self.total) / (1.0 + widened(self.frequencies, counts.shape[1])))
+        idf = np.log(
+            (1.0 + self.total) / (1.0 + np.pad(self.frequencies, (0, counts.shape[1] - len(self.frequencies))))
+        )
         tf = counts.astype(np.float64)
         tf.data = 1.0 + np.log(tf.data)
         sizes = np.asarray(tf.sum(axis=1)) * max(np.log(1.0 + self.total), 1e-300)
@@ -229,7 +225,7 @@ class TemporalIdf:
         kept = 0.5 ** (counts.shape[0] / self.HALF_LIFE)
         holders = np.bincount(counts.indices, minlength=counts.shape[1])
         self.total = kept * self.total + counts.shape[0]
-        self.frequencies = kept * widened(self.frequencies, counts.shape[1]) + holders
+        self.frequencies = kept * np.pad(self.frequencies, (0, len(holders) - len(self.frequencies))) + holders
 
     @property
     def stored(self) -> int:

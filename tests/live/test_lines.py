@@ -90,6 +90,28 @@ def test_a_file_that_moves_while_another_is_read_is_not_read_again(tmp_path, mon
     assert [json.loads(line)["id"] for _, line in rows] == ["w3-5"]
 
 
+def test_a_line_that_is_too_long_is_one_fault_also_while_it_grows(tmp_path, monkeypatch):
+    """What comes of it later, or after a restart, is no other line; those behind it keep their numbers."""
+    monkeypatch.chdir(tmp_path / "incoming")
+    path, files = tmp_path / "incoming" / "a.jsonl", lines.Files(".")
+
+    def look():
+        told = []
+        for rows, *place in files._grown():
+            files.read |= [place]
+            told += [(number, len(line)) for (_, number), line in rows]
+        return told
+
+    first = text(3, [0])
+    path.write_text(first + "x" * (2 * lines.LONGEST + 5))
+    assert look() == [(1, len(first)), (2, lines.LONGEST)] and look() == []
+    before, files = files.read, lines.Files(".")
+    files.read = before
+    with open(path, "a") as file:
+        file.write(last := "x" * lines.LONGEST + "\n" + text(3, [1]))
+    assert look() == [(3, len(last) - lines.LONGEST - 1)] and look() == []
+
+
 def test_what_cannot_be_followed_is_said(news):
     for directory, fault in (
         (news.parent / "posts", "of which odl.yaml reads 00.jsonl"),

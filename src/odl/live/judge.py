@@ -33,6 +33,7 @@ SKETCH = 8  # smallest shingles of a document, one of which a near-duplicate has
 ROOM = 1 << 12  # columns for new words, so that what is learned is not widened for each group
 LIKELY = 3  # documents of the most common ones of these that are compared
 LIMIT = 60.0  # seconds that a command may take for vectors, while those who sent the texts wait
+LONGEST = 1 << 24  # bytes of a line
 AHEAD = 86_400_000  # ms that the time of a document may be after the clock
 
 
@@ -94,6 +95,8 @@ class Arrivals:
         ValueError, OverflowError, RecursionError
             Saying what is wrong with it.
         """
+        if len(line) >= LONGEST:
+            raise ValueError(f"it has {LONGEST >> 20} MiB or more")
         columns = json.loads(line.decode(), parse_constant=_refuse)
         if not isinstance(columns, dict):
             raise ValueError("it is no JSON object")

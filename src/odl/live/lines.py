@@ -13,9 +13,9 @@ from odl.errors import DataError, ParameterError
 from odl.files import listing
 from odl.files.atomic import replacing
 from odl.live import inbox
+from odl.live.judge import LONGEST
 from odl.live.watch import GROUP, follow
 
-LONGEST = 1 << 24  # bytes of a line
 PIECE = 1 << 20  # bytes that are read at once
 WAIT, LOOK = 0.2, 0.5  # seconds between two looks at the other process, and at the files
 READ = f"{inbox.FOLDER}/.followed.json"  # up to where files are read
@@ -134,13 +134,15 @@ class Files:
         """Yield groups of the whole lines of a file that were not read before, with its key and where they end."""
         place, number = self.read.get(key, (0, 0))
         place, number = (place, number) if place <= os.fstat(file.fileno()).st_size else (0, 0)
-        file.seek(place)
+        file.seek(max(place - 1, 0))
+        inside = place > 0 and file.read(1) != b"\n"  # of a line that is too long, of which the beginning was refused
         while True:
             lines, size = [], 0
             while len(lines) < GROUP and size < PIECE and _is_whole(line := file.readline(LONGEST)):
-                lines.append(line)
+                lines += [line] * (not inside)
+                inside = not line.endswith(b"\n")
                 size += len(line)
-            if not lines:
+            if not size:
                 break
             place += size
             yield _numbered(os.path.basename(file.name), lines, number), key, [place, number := number + len(lines)]

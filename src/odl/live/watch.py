@@ -54,6 +54,7 @@ class Watch:
         self.tell, self.refuse, self.tolerance, self.by_clock = tell, refuse, int(1000 * tolerance), by_clock
         self.inbox, self.aside, self.child = inboxes.Inbox(), ThreadPoolExecutor(1), None
         self.due = self.behind = False  # another run is asked for; a period that has ended waits for it
+        self.kept = False  # it was told that results of another version are kept
         self.late = self.documents = self.bad = 0
         self.judge, self.shown, self.begin, self.answers = None, -1, None, {}
         self.configure()
@@ -275,8 +276,10 @@ class Watch:
             said.seek(0)
             lines = said.read().strip().split("\n")
         for line in lines:
-            if line.startswith((f"{project.NOTIFY}:", f"{project.NOTIFY} was", "made by another version of odl")):
+            kept = line.startswith("made by another version of odl")
+            if (kept and not self.kept) or line.startswith((f"{project.NOTIFY}:", f"{project.NOTIFY} was")):
                 print(f"odl watch: {line}", file=sys.stderr, flush=True)
+            self.kept |= kept
         if status:
             if status not in (-signal.SIGTERM, 128 + signal.SIGTERM):  # of `close`
                 print(f"odl watch: the period is not learned yet: {lines[-1]}", file=sys.stderr, flush=True)

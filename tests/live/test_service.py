@@ -1,9 +1,12 @@
 """What `odl watch --http` answers: documents, what is new, the page with its buttons, feeds, figures; and to whom."""
 
 import base64
+import csv
 import http.client
 import json
+import os
 import re
+import shutil
 from types import SimpleNamespace
 
 import pytest
@@ -16,6 +19,7 @@ from prometheus_client import parser
 from test_server import TOKEN, serving
 from test_watch import posts
 
+from odl.config.sections import Alerts
 from odl.live import service
 
 KIND = {"content_type": "application/json"}
@@ -96,6 +100,39 @@ def test_the_page_the_feeds_and_what_was_seen_already(news, client):
     assert client.ask("GET", "/feed.json")[2] == (news / "new.json").read_bytes()
 
 
+def test_buttons_of_the_page_write_and_take_back_verdicts(news, tmp_path):
+    """One holds at a time, as in the file."""
+    driver = pytest.importorskip("playwright.sync_api", reason="needs playwright (pip install playwright)")
+    if not (browser := os.environ.get("ODL_CHROMIUM") or shutil.which("chromium")):
+        pytest.skip("needs chromium (or its path in ODL_CHROMIUM)")
+
+    folder = streams.copy(news, tmp_path)
+
+    def verdicts():
+        with open(folder / "feedback.csv", newline="") as file:
+            return [row["verdict"] for row in csv.DictReader(file)]
+
+    with serving(folder) as client, driver.sync_playwright() as play:
+        opened = play.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"])
+        page = opened.new_page()
+        page.goto(f"http://127.0.0.1:{client.port}/")
+        page.wait_for_function("document.documentElement.dataset.ready")
+        page.locator("details:has(.commands) > summary").first.click()
+        buttons, names = page.locator(".commands").first.locator("button"), ["mute", "known", "follow"]
+        assert buttons.all_inner_texts() == names
+        for place, verdict in enumerate(["muted", "known", "follow"]):
+            buttons.nth(place).click()
+            page.wait_for_function(
+                "at => document.querySelectorAll('.commands button')[at].textContent.length > 9", arg=place
+            )
+            expected = [f"{name}: done; take it back" if at == place else name for at, name in enumerate(names)]
+            assert buttons.all_inner_texts() == expected and verdicts() == [verdict]
+        buttons.nth(2).click()
+        page.wait_for_function("document.querySelectorAll('.commands button')[2].textContent === 'follow'")
+        assert verdicts() == []
+        opened.close()
+
+
 def test_a_button_writes_what_odl_mute_writes_and_the_page_follows(news, client):
     number = next(one["topic"] for one in alerts(news) if one["topic"])
     before = client.ask("GET", "/")[2]
@@ -165,6 +202,19 @@ def test_figures_for_prometheus(client):
     assert headers["Content-Type"].startswith("text/plain") and figures["odl_documents"] >= 3
     assert figures["odl_answer_seconds_count"] > 0 and figures["odl_tail_count"] > 0
     assert figures["process_resident_memory_bytes"] > 0 and all(one.documentation for one in families)
+
+
+def test_scores_that_drift_are_a_figure(tmp_path):
+    """Novel items of the open period, over those that chance brings: many where all is of another kind."""
+    folder = streams.begin(tmp_path)
+    assert odl("run", folder).returncode == 0
+    with serving(folder) as client:
+        answers = client.post([streams.post(5, number, "sea") for number in range(9)])
+        figures = client.ask("GET", "/metrics")[2].decode()
+    items = [one["tail"] for one in answers if not one["alike"]]
+    novel = sum(tail <= Alerts().level for tail in items)
+    drift = float(re.search(r"(?m)^odl_drift (.*)$", figures)[1])
+    assert novel > 3 and drift == pytest.approx(novel / (len(items) * Alerts().level))
 
 
 def test_the_description_knows_every_route():

@@ -250,6 +250,11 @@ def reply(body, status=200, allow=None, *, kind=ONE, after=None, authenticate=No
     return Response(text, status, {name: str(value) for name, value in headers.items() if value}, content_type=kind)
 
 
+def drift(watch):
+    """Return how often tails of the open period are at most `alerts.level`, over how often they were before."""
+    return len(watch.candidates) / (watch.items * watch.judge.settings.level) if watch.judge and watch.items else 0.0
+
+
 class Meters:
     """What Prometheus asks for."""
 
@@ -264,6 +269,7 @@ class Meters:
             "late": ("Documents that came after the end of their period.", lambda watch: watch.late),
             "refused": ("Documents that could not be read.", lambda watch: watch.bad),
             "open_period_items": ("Items of the open period so far.", lambda watch: watch.items),
+            "drift": ("Novel items (alerts.level) of the open period over those that chance brings.", drift),
             "open_period_start_seconds": ("Begin of the open period.", lambda watch: (watch.begin or 0) / 1000),
             "learned_period": ("Number of the last period that is learned; -1 for none.", lambda watch: watch.shown),
             "learning": ("Whether a period is being learned.", lambda watch: watch.child is not None),

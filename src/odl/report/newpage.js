@@ -133,22 +133,26 @@ function copying() {
     });
 }
 
-// Where `odl watch --http` serves the page, the commands of a topic are buttons.
+// Where `odl watch --http` serves the page, the commands of a topic are buttons; the last one pressed holds.
 function saying() {
   if (!$("main").dataset.live) return;
-  for (const line of document.querySelectorAll(".commands span")) {
-    const [, verb, , what] = line.querySelector("code").textContent.split(" "), button = document.createElement("button");
-    const verdict = {mute: "muted", follow: "follow"}[verb];
-    let back = false;
-    button.type = "button"; button.textContent = verb;
-    button.addEventListener("click", async () => {
-      const answer = await fetch("feedback", {method: "POST", headers: {"Content-Type": "application/json"},
-        body: JSON.stringify({what, verdict: back ? "" : verdict})}).catch(() => null);
-      if (!answer?.ok) { button.textContent = `${verb}: that did not work; try again`; return; }
-      back = !back;
-      button.textContent = back ? `${verb}: done; take it back` : verb;
+  for (const box of document.querySelectorAll(".commands")) {
+    let said = "";
+    const buttons = [...box.children].map((line) => {
+      const [, verb, , what, known] = line.querySelector("code").textContent.split(" ");
+      const button = document.createElement("button"), name = known ? "known" : verb;
+      button.type = "button"; button.textContent = name;
+      button.addEventListener("click", async () => {
+        const next = said === name ? "" : name, verdict = next === "mute" ? "muted" : next;
+        const answer = await fetch("feedback", {method: "POST", headers: {"Content-Type": "application/json"},
+          body: JSON.stringify({what, verdict})}).catch(() => null);
+        if (!answer?.ok) { button.textContent = `${name}: that did not work; try again`; return; }
+        said = next;
+        for (const [each, its] of buttons) each.textContent = its === said ? `${its}: done; take it back` : its;
+      });
+      line.replaceChildren(button);
+      return [button, name];
     });
-    line.replaceChildren(button);
   }
 }
 

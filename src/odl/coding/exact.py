@@ -12,7 +12,7 @@ from scipy import sparse
 
 from odl.errors import OdlError, ParameterError
 from odl.kernels import native
-from odl.prox.projections import MatrixLike, number, parts, real_matrix
+from odl.prox.projections import MatrixLike, check_signs, check_terms, number, parts, real_matrix
 
 kernels = native.Kernels("edge_following")
 
@@ -36,14 +36,9 @@ def check_matrices(P, A):
         If one of them is not real, finite and non-negative, holds weights above 1e300, or if A does not match P.
     """
     P, A = real_matrix(P, "P"), real_matrix(A, "A")
-    if P.shape[1] != A.shape[0]:
-        raise ParameterError(
-            f"P has {P.shape[1]} terms and A has {A.shape[0]}", "the same terms", "build both on one vocabulary"
-        )
+    check_terms(P, A)
     for name, matrix in (("P", P), ("A", A)):
-        smallest = matrix.data.min(initial=1.0)
-        if smallest < 0.0:
-            raise ParameterError(f"{name} holds negative weights", "weights of at least 0", f"check {name}")
+        check_signs(matrix, name)
         if matrix.data.max(initial=0.0) > LARGEST_WEIGHT:
             raise ParameterError(
                 f"{name} holds a weight above {LARGEST_WEIGHT:g}", "smaller weights", f"rescale {name}"

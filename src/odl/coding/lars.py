@@ -13,7 +13,7 @@ from scipy import sparse
 
 from odl.errors import ParameterError
 from odl.kernels import native
-from odl.prox.projections import EPSILON, MatrixLike, number, parts, real_matrix
+from odl.prox.projections import EPSILON, MatrixLike, check_terms, number, parts, real_matrix
 
 kernels = native.Kernels("lars_path")
 LOSSES = ("norm", "squared")
@@ -71,10 +71,7 @@ def check_arguments(P, A, lam):
         If one of them is not real and finite, holds weights above 1e100, or if A does not match P.
     """
     P, A = real_matrix(P, "P"), real_matrix(A, "A", sparse.csc_array)
-    if P.shape[1] != A.shape[0]:
-        raise ParameterError(
-            f"P has {P.shape[1]} terms and A has {A.shape[0]}", "the same terms", "build both on one vocabulary"
-        )
+    check_terms(P, A)
     for name, matrix in (("P", P), ("A", A)):
         if np.abs(matrix.data).max(initial=0.0) > LARGEST_WEIGHT:
             defect = f"{name} holds a weight above {LARGEST_WEIGHT:g}"

@@ -20,7 +20,7 @@ from scipy import sparse
 from odl.coding.admm import psi_max
 from odl.errors import ParameterError
 from odl.kernels import native
-from odl.prox.projections import SMALLEST, MatrixLike, number, parts, project_columns, real_matrix, whole
+from odl.prox.projections import SMALLEST, MatrixLike, check_signs, number, parts, project_columns, real_matrix, whole
 
 fitkernels = native.Kernels("dictionary_step")
 
@@ -151,7 +151,7 @@ def fit_dictionary(
     order = np.argsort(problem.atom, kind="stable")
     begin = np.concatenate(([0], np.cumsum(np.bincount(problem.atom, minlength=X.shape[1]))))
     kappa = pair_steps(problem) if steps == "pairs" else np.full(len(order), 1.0 / max(psi_max(X), 1e-300))
-    values = _entries(A, problem.term, problem.atom)
+    values = sparse.csc_matrix(A)[problem.term, problem.atom].A1 if len(problem.term) else np.zeros(0)
     constant = P.data.sum() - problem.target.sum()
     trace = np.empty((iterations + 1, 2))
     settings = np.array([phi, gamma, tolerance, iterations], dtype=np.float64)
@@ -188,15 +188,6 @@ def pair_steps(problem):
     return 1.0 / np.maximum(rows, 1e-300)
 
 
-def _entries(A, terms, atoms):
-    """Return the values of a canonical CSC matrix at (terms, atoms), zero where nothing is stored."""
-    stored = np.repeat(np.arange(A.shape[1]), np.diff(A.indptr)) * A.shape[0] + A.indices
-    wanted = atoms * A.shape[0] + terms
-    at = np.searchsorted(stored, wanted)
-    present = np.append(stored, -1)[at] == wanted
-    return np.where(present, np.append(A.data, 0.0)[at], 0.0)
-
-
 def _assemble(values, problem, start, total):
     """Return the dictionary of the pairs' values, with the atoms of `start` that no document uses."""
     unused = np.repeat(total == 0.0, np.diff(start.indptr))
@@ -219,8 +210,7 @@ def _check(P, X, start):
         expected = f"the shape (terms, atoms) of P and X, {shape}"
         raise ParameterError(f"start is of shape {start.shape}", expected, "widen it or leave it out")
     for name, matrix in (("P", P), ("X", X)):
-        if matrix.data.min(initial=1.0) < 0.0:
-            raise ParameterError(f"{name} holds negative weights", "weights of at least 0", f"check {name}")
+        check_signs(matrix, name)
     return _without_zeros(P), _without_zeros(X), start
 
 

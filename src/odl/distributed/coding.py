@@ -17,7 +17,7 @@ from odl.distributed.models import Huber, Model
 from odl.distributed.networks import Network
 from odl.errors import ParameterError
 from odl.kernels import marshalling, native
-from odl.prox.projections import parts, real_matrix
+from odl.prox.projections import check_signs, check_terms, parts, real_matrix
 
 descent = native.Kernels("agent_descent")
 diffusion = native.Kernels("adapt_then_combine")
@@ -53,11 +53,9 @@ def constants(model):
 def checked(P, A, model):
     """Return documents and atoms as sparse arrays of floats; refuse what does not fit together or the model."""
     P, A = real_matrix(P, "P"), real_matrix(A, "A", sparse.csc_array)
-    if P.shape[1] != A.shape[0]:
-        defect = f"documents of {P.shape[1]} terms and atoms of {A.shape[0]}"
-        raise ParameterError(defect, "the same terms", "widen the dictionary by zero rows")
-    if model.code.non_negative and A.data.min(initial=0.0) < 0:
-        raise ParameterError(f"an atom with the entry {A.data.min()}", "atoms of at least 0", "project the dictionary")
+    check_terms(P, A)
+    if model.code.non_negative:
+        check_signs(A, "A")
     return P, A
 
 
@@ -199,7 +197,7 @@ class Iteration(NamedTuple):
     iterations, tolerance
         As in `odl.distributed.inference.diffuse`.
     at_fixed_point : bool
-        Start at the fixed point (`odl.kernels.fixed_point`): one iteration sees that nothing moves.
+        Start at the fixed point, solved directly (`odl.kernels.fixed_point`): one iteration sees that nothing moves.
 
     Examples
     --------

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from odl.errors import ParameterError
+from odl.prox.projections import number
 
 
 def soft(values: np.ndarray, threshold: float) -> np.ndarray:
@@ -41,11 +42,6 @@ def soft(values: np.ndarray, threshold: float) -> np.ndarray:
 def _positive(part, name, value, why):
     if not (np.isfinite(value) and value > 0):
         raise ParameterError(f"{part} with {name}={value!r}", f"a finite {name} above 0, for {why}", f"raise {name}")
-
-
-def _not_negative(part, name, value):
-    if not (np.isfinite(value) and value >= 0):
-        raise ParameterError(f"{part} with {name}={value!r}", "a finite number of at least 0", f"correct {name}")
 
 
 @dataclass(frozen=True)
@@ -158,7 +154,7 @@ class ElasticNet:
     non_negative: bool = False
 
     def __post_init__(self):
-        _not_negative("elastic net", "gamma", self.gamma)
+        number(self.gamma, "gamma")
         _positive("elastic net", "delta", self.delta, "h must be strongly convex to have a dual over agents")
 
     def value(self, y: np.ndarray) -> Any:
@@ -200,7 +196,7 @@ class Model:
     beta: float = 0.0
 
     def __post_init__(self):
-        _not_negative("l1 penalty on the dictionary", "beta", self.beta)
+        number(self.beta, "beta")
 
     def project(self, W: np.ndarray) -> np.ndarray:
         """Return the nearest dictionary in the set, column by column; one inside stays as it is."""

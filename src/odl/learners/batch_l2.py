@@ -14,7 +14,7 @@ from odl.coding import lars
 from odl.errors import ParameterError
 from odl.learners.base import Learner, Scores, State, setting
 from odl.learners.sparse_atoms import draw_atoms, new_atoms, widen
-from odl.prox.projections import MatrixLike, real_matrix, whole
+from odl.prox.projections import MatrixLike, check_signs, real_matrix, whole
 
 
 @dataclass(frozen=True)
@@ -149,8 +149,7 @@ class Fit(NamedTuple):
 def check_atoms(A):
     """Return the dictionary as CSC, or refuse one with a negative weight or an atom outside the unit l2 ball."""
     A = real_matrix(A, "A", sparse.csc_array)
-    if A.data.min(initial=0.0) < 0.0:
-        raise ParameterError("A holds negative weights", "weights of at least 0", "check A")
+    check_signs(A, "A")
     longest = np.sqrt(np.asarray(A.multiply(A).sum(axis=0)).max(initial=0.0))
     if longest > 1.0 + 1e-9:
         raise ParameterError(f"an atom of length {longest:.6g}", "a length of at most 1", "scale the atoms of A")
@@ -205,8 +204,7 @@ def update_dictionary(P: MatrixLike, X: MatrixLike, A: MatrixLike, *, sweeps: in
     if P.shape[0] != X.shape[0] or P.shape[1] != A.shape[0] or X.shape[1] != A.shape[1]:
         defect = f"P, X and A of shapes {P.shape}, {X.shape} and {A.shape}"
         raise ParameterError(defect, "documents x terms, documents x atoms, terms x atoms", "build them on one stream")
-    if X.data.min(initial=0.0) < 0.0:
-        raise ParameterError("X holds negative codes", "codes of at least 0", "check X")
+    check_signs(X, "X")
     by_atom = sparse.csr_array(X.T)
     B, C = sparse.csr_array(by_atom @ P).sorted_indices(), (by_atom @ X).toarray()
     terms, weights = (np.split(part, A.indptr[1:-1]) for part in (A.indices, A.data))

@@ -77,6 +77,19 @@ def _check_structure(matrix, name):
         raise ParameterError(defect, "indices that fit the shape and the data", f"build {name} again") from error
 
 
+def check_terms(P, A):
+    """Refuse documents and a dictionary of different terms."""
+    if P.shape[1] != A.shape[0]:
+        defect = f"P has {P.shape[1]} terms and A has {A.shape[0]}"
+        raise ParameterError(defect, "the same terms", "build both on one vocabulary")
+
+
+def check_signs(matrix, name):
+    """Refuse a sparse matrix with negative weights."""
+    if matrix.data.min(initial=0.0) < 0.0:
+        raise ParameterError(f"{name} holds negative weights", "weights of at least 0", f"check {name}")
+
+
 def number(value, name, least=0.0, most=np.inf):
     """Return a real number of a range as float, or refuse it."""
     if isinstance(value, (bool, np.bool_, str, bytes)) or not np.isscalar(value) or not np.isreal(value):

@@ -74,24 +74,10 @@ def append(j, count, gram, work, dependent):
 
 
 @kernel
-def remove(place, count, work):
-    """Take the atom at a place of the factor out of it, by rotations of neighbouring columns."""
-    factor = work.factor
+def remove(place, count, gram, work):
+    """Take the atom at a place of the factor out of it: those behind it are appended anew."""
     for row in range(place, count - 1):
-        work.active[row] = work.active[row + 1]
-        for column in range(row + 2):
-            factor[row, column] = factor[row + 1, column]
-    for column in range(place, count - 1):
-        first, second = factor[column, column], factor[column, column + 1]
-        length = math.hypot(first, second)
-        cosine, sine = first / length, second / length
-        for row in range(column, count - 1):
-            first, second = factor[row, column], factor[row, column + 1]
-            factor[row, column] = cosine * first + sine * second
-            factor[row, column + 1] = cosine * second - sine * first
-        for vector in (work.image, work.ones):
-            first, second = vector[column], vector[column + 1]
-            vector[column], vector[column + 1] = cosine * first + sine * second, cosine * second - sine * first
+        append(work.active[row + 1], row, gram, work, 0.0)
 
 
 @kernel

@@ -68,7 +68,7 @@ def _follow(terms, values, unit, columns, gram, square, lam, squared, work, sett
         current = mu
         if place >= 0:
             work.state[work.active[place]] = 0
-            remove(place, count, work)
+            remove(place, count, gram, work)
             count -= 1
             for j in range(len(work.state)):
                 work.state[j] &= 1  # dependence on atoms that may have left

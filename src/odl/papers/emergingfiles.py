@@ -108,14 +108,6 @@ def read_emerging(path):
             **{name: storage.read_strings(file, f"clusters/{name}") for name in ("words", "weights")},
             representative=storage.read_array(file, "clusters/representative", "i"),
         )
-        sizes = {len(emerging.rows), len(emerging.ids), len(emerging.residual)}
-        n_clusters = {len(emerging.words), len(emerging.weights), int(emerging.cluster.max(initial=-1)) + 1}
-        if sizes != {len(emerging.cluster)} or n_clusters != {len(emerging.representative)}:
-            raise ValueError("documents or clusters differ in number")
-        if not np.isin(emerging.representative, emerging.rows).all() or emerging.rows.min(initial=0) < 0:
-            raise ValueError("a cluster's document is none of those selected")
-        if emerging.cluster.min(initial=-1) < -1 or not isinstance(emerging.settings, dict):
-            raise ValueError("clusters or settings are none")
     return emerging
 
 

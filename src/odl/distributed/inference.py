@@ -9,9 +9,10 @@ sparse documents, tested against these.
 Source: Chen, Towfic and Sayed 2014, equations 31, 37 and 42; numbers of the paper.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -143,6 +144,12 @@ class Share:
         """
         return nu - step * self.gradients(nu, x)
 
+    def moves(self, nu: np.ndarray, x: np.ndarray, step: float, exchange: Callable = np.asarray) -> Iterator:
+        """Yield (nu before, nu after) of adapt, exchange and combine, again and again."""
+        while True:
+            before, nu = nu, self.combine(exchange(self.adapt(nu, x, step)))
+            yield before, nu
+
     def combine(self, psi: np.ndarray) -> np.ndarray:
         """Return nu_k = Proj(sum_l a_lk psi_l) (eqs 31b, 37b).
 
@@ -181,10 +188,6 @@ def share_all(model: Model, network: Network, blocks: Sequence[np.ndarray]) -> S
     return Share(model, network, np.arange(network.n_agents), list(blocks))
 
 
-def _everyone(values):
-    return values
-
-
 def diffuse(
     share: Share,
     x: np.ndarray,
@@ -192,8 +195,8 @@ def diffuse(
     step: float | None = None,
     iterations: int = 10_000,
     tolerance: float = 1e-6,
-    exchange: Callable[[np.ndarray], np.ndarray] = _everyone,
-    gather: Callable[[np.ndarray], np.ndarray] = _everyone,
+    exchange: Callable[[np.ndarray], np.ndarray] = np.asarray,
+    gather: Callable[[np.ndarray], np.ndarray] = np.asarray,
     record: Callable[[int, np.ndarray], Any] | None = None,
 ) -> Inference:
     """Maximise the dual by adapt-then-combine diffusion (eqs 31 and 37).
@@ -242,10 +245,8 @@ def diffuse(
     if not step > 0:
         raise ParameterError(f"step={step!r}", "a step above 0", "raise the step or leave it to the default")
     limit = tolerance * step * curvature / network.n_agents
-    nu, used = share.start(x), 0
-    while used < iterations:
-        old, nu = nu, share.combine(exchange(share.adapt(nu, x, step)))
-        used += 1
+    nu, used = (start := share.start(x)), 0
+    for used, (old, nu) in enumerate(islice(share.moves(start, x, step, exchange), iterations), 1):
         if record:
             record(used, nu)
         if used % CHECK == 0 and tolerance > 0:

@@ -1,4 +1,4 @@
-"""Compiled fixed point of diffusion over a network, found without its iterations (ATC, eqs 31 and 37).
+"""Compiled fixed point of diffusion over a network (ATC, eqs 31 and 37), solved directly: nothing here iterates ATC.
 
 With the combination weights A, shares s, q = 1 - mu c_f/N and a row an agent, the diffusion of a document ends at
 

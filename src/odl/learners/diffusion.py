@@ -38,8 +38,8 @@ class Diffusion(Learner):
         Divide the score of a document by f(x), what it costs when no atom answers: scores are then shares, 1 for
         a document that nothing explains. Without it the Huber score grows with the length of a document.
     solver : {"auto", "centralised", "diffusion", "fixed_point"}
-        The optimum of the whole dictionary, or the diffusion, iteration by iteration, or where it ends, found in one
-        process without the iterations before (one is done to see that nothing moves). auto: the optimum where all
+        The optimum of the whole dictionary, or the diffusion, iteration by iteration, or its fixed point, solved
+        directly in one process (one iteration is done to see that nothing moves). auto: the optimum where all
         agents hold the same dual variable (everyone hears everyone with equal weight), which is then what diffusion
         tends to.
     agents : int

@@ -217,9 +217,9 @@ def fixed_point(share, x, optimum, mu, iterations):
         Mean over agents of the squared distance from the optimum, and of the last move as a share of that distance.
     iterations : int
     """
-    nu, used, moved = np.repeat(optimum[None], len(share.agents), axis=0), 0, np.inf
+    moves, used, moved = share.moves(np.repeat(optimum[None], len(share.agents), axis=0), x, mu), 0, np.inf
     while used < iterations and moved > 1e-8:
-        old, nu = nu, share.combine(share.adapt(nu, x, mu))
+        old, nu = next(moves)
         used += 1
         moved = np.sum((nu - old) ** 2) / max(np.sum((nu - optimum) ** 2), 1e-300)
     return _distance(nu, optimum), float(moved), used

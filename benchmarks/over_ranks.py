@@ -3,6 +3,7 @@
 Run by mpiexec it is a rank: ``over_ranks.py FOLDER``; the parts of the benchmark import `rows_of_ranks`.
 """
 
+import argparse
 import json
 import os
 import sys
@@ -94,8 +95,11 @@ def measure(P, agents, step):
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", help="with P.npz and A.npz; score.npy and cost.json are written there")
+    folder = parser.parse_args().folder  # before MPI, so that a wrong word ends like any other
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
         os.environ[name] = "1"
     from odl.distributed import messages
 
-    sys.exit(messages.take_part(None, lambda comm: rank(sys.argv[1], comm)))
+    sys.exit(messages.take_part(None, lambda comm: rank(folder, comm)))

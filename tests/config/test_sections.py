@@ -1,7 +1,7 @@
 """A setting is written once, as a field of its section: all else follows."""
 
 import copy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 import pytest
 from places import ROOT
@@ -50,6 +50,16 @@ def test_a_setting_of_a_kind_that_no_configuration_has_is_one_sentence(kind):
     for make in (Odd, Odd.schema):
         with pytest.raises(ParameterError, match=r"size is a .*(complex|list).*; expected bool, int, .*annotation"):
             make()
+
+
+def test_a_plain_field_may_have_its_limits_as_metadata():
+    @dataclass(frozen=True)
+    class Own(Section):
+        size: int = field(default=3, metadata={"minimum": 1})
+
+    assert Own.schema()["properties"]["size"] == {"type": "integer", "default": 3, "minimum": 1}
+    with pytest.raises(ParameterError, match="size is 0; expected an integer at least 1"):
+        Own(size=0)
 
 
 def test_nobody_else_names_a_setting_of_alerts_to_describe_it():

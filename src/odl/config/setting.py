@@ -133,7 +133,7 @@ def _schema(entry):
     """Return the schema of a field: its kind from the annotation, the rest from `setting`."""
     if is_section(entry.type):
         return entry.type.schema()
-    said = entry.metadata or setting().metadata
+    said = entry.metadata if "limits" in entry.metadata else setting(**entry.metadata).metadata
     described = {"description": said["meaning"]} if said["meaning"] else {}
     factory = {} if entry.default_factory is MISSING else {"default": entry.default_factory()}
     try:

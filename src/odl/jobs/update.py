@@ -108,6 +108,7 @@ def write_scores(path, data, P, scores, before, after, run):
     top = np.argsort(-scores.score, kind="stable")[:SHOWN]
     documents, codes = P[top], scores.codes[top]
     documents, before, after = run.words_of(documents, axis=1), run.words_of(before), run.words_of(after)
+    missing = novelty.unexplained(documents, before, codes, range(len(top)))
     # Summed one document after another; atoms added after scoring have none.
     use = np.bincount(scores.codes.indices, scores.codes.data, minlength=after.shape[1]).astype(np.float64)
     scorefiles.write_scores(
@@ -115,7 +116,7 @@ def write_scores(path, data, P, scores, before, after, run):
         data,
         scores,
         top=top,
-        missing=novelty.unexplained(documents, before, codes, range(len(top))),
+        missing=missing,
         top_atoms=_top_atoms(after, use),
         atom_use=use,
         algorithm=run.learner.algorithm,

@@ -55,7 +55,6 @@ class Weighed:
             raise ParameterError(f"norm is {norm!r}", "'l1', 'l2' or None", "choose one of these")
         self.counts, n_terms = batch.counts, batch.counts.shape[1]
         self.weighting, self.norm = weighting, norm
-        self.stop_words = StopWords(batch.vocabulary) if weighting.languages else None
         self.known = np.arange(n_terms) < batch.n_initial if weighting.vocabulary == "fixed" else None
         self.frequencies, self.n_documents = _frequencies(batch, weighting.idf, corpus)
         counted, share = (self.frequencies, self.n_documents), weighting.pieces
@@ -65,6 +64,7 @@ class Weighed:
         self.terms = batch.terms
         if self.pieces and batch.terms is not None:  # pieces never leave
             self.terms = np.concatenate([np.arange(-self.n_pieces, 0), batch.terms])
+        self.stop_words = StopWords(batch.vocabulary) if weighting.languages else None
 
     def __getitem__(self, span):
         return self.weigh(self.counts[span])

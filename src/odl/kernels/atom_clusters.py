@@ -8,6 +8,8 @@ merge is found by `odl.kernels.ward_merging`.
 
 import math
 
+import numpy as np
+
 from odl.kernels import inverted_lists, ward_merging
 from odl.kernels.compiled import called, kernel
 from odl.kernels.ward_merging import ATOMS
@@ -82,14 +84,14 @@ def _products(d, pieces, late, before, total):
     total[: before + d] = 0.0
     inverted_lists.add(starts[d], starts[d + 1], terms, weights, early_lists, total)
     inverted_lists.add(starts[d], starts[d + 1], terms, weights, late_lists, total[late:])
-    norm = 0.0
+    norm, others = 0.0, total[before:]
     for entry in range(starts[d], starts[d + 1]):
         weight, term = weights[entry], terms[entry]
         norm += weight * weight
-        for place in range(offsets[term], offsets[term + 1]):
+        for place in range(np.uint64(offsets[term]), np.uint64(offsets[term + 1])):
             if rows[place] >= d:
                 break
-            total[before + rows[place]] += weight * values[place]
+            others[rows[place]] += weight * values[place]
     return norm
 
 

@@ -22,7 +22,8 @@ def add(first, last, terms, weights, lists, total):
     for entry in range(first, last):
         weight, term = weights[entry], terms[entry]
         if term < len(offsets) - 1:
-            for place in range(offsets[term], offsets[term + 1]):
+            # Unsigned places: of others each would be checked for whether it counts from the end.
+            for place in range(np.uint64(offsets[term]), np.uint64(offsets[term + 1])):
                 total[rows[place]] += weight * values[place]
 
 

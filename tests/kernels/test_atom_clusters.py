@@ -8,7 +8,7 @@ from odl import learners
 from odl.errors import ParameterError
 from odl.kernels import ward_merging
 from odl.learners import clusters, likeness
-from odl.learners.sparse_atoms import largest_per_row, replaced
+from odl.learners.sparse_atoms import largest_per_row
 
 MERGE, JOIN, RETIRE = "merge", "join", "retire"
 
@@ -161,12 +161,9 @@ def test_the_heaviest_of_equal_weights_are_the_first(rng, most):
     X = rng.integers(0, 4, (30, 90)) / 2.0
     X[4] = 0.0
     expected = largest_per_row(sparse.csr_array(X), most)
-    numbers = likeness.Numbers(90)
-    order = rng.permutation(90)
-    for term in order:  # numbers out of order
-        numbers.rows(sparse.csr_array(([1.0], [term], [0, 1]), shape=(1, 90)))
-    rows = numbers.rows(sparse.csr_array(X))
-    found, sizes = clusters.heaviest(likeness.inverted(rows, 90), numbers, 30, 90, most)
+    X = sparse.csr_array(X)
+    owner, nothing = rng.permutation(30), sparse.csc_array((90, 0))
+    found, sizes = clusters.sums(owner, owner, np.ones(30), (nothing, X), 30, most)
     assert np.allclose(found.toarray().T * sizes[:, None], expected.toarray())
     assert found.has_sorted_indices and found.nnz == expected.nnz
     assert np.allclose(sizes, np.linalg.norm(expected.toarray(), axis=1))
@@ -186,6 +183,19 @@ def test_documents_are_learned_by_their_heaviest_words(name, rng):
     alone = np.flatnonzero(state.arrays["members"] == state.arrays["members"].min())
     expected = state.arrays["members"][alone] * np.sqrt(short.power(2).sum(axis=1))[state.arrays["birth"][alone]]
     assert np.allclose(state.arrays["size"][alone], expected) and expected.min() < state.arrays["members"].min()
+
+
+def test_sums_are_those_of_columns_and_documents(rng):
+    """Of some of them: the others have no owner. What is 0 is left out."""
+    A, P = topics(rng, 20, 50).T.tocsc(), topics(rng, 15, 50)
+    owner, weight, source = rng.integers(-1, 7, 35), rng.random(35), rng.permutation(35)
+    weight[rng.integers(0, 35, 5)] = 0.0
+    found, sizes = clusters.sums(owner, source, weight, (A, P), 8, 50)
+    expected, rows = np.zeros((8, 50)), np.vstack([A.toarray().T, P.toarray()])
+    for one, row, factor in zip(owner, source, weight, strict=True):
+        expected[one] += factor * rows[row] if one >= 0 else 0.0
+    assert np.allclose(found.toarray().T * sizes[:, None], expected) and np.count_nonzero(found.data) == found.nnz
+    assert found.has_canonical_format and sizes[7] == 0.0 and np.allclose(sizes, np.linalg.norm(expected, axis=1))
 
 
 def test_the_nearest_are_those_of_the_dense_product(rng):
@@ -220,17 +230,22 @@ def test_an_index_that_followed_changes_is_a_new_one(power, rng):
     """Of columns that change a few at a time, some to nothing; products, and the nearest, bit by bit."""
     A, P = topics(rng, 60, 50).T.tocsc(), topics(rng, 90, 50)
     index, sizes, gram = likeness.indexed(A, power), rng.random(60) + 0.5, np.full((60, 60), np.nan)
-    clusters.products(A, sizes, index, np.arange(60), gram)
+    clusters.products(sizes, index, np.arange(60), gram)
     anew = 0
     for _ in range(12):
-        changed = np.sort(rng.choice(60, 5, replace=False))
-        A = replaced(A, changed, topics(rng, 5, 50).T.tocsc())
-        sizes[changed] = rng.random(5)
-        index = likeness.renewed(index, A, changed, power)
+        changed, columns, expected = (
+            np.sort(rng.choice(60, 5, replace=False)),
+            topics(rng, 5, 50).T.tocsc(),
+            A.toarray(),
+        )
+        expected[:, changed], sizes[changed] = columns.toarray(), rng.random(5)
+        A, index = likeness.exchanged(A, index, changed, columns, power)
+        assert np.array_equal(A.toarray(), expected) and A.has_canonical_format
+        assert np.array_equal(index.columns.flat, likeness.flattened(A, power))
         anew += index.before == len(index.owner)
-        clusters.products(A, sizes, index, changed, gram)
+        clusters.products(sizes, index, changed, gram)
         new, other = likeness.indexed(A, power), np.full((60, 60), np.nan)
-        clusters.products(A, sizes, new, np.arange(60), other)
+        clusters.products(sizes, new, np.arange(60), other)
         assert np.array_equal(gram, other) and np.array_equal(gram, gram.T)
         sums = A.toarray() * sizes
         assert np.allclose(gram, sums.T @ sums)
@@ -238,6 +253,8 @@ def test_an_index_that_followed_changes_is_a_new_one(power, rng):
             first, second = (likeness.nearest(one.numbers.known_rows(P), one, 4, sizes, flat) for one in (index, new))
             assert np.array_equal(first[0], second[0]) and np.array_equal(first[1], second[1])
     assert 0 < anew < 12
+    wide, _ = likeness.exchanged(A, index, np.array([3, 60, 61]), topics(rng, 3, 52).T.tocsc(), power, 62)
+    assert wide.shape == (52, 62) and np.array_equal(wide.toarray()[:50, 4:60], A.toarray()[:, 4:])
 
 
 def test_what_the_kernels_keep_of_prices_has_room():

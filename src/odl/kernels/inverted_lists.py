@@ -128,78 +128,105 @@ def nearest(apart, documents, early, late, before, owner, scale, total, products
         _largest(total, scale, owner, products, neighbours[d], best[d])
 
 
+@called("u[] i[] l u[] -> l")
 @kernel
-def _append(term, lists, first, owner, free, place, union):
-    """Add the list of a term, of rows that are `first` and on in `owner`, to the union so far; return its end."""
-    (offsets, rows, values), (starts, owners, sums) = lists, union
-    for entry in range(offsets[term], offsets[term + 1]):
-        row = owner[first + rows[entry]]
-        if row < 0:
-            continue
-        if place[row] >= starts[term]:
-            sums[place[row]] += values[entry]
-        else:
-            place[row], owners[free], sums[free] = free, row, values[entry]
-            free += 1
-    return free
+def number(terms, place, count, numbers):
+    """Fill `numbers` with those that `place` has of terms, from `count` on of terms without (-1); return the next."""
+    for entry in range(len(terms)):
+        term = terms[entry]
+        if place[term] < 0:
+            place[term] = count
+            count += 1
+        numbers[entry] = place[term]
+    return count
 
 
-@called("(ROWS) (ROWS) l l[] l[] (ROWS)")
+@called("(FLAT) (FLAT)")
 @kernel
-def combine(lists, later, before, owner, place, union):
-    """Put two families of lists together, with the rows that own theirs now.
+def invert(compressed, lists):
+    """Fill the inverted lists of compressed rows, rows ascending, of their weights, plain and flattened.
 
     Parameters
     ----------
-    lists, later : tuple of ndarray
-        The lists of both.
-    before : int
-        Rows of the first family.
-    owner : ndarray of int64
-        Row that each of the first and then of the second family is part of now; -1: dropped.
-    place : ndarray of int64, shape (n_rows,)
-        Work space, -1.
-    union : tuple of ndarray, filled
-        The lists, rows in no order.
+    compressed : tuple of ndarray
+    lists : tuple of ndarray, filled
+        The first one, offsets, has zeros.
     """
-    starts, free = union[0], 0
-    for term in range(len(starts) - 1):
-        starts[term] = free
-        free = _append(term, lists, 0, owner, free, place, union)
-        free = _append(term, later, before, owner, free, place, union)
-    starts[-1] = free
+    (starts, terms, weights, flat), (offsets, rows, values, flat_values) = compressed, lists
+    for entry in range(starts[0], starts[-1]):
+        offsets[terms[entry] + 1] += 1
+    for term in range(1, len(offsets)):
+        offsets[term] += offsets[term - 1]
+    for row in range(len(starts) - 1):
+        for entry in range(np.uint64(starts[row]), np.uint64(starts[row + 1])):
+            place = np.uint64(offsets[terms[entry]])
+            rows[place], values[place], flat_values[place] = row, weights[entry], flat[entry]
+            offsets[terms[entry]] += 1
+    for term in range(len(offsets) - 1, 0, -1):  # which are the ends of lists now
+        offsets[term] = offsets[term - 1]
+    offsets[0] = 0
 
 
-@called("l[] i[] (ROWS) l[] i[] d[]")
+@called("l[] (FLAT) (FLAT) (FLAT)")
 @kernel
-def by_row(order, known, lists, starts, terms, weights):
-    """Return lists to compressed rows, terms in the given order of their numbers; entries of 0 are left out.
+def take(source, early, late, result):
+    """Fill compressed rows with some of two families.
 
     Parameters
     ----------
-    order : ndarray of int64
-        Numbers of all terms.
-    known : ndarray of int32
-        Terms by their numbers.
-    lists : tuple of ndarray
-        From `combine`.
-    starts : ndarray of int64, shape (n_rows + 2,), filled
-        Zeros; then starts of the rows and their end.
-    terms, weights : ndarray, filled
+    source : ndarray of int64, shape (n_rows,)
+        Row of the first family, or number of these and row of the second one.
+    early, late : tuple of ndarray
+        Compressed rows, with weights plain and flattened.
+    result : tuple of ndarray, filled
     """
-    offsets, rows, values = lists
-    for entry in range(offsets[-1]):
-        if values[entry] != 0.0:
-            starts[rows[entry] + 2] += 1
-    for row in range(2, len(starts)):
-        starts[row] += starts[row - 1]
-    for number in order:
-        for entry in range(offsets[number], offsets[number + 1]):
-            if values[entry] != 0.0:
-                free = starts[rows[entry] + 1]
-                terms[free] = known[number]
-                weights[free] = values[entry]
-                starts[rows[entry] + 1] = free + 1
+    (starts, terms, weights, flat), before, free = result, len(early[0]) - 1, np.uint64(0)
+    for row in range(len(source)):
+        starts[row] = free
+        own, at = (early, source[row]) if source[row] < before else (late, source[row] - before)
+        for entry in range(np.uint64(own[0][at]), np.uint64(own[0][at + 1])):
+            terms[free], weights[free], flat[free] = own[1][entry], own[2][entry], own[3][entry]
+            free += np.uint64(1)
+    starts[len(source)] = free
+
+
+@called("l[] l[] d[] (ROWS) (ROWS) d[] (ROWS)")
+@allocating
+def add_up(first, source, factors, early, late, dense, result):
+    """Fill compressed rows, terms rising, with sums of rows of two families; what is 0 is left out.
+
+    Parameters
+    ----------
+    first : ndarray of int64, shape (n_rows + 1,)
+        Row i is the sum, in this order, of what `source` has at ``first[i]`` to ``first[i + 1]``.
+    source : ndarray of int64
+        As of `take`.
+    factors : ndarray of float64
+        What each of them is multiplied by.
+    early, late : tuple of ndarray
+        Compressed rows of weights that are not negative.
+    dense : ndarray of float64, shape (n_terms,)
+        Work space, zeros; zeros again afterwards.
+    result : tuple of ndarray, filled
+    """
+    (starts, terms, weights), before, end = result, len(early[0]) - 1, 0
+    for row in range(len(first) - 1):
+        starts[row], free = end, end
+        for place in range(first[row], first[row + 1]):
+            own, at = (early, source[place]) if source[place] < before else (late, source[place] - before)
+            for entry in range(np.uint64(own[0][at]), np.uint64(own[0][at + 1])):
+                term = own[1][entry]
+                if dense[term] == 0.0:
+                    terms[free] = term
+                    free += 1
+                dense[term] += own[2][entry] * factors[place]
+        terms[end:free].sort()
+        for entry in range(end, free):
+            term = terms[entry]
+            if dense[term] != 0.0:
+                terms[end], weights[end], dense[term] = term, dense[term], 0.0
+                end += 1
+    starts[len(first) - 1] = end
 
 
 @called("l[] d[] d d[]")
@@ -295,22 +322,22 @@ def _descend(count, target, gram, x, sweeps):
             return
 
 
-@called("l l[] i[] d[] l[] d[]")
+@called("l (ROWS) l[] d[]")
 @allocating
-def heaviest(most, starts, terms, weights, ends, sizes):
+def heaviest(most, compressed, ends, sizes):
     """Cut every row to its `most` largest weights, among equals the first, and scale it to unit l2 norm, in place.
 
     Parameters
     ----------
     most : int
-    starts, terms, weights : ndarray
+    compressed : tuple of ndarray
         Rows of positive weights, changed.
     ends : ndarray of int64, shape (n_rows + 1,), filled
         Where the rows start afterwards, and their end.
     sizes : ndarray, shape (n_rows,), filled
         Norms of the rows that were cut, before they were scaled.
     """
-    free = 0
+    (starts, terms, weights), free = compressed, 0
     for row in range(len(sizes)):
         begin, end, ends[row] = starts[row], starts[row + 1], free
         least, level = 0.0, 0

@@ -28,6 +28,7 @@ L2, D2 = Annotated[np.ndarray, "l[,]"], Annotated[np.ndarray, "d[,]"]
 
 # Arguments of several kernels.
 ROWS = "l[] u[] d[]"  # starts, indices, values of a sparse matrix, as `odl.prox.projections.parts` returns them
+FLAT = "l[] u[] d[] d[]"  # the same with values raised to a power as well (`odl.learners.likeness.Columns`)
 PIECES = "((ROWS) (ROWS) (ROWS) (ROWS))"  # a block of documents and three inverted lists (`odl.kernels.atom_clusters`)
 TREE_CODES = "Layout d d ? ? (? d l l)"  # lam, lipschitz, infinity, positive, rule (`odl.kernels.tree_codes`)
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from odl.kernels import marshalling, native
 from odl.learners import likeness
 from odl.learners.base import Kept, State
-from odl.learners.sparse_atoms import replaced, widen
+from odl.learners.sparse_atoms import widen
 
 kernels = native.Kernels("atom_clusters")
 lists = native.Kernels("inverted_lists")
@@ -19,6 +19,7 @@ BLOCK = 1024  # documents that are learned before atoms are cut
 FULL = {"merge": 0, "join": 1, "retire": 2}  # as in odl.kernels.atom_clusters
 ATOMS, TIME, START = 0, 1, 2  # counters, as in odl.kernels.ward_merging
 PRICES, CANDIDATES, UNKNOWN = 64, 4, -2
+NO_LIMIT = 1 << 62
 EDGES = np.array([50, *(round(step * 10**power) for power in range(2, 6) for step in (1, 2, 3.5, 5, 7))])
 PRIOR = 100.0  # matches of each bin, and as many expected, before there are any
 BINS = len(EDGES) + 1
@@ -69,37 +70,30 @@ class Clusters:
         used, birth = padded(arrays["used"], room), padded(arrays["birth"], room)
         owner = np.concatenate([self.index.owner, np.empty(count, dtype=np.int64)])
         weight = np.concatenate([padded(arrays["size"], k + 1)[self.index.owner], np.full(count, self.worth)])
-        pieces = documents, self.index.early[0], self.index.late[0], new
+        pieces = documents, self.index.early.rows(), self.index.late.rows(), new.rows()
         places, slots = (self.index.before, before), (self.atoms, used, birth)
         seen, rule = int(arrays["seen"][0]), (float(self.settings["same"]), FULL[self.settings["full"]])
         kernels.learn(pieces, owner, weight, np.empty(len(owner)), *slots, *places, seen, *rule)
         n_atoms = int(self.atoms.counters[ATOMS])
         arrays |= {name: slots[:n_atoms] for name, slots in (("used", used), ("birth", birth))}
         arrays |= {"members": self.atoms.documents[:n_atoms].copy(), "seen": arrays["seen"] + count}
-        self._cut(owner, weight, new)
+        self._cut(owner, weight, P)
 
-    def _cut(self, owner, weight, new):
+    def _cut(self, owner, weight, P):
         """Put the pieces of every atom that changed together, and cut it to its heaviest terms."""
-        before, n_atoms = self.index.owner, len(self.arrays["used"])
+        before, n_atoms, k = self.index.owner, len(self.arrays["used"]), self.dictionary.shape[1]
         moved = (before >= 0) & (owner[: len(before)] != before)
         changed = np.unique(np.concatenate([owner[: len(before)][moved], owner[len(before) :]]))
         changed = changed[changed >= 0]
         places = np.full(n_atoms + 1, -1)  # the last one: of pieces that are of no atom
         places[changed] = np.arange(len(changed))
-        parts = np.flatnonzero((before >= 0) & (places[owner[: len(before)]] >= 0))
-        rows = self.index.numbers.rows(self.dictionary[:, before[parts]])
-        rows = rows._replace(weights=rows.weights * np.repeat(weight[parts], np.diff(rows.starts)))
-        early = likeness.inverted(rows, self.index.numbers.count)
-        late = new._replace(values=new.values * self.worth)
-        owner = places[np.concatenate([owner[parts], owner[len(before) :]])]
-        union = combined(early, late, len(parts), owner, len(changed))
-        columns, sizes = heaviest(
-            union, self.index.numbers, len(changed), self.dictionary.shape[0], self.settings["terms"]
+        source = np.concatenate([before, k + np.arange(P.shape[0])])
+        columns, sizes = sums(places[owner], source, weight, (self.dictionary, P), len(changed), self.settings["terms"])
+        self.dictionary, self.index = likeness.exchanged(
+            self.dictionary, self.index, changed, columns, self.settings["flatten"], n_atoms
         )
-        self.dictionary = replaced(self.dictionary, changed, columns, n_atoms)
         self.arrays["size"] = padded(self.arrays["size"], n_atoms)
         self.arrays["size"][changed] = sizes
-        self.index = likeness.renewed(self.index, self.dictionary, changed, self.settings["flatten"])
         self.changed = np.union1d(self.changed, changed)
         self._keep(changed)
 
@@ -110,7 +104,7 @@ class Clusters:
         if not len(atoms.gram) or len(size) < room:
             self.atoms = None
             return
-        products(self.dictionary, size, self.index, changed, atoms.gram)
+        products(size, self.index, changed, atoms.gram)
         atoms.squares[:], atoms.inverse[:] = size**2, inverse(size)
         times = atoms.counters[TIME] + np.arange(1, len(changed) + 1)
         atoms.stamp[changed], atoms.recent[times % room], atoms.partner[changed, 0] = times, changed, UNKNOWN
@@ -143,22 +137,23 @@ def inverse(size):
     return np.where(size > 0, 1.0 / np.maximum(size, 1e-300), 0.0)
 
 
-def products(A, size, index, which, gram):
+def products(size, index, which, gram):
     """Fill rows and columns of a matrix with the inner products of some atoms and all, of these sizes."""
-    rows = index.numbers.rows(A if len(which) == A.shape[1] else A[:, which])
-    pieces = index.early[0], index.late[0], index.before, index.owner
+    columns = likeness.taken(which, index.columns)
+    rows = columns.starts, index.numbers.of(columns.terms, 0), columns.weights
+    pieces = index.early.rows(), index.late.rows(), index.before, index.owner
     lists.grams(which, rows, *pieces, size, np.empty(len(index.owner)), gram)
-    if len(which) < A.shape[1]:
+    if len(which) < len(size):
         lists.mirror(which, gram)
 
 
 def merging(state, power, room, merges=True):
     """Return the atoms of a state, which may merge, and their inner products if they do; there is room for so many."""
-    A, size = state.dictionary, state.arrays["size"]
-    gram, k = np.empty((room, room) if merges else (0, 0)), A.shape[1]
+    size, k = state.arrays["size"], state.dictionary.shape[1]
+    gram = np.empty((room, room) if merges else (0, 0))
     atoms = mergeable(gram, padded(state.arrays["members"], room), padded(size, room), k)
     if merges:
-        products(A, size, index_of(state, power), np.arange(k), gram)
+        products(size, index_of(state, power), np.arange(k), gram)
     return atoms
 
 
@@ -176,33 +171,22 @@ def mergeable(gram, documents, size, n_atoms):
     )
 
 
-def combined(early, late, before, owner, n_rows):
-    """Return the inverted lists of rows and of later ones (numbers from `before` on) under their owners.
+def sums(owner, source, weight, matrices, n_rows, most=NO_LIMIT):
+    """Return sums of weighted columns and documents cut to their `most` largest weights, as columns of unit l2 norm.
 
     Parameters
     ----------
-    early, late : Lists
-        Of the same terms.
-    before : int
-        Rows that `early` is of.
     owner : ndarray of int64
-        Row that each row and each later one is part of; -1: none.
+        Sum that each summand is part of, in their order; -1: none.
+    source : ndarray of int64
+        Column of each, or number of columns and document.
+    weight : ndarray of float64
+        What each is multiplied by.
+    matrices : (csc_array, csr_array)
+        The columns, and the documents.
     n_rows : int
-
-    Returns
-    -------
-    Lists
-        Rows are in no order.
-    """
-    size = len(early.rows) + len(late.rows)
-    union = likeness.Lists(np.empty(len(late.offsets), dtype=np.int64), np.empty(size, dtype=np.uint32), np.empty(size))
-    lists.combine(early, late, before, owner, np.full(n_rows, -1), union)
-    end = union.offsets[-1]
-    return union._replace(rows=union.rows[:end], values=union.values[:end])
-
-
-def heaviest(inverted, numbers, n_rows, n_terms, most):
-    """Return the rows of inverted lists cut to their `most` largest weights, as columns of unit l2 norm.
+        Sums.
+    most : int
 
     Returns
     -------
@@ -210,27 +194,32 @@ def heaviest(inverted, numbers, n_rows, n_terms, most):
     sizes : ndarray, shape (n_rows,)
         Norms of what is kept.
     """
-    size = len(inverted.rows)
-    order = np.argsort(numbers.known, kind="stable")  # of runs that rise
-    starts, terms, weights = np.zeros(n_rows + 2, dtype=np.int64), np.empty(size, dtype=np.int32), np.empty(size)
-    lists.by_row(order, numbers.known, inverted, starts, terms, weights)
-    parts, sizes = _cut(most, starts[:-1], terms, weights)
-    return sparse.csc_array(parts, shape=(n_terms, n_rows)), sizes
+    (A, P), order = matrices, np.argsort(owner, kind="stable")
+    order = order[np.count_nonzero(owner < 0) :]
+    first = np.searchsorted(owner[order], np.arange(n_rows + 1))
+    source, early, late = source[order], likeness.compressed(A), likeness.compressed(P)
+    size = np.concatenate([np.diff(early.starts), np.diff(late.starts)])[source].sum()
+    result = np.empty(n_rows + 1, dtype=np.int64), np.empty(size, dtype=np.uint32), np.empty(size)
+    lists.add_up(first, source, weight[order], early, late, np.zeros(P.shape[1]), result)
+    (weights, terms, ends), sizes = _cut(most, *result)
+    return sparse.csc_array((weights, terms, ends), shape=(P.shape[1], n_rows)), sizes
 
 
 def shortened(P, most):
     """Return documents with no more than their `most` heaviest words, among equals the first."""
     if np.diff(P.indptr).max(initial=0) <= most:
         return P
-    (weights, terms, ends), sizes = _cut(most, P.indptr.astype(np.int64), P.indices.astype(np.int32), P.data.copy())
+    starts, terms, weights = likeness.compressed(P)
+    (weights, terms, ends), sizes = _cut(most, starts, terms.copy(), weights.copy())
     return sparse.csr_array((weights * np.repeat(sizes, np.diff(ends)), terms, ends), shape=P.shape)
 
 
 def _cut(most, starts, terms, weights):
     """Cut rows, which change, to their heaviest terms and unit norm; return their parts, and norms before."""
     ends, sizes = np.empty(len(starts), dtype=np.int64), np.empty(len(starts) - 1)
-    lists.heaviest(most, starts, terms, weights, ends, sizes)
-    return (weights[: ends[-1]].copy(), terms[: ends[-1]].copy(), ends.astype(np.int32)), sizes
+    lists.heaviest(most, (starts, terms, weights), ends, sizes)
+    terms = terms[: ends[-1]].copy().view(np.int32)
+    return (weights[: ends[-1]].copy(), terms, ends.astype(np.int32)), sizes
 
 
 def with_matches(

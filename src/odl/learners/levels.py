@@ -18,9 +18,9 @@ from odl.kernels import marshalling, native
 from odl.learners import likeness
 from odl.learners.adaptive import NO_ATOM, Adaptive, ClusterLearner, cut
 from odl.learners.base import Kept, Scores, State, setting
-from odl.learners.clusters import UNKNOWN, index_of, merging
+from odl.learners.clusters import UNKNOWN, index_of, merging, sums
 from odl.learners.likeness import in_order, share_of_peers
-from odl.learners.sparse_atoms import check_atoms, replaced, widen, with_data
+from odl.learners.sparse_atoms import check_atoms, with_data
 
 kernels = native.Kernels("ward_merging")
 PER_ATOM = 5  # numbers stored for an atom beside its words: n_j, ||S_j||, first and last document, group
@@ -208,33 +208,34 @@ class Levels(ClusterLearner):
     def _sums_of_groups(self, state, before=None):
         """Return the state whose atoms are the groups of atoms, from that of an earlier state where there is one."""
         arrays, n_slots = state.arrays, 2 * self.limit
-        slots = self._slots(arrays["group"])
-        touched = np.unique(slots)
+        slots, sizes, used = self._slots(arrays["group"]), np.zeros(n_slots), np.full(n_slots, -1)
+        which = self._changed_slots(state, before) if before else np.arange(n_slots)
+        places = np.full(n_slots, -1)
+        places[which] = np.arange(len(which))
+        matrices = state.dictionary, sparse.csr_array((0, state.dictionary.shape[0]))
+        columns, norms = sums(places[slots], np.arange(len(slots)), arrays["size"], matrices, len(which))
+        index = None
         if before:
-            k, old = len(before.arrays["group"]), before.derived["groups"]
-            changed = np.ones(len(slots), dtype=bool)
-            for name in ("members", "birth"):  # one of which changes with an atom
-                changed[:k] &= arrays[name][:k] == before.arrays[name]
-            changed[:k] = ~changed[:k]
-            touched = np.union1d(slots[changed], self._slots(before.arrays["group"])[changed[:k]])
-        joins = sparse.csc_array((arrays["size"], (np.arange(len(slots)), slots)), shape=(len(slots), n_slots))
-        sums = sparse.csc_array(state.dictionary @ joins[:, touched]).sorted_indices()
-        of_column = np.repeat(np.arange(len(touched)), np.diff(sums.indptr))
-        norms = np.sqrt(np.bincount(of_column, sums.data**2, minlength=len(touched)))
-        sums.data = sums.data / np.where(norms > 0, norms, 1.0)[of_column]
-        sizes, used = np.zeros(n_slots), np.full(n_slots, -1)
-        if before:
+            old = before.derived["groups"]
             sizes[:] = old.arrays["size"]
-        sizes[touched] = norms
+            columns, index = likeness.exchanged(
+                old.dictionary, index_of(old, self.flatten), which, columns, self.flatten
+            )
+        sizes[which] = norms
         np.maximum.at(used, slots, arrays["used"])
         members = np.bincount(slots, arrays["members"], minlength=n_slots)
-        columns = widen(old.dictionary, n_rows=sums.shape[0]) if before else sparse.csc_array((sums.shape[0], n_slots))
-        groups = State(replaced(columns, touched, sums), {**arrays, "members": members, "size": sizes, "used": used})
-        if before:
-            groups.derived["index", self.flatten] = likeness.renewed(
-                index_of(old, self.flatten), groups.dictionary, touched, self.flatten
-            )
+        groups = State(columns, {**arrays, "members": members, "size": sizes, "used": used})
+        groups.derived.update({("index", self.flatten): index} if index else {})
         return groups
+
+    def _changed_slots(self, state, before):
+        """Return the slots of groups that differ from those of an earlier state."""
+        group, earlier = state.arrays["group"], before.arrays["group"]
+        k, changed = len(earlier), np.zeros(len(group), dtype=bool)
+        changed[k:] = True
+        for name in ("members", "birth"):  # one of which changes with an atom
+            changed[:k] |= state.arrays[name][:k] != before.arrays[name]
+        return np.union1d(self._slots(group)[changed], self._slots(earlier)[changed[:k]])
 
     def _slots(self, group):
         """Return the slot of each atom's group: after the atom that names it, and further on for an atom by itself."""

@@ -23,15 +23,23 @@ class Rows(NamedTuple):
     weights: np.ndarray
 
 
-class Lists(NamedTuple):
-    """For term i the rows that have it, and their weights: places ``offsets[i]`` to ``offsets[i + 1]``."""
+class Columns(NamedTuple):
+    """Columns of a matrix, or inverted lists of them, with weights also flattened: to a power, of unit l2 norm.
 
-    offsets: np.ndarray
-    rows: np.ndarray
-    values: np.ndarray
+    Of inverted lists ``starts`` is by terms and ``terms`` has pieces.
+    """
+
+    starts: np.ndarray
+    terms: np.ndarray
+    weights: np.ndarray
+    flat: np.ndarray
+
+    def rows(self, flat=False):
+        """Return them with one set of weights."""
+        return Rows(self.starts, self.terms, self.flat if flat else self.weights)
 
 
-NOTHING = Lists(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.uint32), np.empty(0))
+NOTHING = Columns(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.uint32), np.empty(0), np.empty(0))
 
 
 class Numbers:
@@ -40,33 +48,34 @@ class Numbers:
     Parameters
     ----------
     n_terms : int
+
+    Attributes
+    ----------
+    count : int
+        How many terms have a number.
     """
 
     def __init__(self, n_terms):
         # One place more: of all terms that come later.
-        self.place, self.known = np.full(n_terms + 1, -1, dtype=np.int32), np.empty(0, dtype=np.int32)
-
-    @property
-    def count(self):
-        """How many terms have a number."""
-        return len(self.known)
+        self.place, self.count = np.full(n_terms + 1, -1, dtype=np.int32), 0
 
     def rows(self, matrix):
-        """Return the rows of a CSR matrix, or the columns of a CSC matrix, with numbers for terms."""
-        more = matrix.shape[matrix.format == "csr"] + 1 - len(self.place)
+        """Return the rows of a CSR matrix with numbers for terms."""
+        starts, terms, weights = compressed(matrix)
+        return Rows(starts, self.of(terms, matrix.shape[1]), weights)
+
+    def of(self, terms, n_terms):
+        """Return the numbers of terms, of which there are so many in all."""
+        more = n_terms + 1 - len(self.place)
         if more > 0:
             self.place = np.concatenate([self.place, np.full(more, -1, dtype=np.int32)])
-        starts, terms, weights = _parts(matrix)
-        new = np.zeros(len(self.place), dtype=bool)
-        new[terms] = True
-        new = np.flatnonzero(new & (self.place < 0)).astype(np.int32)
-        self.place[new] = np.arange(self.count, self.count + len(new))
-        self.known = np.concatenate([self.known, new])
-        return Rows(starts, self.place[terms].view(np.uint32), weights)
+        numbers = np.empty(len(terms), dtype=np.uint32)
+        self.count = kernels.number(terms, self.place, self.count, numbers)
+        return numbers
 
     def known_rows(self, matrix):
         """Return the rows of a CSR matrix; terms without a number have one that no list has."""
-        (starts, terms, weights), place = _parts(matrix), self.place
+        (starts, terms, weights), place = compressed(matrix), self.place
         return Rows(starts, place[np.minimum(terms, len(place) - 1)].view(np.uint32), weights)
 
 
@@ -76,8 +85,8 @@ class Index(NamedTuple):
     Parameters
     ----------
     numbers : Numbers
-    early, late : tuple of Lists
-        Plain, and flattened: weights raised to a power, columns of unit l2 norm.
+    columns, early, late : Columns
+        All columns, and lists.
     owner : ndarray of int64
         Column of each piece, those of the early lists and then of the late ones; -1: there is a late one.
     before : int
@@ -85,49 +94,80 @@ class Index(NamedTuple):
     """
 
     numbers: Numbers
-    early: tuple[Lists, Lists]
-    late: tuple[Lists, Lists]
+    columns: Columns
+    early: Columns
+    late: Columns
     owner: np.ndarray
     before: int
 
 
 def indexed(A, power):
     """Return the index of the columns of a CSC matrix that are not empty."""
-    numbers, columns = Numbers(A.shape[0]), np.flatnonzero(np.diff(A.indptr))
-    early = _both(A if len(columns) == A.shape[1] else A[:, columns], numbers, power)
-    return Index(numbers, early, (NOTHING, NOTHING), columns, len(columns))
+    return _anew(with_flat(A, power), A.shape[0])
 
 
-def renewed(index, A, changed, power):
-    """Return the index of a matrix that differs in some columns, rising, from the one that there is an index of."""
+def with_flat(A, power):
+    """Return the columns of a CSC matrix."""
+    return Columns(*compressed(A), flattened(A, power))
+
+
+def _anew(columns, n_terms):
+    numbers, filled = Numbers(n_terms), np.flatnonzero(np.diff(columns.starts))
+    terms, starts = numbers.of(columns.terms, n_terms), columns.starts[[*filled, -1]]
+    early = inverted(columns._replace(starts=starts, terms=terms), numbers.count)
+    return Index(numbers, columns, early, NOTHING, filled, len(filled))
+
+
+def exchanged(A, index, changed, columns, power, n_columns=None):
+    """Return a CSC matrix with other columns in some places, and its index.
+
+    Parameters
+    ----------
+    A : csc_array
+    index : Index
+        Of this matrix.
+    changed : ndarray of int64
+        Places, rising; all from the end of the matrix on are among them.
+    columns : csc_array
+    power : float
+    n_columns : int, optional
+        Columns in all; by default as many as there are.
+    """
+    source = np.arange(n_columns or A.shape[1])
+    source[changed] = A.shape[1] + np.arange(len(changed))
+    union, n_terms = taken(source, index.columns, with_flat(columns, power)), columns.shape[0]
+    A = sparse.csc_array(
+        (union.weights, union.terms.view(np.int32), union.starts.astype(np.int32)), (n_terms, len(source))
+    )
     late = np.union1d(index.owner[index.before :], changed)
     if len(late) > LATE * index.before:
-        return indexed(A, power)
-    owner = index.owner[: index.before].copy()
+        return A, _anew(union, n_terms)
+    owner, late = index.owner[: index.before].copy(), late[np.diff(union.starts)[late] > 0]
     owner[np.isin(owner, changed)] = -1
-    late = late[np.diff(A.indptr)[late] > 0]
-    return index._replace(late=_both(A[:, late], index.numbers, power), owner=np.concatenate([owner, late]))
+    own = taken(late, union)
+    lists = inverted(own._replace(terms=index.numbers.of(own.terms, n_terms)), index.numbers.count)
+    return A, Index(index.numbers, union, index.early, lists, np.concatenate([owner, late]), index.before)
 
 
-def _both(A, numbers, power):
-    """Return the plain and the flattened lists of columns."""
-    rows = numbers.rows(A)
-    places = sparse.csr_array((np.arange(A.nnz), rows.terms.view(np.int32), rows.starts), (A.shape[1], numbers.count))
-    lists = places.tocsc()
-    plain = Lists(lists.indptr.astype(np.int64), lists.indices.astype(np.uint32), rows.weights[lists.data])
-    return plain, plain._replace(values=flattened(A, power)[lists.data])
+def taken(source, early, late=NOTHING):
+    """Return some columns of two families; those of the second one are numbered behind the first."""
+    size = np.concatenate([np.diff(early.starts), np.diff(late.starts)])[source].sum()
+    result = Columns(np.empty(len(source) + 1, dtype=np.int64), np.empty(size, dtype=np.uint32), *np.empty((2, size)))
+    kernels.take(source, early, late, result)
+    return result
 
 
 def inverted(rows, n_terms):
-    """Return the inverted lists of compressed rows, rows ascending."""
-    starts, terms, weights = rows
-    lists = sparse.csr_array((weights, terms.view(np.int32), starts), shape=(len(starts) - 1, n_terms)).tocsc()
-    return Lists(lists.indptr.astype(np.int64), lists.indices.astype(np.int32, copy=False).view(np.uint32), lists.data)
+    """Return the inverted lists of compressed rows with numbers for terms, rows ascending."""
+    size, flat = rows.starts[-1], rows[-1]  # of documents their weights
+    lists = Columns(np.zeros(n_terms + 1, dtype=np.int64), np.empty(size, dtype=np.uint32), *np.empty((2, size)))
+    kernels.invert((*rows[:3], flat), lists)
+    return lists
 
 
 def flattened(A, power):
     """Return the weights of a CSC matrix raised to a power, columns of unit l2 norm."""
-    starts, _, weights = _parts(A)
+    starts, _, weights = compressed(A)
     values = np.empty(len(weights))
     kernels.flatten(starts, weights, float(power), values)
     return values
@@ -156,7 +196,7 @@ def nearest(documents, index, most, scale, flat=False, apart=False):
     """
     count, most = len(documents.starts) - 1, min(most, len(scale))
     neighbours, best = np.full((count, most), -1), np.zeros((count, most))
-    lists = index.early[flat], index.late[flat], index.before, index.owner
+    lists = index.early.rows(flat), index.late.rows(flat), index.before, index.owner
     scale = np.where(index.owner >= 0, scale[index.owner], 0.0)
     if most:
         kernels.nearest(apart, documents, *lists, scale, np.empty(len(scale)), np.empty(64), neighbours, best)
@@ -167,8 +207,8 @@ def nearest_among(P, most):
     """Return the most similar other documents of each document of a batch, and the cosines, as `nearest`."""
     numbers = Numbers(P.shape[1])
     documents = numbers.rows(sparse.csr_array(P))
-    lists, count = (inverted(documents, numbers.count), NOTHING), P.shape[0]
-    index = Index(numbers, lists, (NOTHING, NOTHING), np.arange(count), count)
+    lists, count = inverted(documents, numbers.count), P.shape[0]
+    index = Index(numbers, NOTHING, lists, NOTHING, np.arange(count), count)
     return nearest(documents, index, most, np.ones(count), apart=True)
 
 
@@ -187,7 +227,7 @@ def codes(P, A, neighbours):
     csr_array, shape (n_documents, n_atoms)
     """
     (count, most), weights = neighbours.shape, np.zeros(neighbours.shape)
-    documents, atoms = (Rows(starts, terms.view(np.uint32), values) for starts, terms, values in map(_parts, (P, A)))
+    documents, atoms = compressed(P), compressed(A)
     if most:
         work = np.zeros(max(P.shape[1], A.shape[0])), np.empty((most + 1, most))
         kernels.codes(documents, atoms, neighbours, SWEEPS, weights, *work)
@@ -198,10 +238,10 @@ def codes(P, A, neighbours):
     return sparse.csr_array((weights[used], neighbours[used], starts), shape=(count, A.shape[1]))
 
 
-def _parts(matrix):
-    """Return starts, indices and values of a compressed matrix as the kernels take them."""
+def compressed(matrix):
+    """Return the rows of a CSR matrix, or the columns of a CSC matrix, as the kernels take them."""
     terms, weights = matrix.indices.astype(np.int32, copy=False), matrix.data.astype(np.float64, copy=False)
-    return matrix.indptr.astype(np.int64, copy=False), terms, weights
+    return Rows(matrix.indptr.astype(np.int64, copy=False), terms.view(np.uint32), weights)
 
 
 FEWEST = 3  # documents that may tell something of each other

@@ -27,13 +27,6 @@ def widen(matrix, n_rows=None, n_columns=None):
     return matrix
 
 
-def replaced(matrix, places, columns, n_columns=None):
-    """Return a CSC matrix with other columns in some places, which may be beyond its end, up to so many in all."""
-    order = np.arange(n_columns or matrix.shape[1])
-    order[places] = matrix.shape[1] + np.arange(len(places))
-    return sparse.csc_array(sparse.hstack([matrix, columns], format="csc")[:, order])
-
-
 def with_terms(value, shape, n_terms):
     """Return an array with nothing for the terms that are new, in the dimension that has a size for each term."""
     if "terms" not in shape:

@@ -6,15 +6,13 @@ import json
 import os
 import re
 import sys
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from odl import corpora
-from odl.corpora import fields
 from odl.errors import ConfigError, DataError
 from odl.files import documents
 from odl.files.documents import NO_TIME
@@ -197,51 +195,6 @@ def test_many_parquet_rows_come_in_order(tmp_path):
     n_rows = 2500  # more than one batch of rows
     pq.write_table(pa.table({"id": range(n_rows), "text": ["storm"] * n_rows}), tmp_path / "d.parquet")
     assert read(tmp_path).ids == [str(number) for number in range(n_rows)]
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        ("1998-04-06", 891820800000),
-        ("1998-04", "1998-04-01"),
-        ("1998-04-06T12:30:15.123456", "1998-04-06T12:30:15.123"),
-        ("1998-04-06 12:30:15+02:00", "1998-04-06T10:30:15"),
-        ("19980406T123015Z", "1998-04-06T12:30:15"),
-        ("1969-12-31T23:59:59.9995", -1),
-        (datetime(1998, 4, 6, tzinfo=UTC), 891820800000),
-        (date(1998, 4, 6), 891820800000),
-        (1998, "1998-01-01"),
-        ("1998", "1998-01-01"),
-        (19980406, 891820800000),
-        (" 19980406 ", 891820800000),
-        (891820800, 891820800000),
-        ("891820800.25", 891820800250),
-        (-891820800.25, -891820800250),
-        (891820800123, 891820800123),
-        (100000000000, 100000000000),
-        (99999999999, 99999999999000),
-        ("0001-01-01T00:00:00Z", "0001-01-01"),
-        ("9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999"),
-        (None, NO_TIME),
-        ("", NO_TIME),
-        (float("nan"), NO_TIME),
-    ],
-)
-def test_times(value, expected):
-    expected = int(np.datetime64(expected, "ms").astype(np.int64)) if isinstance(expected, str) else expected
-    assert fields.parse_time(value) == expected
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        *("yesterday", "1998-13", "06.04.1998", 12, 0, 10**14, "99999999", True, [1998], "0000"),
-        *("0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-05:00", 1 - 10**14),
-    ],
-)
-def test_wrong_times(value):
-    with pytest.raises(ValueError, match="the time"):
-        fields.parse_time(value)
 
 
 @pytest.mark.parametrize(

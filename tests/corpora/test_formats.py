@@ -7,7 +7,7 @@ import pytest
 
 from odl import corpora
 from odl.config.chains import sources_of
-from odl.corpora import encodings, fields, formats
+from odl.corpora import encodings, formats
 from odl.errors import ConfigError, DataError
 from odl.files import documents, listing
 from odl.text import stopwords
@@ -207,24 +207,6 @@ def test_what_is_no_text_by_its_first_bytes_is_refused(tmp_path, head):
         r"a\.txt holds zeros or begins as no text does, such as a picture, a PDF",
         put(tmp_path / "a.txt", f"{head}\nwords in it\n"),
     )
-
-
-@pytest.mark.parametrize(
-    ("value", "dates", "expected"),
-    [
-        ("25.12.2026 14:30", None, "2026-12-25T14:30"),
-        ("03/04/26 1:05 pm", "month-first", "2026-03-04T13:05"),
-        ("12/25/2026, 12:30 AM", None, "2026-12-25T00:30"),
-        ("03/04/2026", "day-first", "2026-04-03"),
-        ("3-3-69", None, "1969-03-03"),
-        ("2026/04/03 10:11", None, "2026-04-03T10:11"),
-        ("2026-04-03 10:11:12 UTC", None, "2026-04-03T10:11:12"),
-        ("Mon, 13 Apr 1987 10:00:01 +0200", None, "1987-04-13T08:00:01"),
-        ("Fri Jul  8 12:08:34 2011", None, "2011-07-08T12:08:34"),
-    ],
-)
-def test_dates(value, dates, expected):
-    assert fields.parse_time(value, dates) == day(expected)
 
 
 def test_a_date_of_two_readings_names_the_option(tmp_path):

@@ -16,7 +16,7 @@ from called import odl
 from workflows import document, documents
 
 from odl import cli
-from odl.files import atomic, storage
+from odl.files import storage
 
 BATCHES = {"by": "documents", "documents": 20, "period": "day", "initial": 40, "flush": True}
 STREAM = {"batches": BATCHES, "protocol": "by-date", "topic_entry": {}, "ties": "source"}
@@ -231,18 +231,6 @@ def test_two_updates_on_the_same_outputs(made, tmp_path):
     assert [process.wait(timeout=300) for process in both] == [0, 0]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["score1.h5", "state1.h5", "time1.tsv"]
     assert [path.read_bytes() for path in outputs] == [(made / path.name).read_bytes() for path in outputs]
-
-
-def test_what_is_left_by_a_process_whose_number_was_given_again_is_removed(tmp_path):
-    host, living = platform.node() or "host", os.getppid()
-    for began in ("1", atomic._began(living)):
-        (tmp_path / f".x.h5.{host}-{living}-{began}.part").touch()
-        (tmp_path / f".y.{host}-{living}-{began}.part" / "inner").mkdir(parents=True)
-    with storage.replacing(tmp_path / "x.h5") as temporary:
-        open(temporary, "w").close()
-    # Only what the living process may still be writing stays.
-    kept = {f".{name}.{host}-{living}-{began}.part" for name in ("x.h5", "y")}
-    assert {path.name for path in tmp_path.iterdir()} == {"x.h5", *kept}
 
 
 class TestLocks:

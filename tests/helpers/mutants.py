@@ -3,18 +3,23 @@
 ``python tests/helpers/mutants.py --rooms kernels learners files --sample 40 --seed 7`` applies 40 edits, one at a time,
 to a copy of the tree, runs the tests of the edited module there with ``-x`` and prints which edits were killed;
 survivors last. An edit turns a comparison, an operator, a condition, a constant or a sign, or leaves a statement out.
-The tests of a module are tests/ROOM/test_MODULE.py, the only test file of its room, and the files that import it, else
-those of the modules that do, else those of its room that name it; at last those of what is told of all settings.
-Without a seed one is drawn, and printed.
+The tests of a module are tests/ROOM/test_MODULE.py and the only test file of its room. After them come the files that
+import it, the most specific first, else those of the modules that do, else those of its room that name it. At last
+come those of what is told of all settings. Without a seed one is drawn, and printed.
+
+A test that failed is run again without the edit: where it fails there too, nothing was seen, and the line says broken.
+A test that takes longer than any does, by the time of its process, has seen the edit: it went round for ever.
 """
 
 import argparse
 import ast
+import json
 import os
 import random
 import re
 import secrets
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,7 +35,8 @@ from places import ROOT
 PACKAGE = ROOT / "src" / "odl"
 COPIED = ("src", "tests", "workflow", "config", "data", "docs", "profiles", "benchmarks")
 STRICT, SHARES = ("kernels", "learners", "files"), (0.95, 0.85)  # of the edits to be killed: in these rooms, elsewhere
-PATIENCE = 900  # seconds for the tests of one edit, compilation included; an edit that takes longer is killed
+PATIENCE = 900  # seconds for one call of the tests, compilation included; an edit that takes longer is killed
+LONGEST = {"kernels": 240, "": 90}  # CPU seconds of a test, by the room of the edit: the first one compiles
 MOST = 6  # test files of a module: those that name it most often
 OF_ALL = ("tests/test_structure.py::test_the_schema_is_what_the_code_says",
           "tests/docs/test_docs.py::test_defaults_of_learners_are_those_of_their_classes")  # fmt: skip
@@ -138,11 +144,12 @@ def imported(path, known):
 
 
 def tests_of(module, by_test, users):
-    """Return the test files of a module: of its name, the only one of its room, and those that import it."""
+    """Return the test files of a module: of its name and the only one of its room; then those that import it."""
     room = [path for path in by_test if path.parent.name == module.split("/")[0]]
     name = module.removesuffix("/__init__").split("/")[-1]
     own = [path for path in room if path.stem == f"test_{name}"] or room[: len(room) == 1]
-    return list(dict.fromkeys([*own, *(_importing(module, by_test, users) or _naming(name, room)), *OF_ALL]))
+    others = dict.fromkeys(_importing(module, by_test, users) or _naming(name, room))
+    return own, [*(path for path in others if path not in own), *OF_ALL]
 
 
 def _importing(module, by_test, users):
@@ -152,7 +159,7 @@ def _importing(module, by_test, users):
         counts = Counter({path: sum(named[one] for one in near) for path, named in by_test.items()})
         best = [path for path, count in counts.most_common(MOST) if count]
         if best:
-            return best
+            return sorted(best, key=lambda path: -counts[path] / by_test[path].total())
         near = [user for one in near for user in users.get(one, ()) if user not in seen]
         seen.update(near)
     return []
@@ -165,15 +172,11 @@ def _naming(name, room):
     return [path for path, _ in counts.most_common(MOST)]
 
 
-def tested(folder, tests):
-    """Run test files in a copy of the tree, each by itself until one fails; return what became of them."""
-    return next((outcome for each in tests if (outcome := _tested(folder, each)) != "passed"), "passed")
-
-
-def _tested(folder, tests):
-    """Run a test file; return what became of it: passed, failed, timed out or broken."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", tests]
-    variables = {**os.environ, "PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+def tested(folder, tests, longest):
+    """Run test files in a copy of the tree until a test fails; return what became of them."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "mutants", *map(str, tests)]
+    paths = os.pathsep.join(str(folder / name) for name in ("src", "tests/helpers"))
+    variables = {**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1", "ODL_LONGEST": str(longest)}
     try:
         done = subprocess.run(
             command, cwd=folder, env=variables, capture_output=True, text=True, timeout=PATIENCE, start_new_session=True
@@ -187,19 +190,38 @@ def _tested(folder, tests):
     return {0: "passed", 1: "failed", 2: "failed"}.get(done.returncode, "broken: " + done.stdout[-300:])
 
 
+def pytest_runtest_logstart():
+    """Give each test its time, as a plugin of the tests of an edit."""
+    signal.setitimer(signal.ITIMER_PROF, float(os.environ["ODL_LONGEST"]))
+
+
 def judged(edit, tests, copies):
     """Apply an edit to a free copy of the tree, run its tests, take it back; return (outcome, seconds)."""
     folder, start = copies.get(), time.monotonic()
     path = folder / "src" / "odl" / f"{edit.module}.py"
     whole = path.read_bytes()
+    longest = LONGEST.get(edit.module.split("/")[0], LONGEST[""])
     try:
         path.write_bytes(whole[: edit.first] + edit.text.encode() + whole[edit.last :])
-        outcome = tested(folder, tests)
+        shutil.rmtree(folder / ".pytest_cache", ignore_errors=True)
+        outcome = next(
+            (outcome for part in tests if part and (outcome := tested(folder, part, longest)) != "passed"), "passed"
+        )
+        path.write_bytes(whole)
+        if outcome == "failed" and not _sound(folder, longest):
+            outcome = "broken: fails without the edit"
     finally:
         path.write_bytes(whole)
         copies.put(folder)
     outcome = {"passed": "survived", "failed": "killed", "timed out": "killed"}.get(outcome, outcome)
     return outcome, time.monotonic() - start
+
+
+def _sound(folder, longest):
+    """Tell whether the tests that just failed in a copy of the tree pass there without the edit."""
+    last = folder / ".pytest_cache" / "v" / "cache" / "lastfailed"
+    failed = list(json.loads(last.read_text())) if last.exists() else []
+    return not failed or tested(folder, failed, longest) == "passed"
 
 
 def copied(folder):

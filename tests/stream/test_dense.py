@@ -8,7 +8,6 @@ import pytest
 from pyarrow import parquet
 
 from odl import corpora
-from odl.corpora import fields
 from odl.errors import DataError
 from odl.files import documents as docs
 from odl.stream import batchfile, batching, dense, features
@@ -41,22 +40,6 @@ def test_a_column_of_every_kind_of_table(source, tmp_path):
     assert corpora.read("documents", [path]).vectors is None
     few = corpora.read("documents", [path], {**COLUMNS, "min_words": 2})
     assert len(few.vectors) == len(few)
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        ("x", "the vector is not JSON"),
-        ([], "no list of numbers"),
-        ([1, None], "no list of numbers"),
-        ([True, 2], "no list of numbers"),
-        ([1, 2], "has 2 numbers, those before it 3"),
-        ([1, 2, 1e60], "not finite"),
-    ],
-)
-def test_vectors_that_cannot_be_used(value, text):
-    with pytest.raises(ValueError, match=text):
-        fields.parse_vector(value, 3 if value else None)
 
 
 def test_a_row_without_a_vector_is_refused(source):

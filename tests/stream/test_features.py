@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.feature_extraction.text import TfidfTransformer
 
-from odl import corpora
 from odl.errors import ParameterError, StorageError
 from odl.files import documents, storage
 from odl.files.documents import NO_TIME, Documents
-from odl.stream import features, terms, weighting
+from odl.stream import features, terms
 
 
 def batch(rng, words, n=12, topics=None, start=0):
@@ -50,32 +48,6 @@ def test_labels_need_all_topics_new(chain):
     assert not chain[2].novel.any()
 
 
-def test_weights_equal_scikit_learn(chain):
-    P = chain[0].weighed()[:]
-    ours = P.toarray()[:, [chain[0].vocabulary.index(word) for word in "abcdef"]]
-    counts = chain[0].counts[:].toarray()
-    expected = TfidfTransformer(norm="l1", smooth_idf=True).fit(counts).transform(counts).toarray()
-    assert np.allclose(ours, expected, atol=1e-15)
-    log = TfidfTransformer(norm="l2", smooth_idf=True, sublinear_tf=True).fit(counts).transform(counts).toarray()
-    assert np.allclose(chain[0].weighed(tf="log", norm="l2")[:].toarray(), log, atol=1e-15)
-
-
-def test_past_corpus_and_no_idf_differ(chain):
-    past = chain[1].weighed()[:].toarray()
-    corpus = chain[1].weighed(idf="corpus", corpus=chain[2])[:].toarray()
-    none = chain[1].weighed(idf="none")[:].toarray()
-    counts = chain[1].counts[:].toarray()
-    assert np.allclose(none, counts / counts.sum(axis=1, keepdims=True))
-    total = chain[2].frequencies_after()[: counts.shape[1]]
-    weights = counts * (np.log((1 + 36) / (1 + total)) + 1)
-    assert np.allclose(corpus, weights / weights.sum(axis=1, keepdims=True))
-    assert not np.allclose(past, corpus)
-    with pytest.raises(ParameterError, match="last feature file"):
-        chain[1].weighed(idf="corpus")
-    with pytest.raises(ParameterError, match="of timestep 0, before 1"):
-        chain[1].weighed(idf="corpus", corpus=chain[0])
-
-
 def test_a_bounded_vocabulary_has_no_weights_of_the_corpus(rng):
     bounded = features.follow(batch(rng, "abcdef"), max_terms=4)
     with pytest.raises(ParameterError, match="idf 'corpus' with max_terms"):
@@ -83,28 +55,6 @@ def test_a_bounded_vocabulary_has_no_weights_of_the_corpus(rng):
     for wrong in (-3, "x"):
         with pytest.raises(ParameterError, match="max_terms is"):
             features.follow(batch(rng, "abcdef"), max_terms=wrong)
-
-
-def test_a_term_enters_at_min_df(chain):
-    known = chain[1].frequencies >= 3
-    P = chain[1].weighed(min_df=3)[:]
-    assert np.array_equal(np.unique(P.indices), np.flatnonzero(known & (chain[1].counts[:].sum(axis=0) > 0)))
-    assert chain[1].weighed(min_df=0)[:].nnz == chain[1].counts.nnz
-
-
-def test_fixed_vocabulary_is_that_of_the_first_batch(chain):
-    P = chain[2].weighed(vocabulary="fixed")[:]
-    assert P.indices.max() < 6
-    assert P.shape == chain[2].counts.shape
-    empty = np.diff(P.indptr) == 0
-    assert np.allclose(np.asarray(P.sum(axis=1))[~empty], 1.0)
-
-
-def test_a_document_of_unknown_terms_is_an_empty_row(rng):
-    first = features.follow(batch(rng, "abc"))
-    new = Documents(sparse.csr_array([[2, 1]]), ["x", "y"], ["new"], [NO_TIME], [()], [""])
-    P = features.follow(new, first).weighed(min_df=1)[:]
-    assert P.nnz == 0 and P.shape == (1, 5)
 
 
 def test_the_chain_in_memory_is_that_of_the_files(chain, tmp_path, rng):
@@ -134,35 +84,6 @@ def test_truncated_files_are_refused(rng, tmp_path):
         path.write_bytes(whole[:size])
         with pytest.raises(StorageError, match=r"f\.h5"):
             features.read(path)
-
-
-def test_a_term_in_exactly_min_df_documents_is_known():
-    counts = sparse.csr_array(np.ones((1, 3), dtype=np.int64))
-    assert weighting.weigh(counts, np.array([1, 2, 3]), 3, weighting.Weighting(min_df=2)).indices.tolist() == [1, 2]
-
-
-def test_a_stop_word_of_the_stream_is_counted_and_not_weighed():
-    """It has to be in more than the share of the documents, and in 30 of them: few documents show none."""
-    counts, frequencies = sparse.csr_array(np.ones((1, 3), dtype=np.int64)), np.array([29, 30, 31])
-    for n_documents, max_share, kept in (
-        (100, 0.3, [0, 1]),
-        (50, 0.3, [0]),
-        (40, 1.0, [0, 1, 2]),
-        (1000, 0.3, [0, 1, 2]),
-    ):
-        assert (
-            weighting.weigh(counts, frequencies, n_documents, weighting.Weighting(max_share=max_share)).indices.tolist()
-            == kept
-        )
-    bare = weighting.weigh(
-        sparse.csr_array([[0, 1, 1], [1, 0, 1]]), frequencies, 50, weighting.Weighting(max_share=0.3)
-    )
-    assert bare.indices.tolist() == [1, 2, 0]  # a document without other words keeps them
-    corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
-    data = features.follow(corpus.select(range(40, 80)), features.follow(corpus.select(range(40))))
-    gone = np.flatnonzero((data.frequencies > 0.3 * 40) & (data.frequencies >= weighting.COMMON))
-    assert len(gone) and set(gone) <= set(data.counts[:].indices)
-    assert set(gone).isdisjoint(data.weighed(max_share=0.3)[:].indices)
 
 
 def test_words_are_stored_once_in_many_timesteps(tmp_path, monkeypatch):

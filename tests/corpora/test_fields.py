@@ -1,0 +1,163 @@
+"""Values of one document's fields: every form that people have, each with its meaning, and what is no value."""
+
+from datetime import UTC, date, datetime
+
+import numpy as np
+import pytest
+
+from odl.corpora import fields
+from odl.files.documents import NO_TIME
+
+
+def milliseconds(text):
+    return int(np.datetime64(text, "ms").astype(np.int64))
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("1998-04-06", 891820800000),
+        ("1998-04", "1998-04-01"),
+        ("1998-04-06T12:30:15.123456", "1998-04-06T12:30:15.123"),
+        ("1998-04-06 12:30:15+02:00", "1998-04-06T10:30:15"),
+        ("19980406T123015Z", "1998-04-06T12:30:15"),
+        ("1969-12-31T23:59:59.9995", -1),
+        (datetime(1998, 4, 6, tzinfo=UTC), 891820800000),
+        (date(1998, 4, 6), 891820800000),
+        (1998, "1998-01-01"),
+        ("1998", "1998-01-01"),
+        (19980406, 891820800000),
+        (" 19980406 ", 891820800000),
+        (891820800, 891820800000),
+        ("891820800.25", 891820800250),
+        (-891820800.25, -891820800250),
+        (891820800123, 891820800123),
+        (100000000000, 100000000000),
+        (99999999999, 99999999999000),
+        ("0001-01-01T00:00:00Z", "0001-01-01"),
+        ("9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999"),
+        (None, NO_TIME),
+        ("", NO_TIME),
+        (float("nan"), NO_TIME),
+    ],
+)
+def test_times(value, expected):
+    assert fields.parse_time(value) == (milliseconds(expected) if isinstance(expected, str) else expected)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("yesterday", "1998-13", "06.04.1998", 12, 0, 10**14, "99999999", True, [1998], "0000"),
+        *("0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-05:00", 1 - 10**14),
+    ],
+)
+def test_wrong_times(value):
+    with pytest.raises(ValueError, match="the time"):
+        fields.parse_time(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "dates", "expected"),
+    [
+        ("25.12.2026 14:30", None, "2026-12-25T14:30"),
+        ("03/04/26 1:05 pm", "month-first", "2026-03-04T13:05"),
+        ("12/25/2026, 12:30 AM", None, "2026-12-25T00:30"),
+        ("03/04/2026", "day-first", "2026-04-03"),
+        ("3-3-69", None, "1969-03-03"),
+        ("3-3-68", None, "2068-03-03"),
+        ("12.12.1999", None, "1999-12-12"),
+        ("13.12.1999 12:05 p.m.", None, "1999-12-13T12:05"),
+        ("2026.04.03", None, "2026-04-03"),
+        ("2026-04-03 10:11 GMT", None, "2026-04-03T10:11"),
+        ("2026/04/03 10:11", None, "2026-04-03T10:11"),
+        ("2026-04-03 10:11:12 UTC", None, "2026-04-03T10:11:12"),
+        ("Mon, 13 Apr 1987 10:00:01 +0200", None, "1987-04-13T08:00:01"),
+        ("Fri Jul  8 12:08:34 2011", None, "2011-07-08T12:08:34"),
+    ],
+)
+def test_dates(value, dates, expected):
+    assert fields.parse_time(value, dates) == milliseconds(expected)
+
+
+@pytest.mark.parametrize("value", ["01/02/2026", "12.1.26"])
+def test_a_date_of_two_readings_needs_the_option(value):
+    with pytest.raises(ValueError, match="may begin with the day or the month: set the option dates"):
+        fields.parse_time(value)
+    assert fields.parse_time(value, "day-first") != fields.parse_time(value, "month-first")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("x", "the vector is not JSON"),
+        ([], "no list of numbers"),
+        ([1, None], "no list of numbers"),
+        ([True, 2], "no list of numbers"),
+        ([1, 2], "has 2 numbers, those before it 3"),
+        ([1, 2, 1e60], "not finite"),
+    ],
+)
+def test_vectors_that_cannot_be_used(value, text):
+    with pytest.raises(ValueError, match=text):
+        fields.parse_vector(value, 3 if value else None)
+
+
+def test_a_vector_may_be_a_list_or_its_text():
+    for value in ([1, 2.5, -3], (1, 2.5, -3), "[1, 2.5, -3]"):
+        found = fields.parse_vector(value, 3)
+        assert found.dtype == np.float32 and found.tolist() == [1.0, 2.5, -3.0]
+
+
+@pytest.mark.parametrize(
+    ("value", "address"),
+    [
+        (" https://example.org/a\n b ", "https://example.org/ab"),
+        ("HTTP://example.org", "HTTP://example.org"),
+        *[(value, "") for value in ("ftp://example.org", "javascript:alert(1)", "example.org", "", None, float("nan"))],
+    ],
+)
+def test_an_address_is_one_of_the_web(value, address):
+    assert fields.parse_url(value) == address
+
+
+@pytest.mark.parametrize(("value", "identity"), [(" a \n b\t", "a b"), (0, "0"), (-7, "-7")])
+def test_an_id_is_one_line(value, identity):
+    assert fields.parse_id(value) == identity
+
+
+@pytest.mark.parametrize("value", [True, 1.5, None, ["a"], " \n"])
+def test_what_is_no_id(value):
+    with pytest.raises(ValueError, match="the id"):
+        fields.parse_id(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "counts"),
+    [
+        ({"new york": 2, "new  york": 1, "rain": 0}, {"new_york": 3}),
+        ([["rain", 2], ["snow", None], ["rain", 1.0]], {"rain": 3}),
+        ('{"rain": 2147483647}', {"rain": 2147483647}),
+        ({}, {}),
+    ],
+)
+def test_counts_of_one_word_add_up(value, counts):
+    assert fields.parse_counts(value) == counts
+
+
+@pytest.mark.parametrize(
+    ("value", "topics"),
+    [
+        ("a; b ;a;;", ("a", "b")),
+        (["b", "a;b", " b"], ("b", "a;b")),
+        (3, ("3",)),
+        ([3.0, 2.5], ("3", "2.5")),
+        *[(value, ()) for value in (None, "", float("nan"), [], [" "])],
+    ],
+)
+def test_topics_come_once_in_their_order(value, topics):
+    assert fields.parse_topics(value, ";") == topics
+
+
+def test_without_a_separator_a_text_is_one_topic():
+    assert fields.parse_topics("a; b", None) == ("a; b",)

@@ -1,0 +1,93 @@
+"""Files that are there only when they are whole, and what a writer that ended early leaves behind."""
+
+import errno
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from odl.files import atomic
+
+HOST = platform.node() or "host"
+
+
+def test_a_file_is_there_when_it_is_whole_and_not_before(tmp_path):
+    path = tmp_path / "new" / "a.tsv"
+    with atomic.replacing(path) as temporary:
+        Path(temporary).write_text("first")
+        assert not path.exists() and Path(temporary).parent == path.parent
+    with pytest.raises(KeyError), atomic.replacing(path) as temporary:
+        Path(temporary).write_text("half")
+        raise KeyError
+    assert path.read_text() == "first" and list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("number", atomic.FULL)
+def test_a_full_disk_names_the_file(tmp_path, number):
+    with pytest.raises(OSError) as told, atomic.replacing(tmp_path / "a.tsv"):
+        raise OSError(number, "of an open file, which says no name")
+    assert told.value.filename == str(tmp_path / "a.tsv")
+
+
+def test_other_faults_keep_the_name_that_they_have(tmp_path):
+    for fault, name in ((OSError(errno.EPERM, "x"), None), (OSError(errno.ENOSPC, "x", "other"), "other")):
+        with pytest.raises(OSError) as told, atomic.replacing(tmp_path / "a.tsv"):
+            raise fault
+        assert told.value.filename == name
+
+
+def test_a_folder_is_filled_at_once_or_not_at_all(tmp_path):
+    folder = tmp_path / "out"
+    with pytest.raises(KeyError), atomic.filling(folder) as temporary:
+        (Path(temporary) / "a").write_text("half")
+        raise KeyError
+    assert not list(tmp_path.iterdir())
+    folder.mkdir()
+    (folder / "a").write_text("old")
+    (folder / "other").write_text("stays")
+    with atomic.filling(f"{folder}/") as temporary:
+        (Path(temporary) / "a").write_text("new")
+        assert (folder / "a").read_text() == "old"
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {"a": "new", "other": "stays"}
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_what_is_left_by_a_process_whose_number_was_given_again_is_removed(tmp_path):
+    host, living = platform.node() or "host", os.getppid()
+    for began in ("1", atomic._began(living)):
+        (tmp_path / f".x.h5.{host}-{living}-{began}.part").touch()
+        (tmp_path / f".y.{host}-{living}-{began}.part" / "inner").mkdir(parents=True)
+    with atomic.replacing(tmp_path / "x.h5") as temporary:
+        Path(temporary).touch()
+    # Only what the living process may still be writing stays.
+    kept = {f".{name}.{host}-{living}-{began}.part" for name in ("x.h5", "y")}
+    assert {path.name for path in tmp_path.iterdir()} == {"x.h5", *kept}
+
+
+def test_what_a_killed_process_left_is_removed_and_nothing_of_other_machines(tmp_path):
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    for host in (HOST, f"other-{HOST}"):
+        (tmp_path / f".x.h5.{host}-{ended.pid}-0.part").touch()
+    (tmp_path / f".x.h5.{HOST}-{ended.pid}-0.partly").touch()
+    with atomic.replacing(tmp_path / "y.h5") as temporary:
+        Path(temporary).touch()
+    kept = {"y.h5", f".x.h5.other-{HOST}-{ended.pid}-0.part", f".x.h5.{HOST}-{ended.pid}-0.partly"}
+    assert {path.name for path in tmp_path.iterdir()} == kept
+
+
+def test_one_process_at_a_time_changes_a_file(tmp_path):
+    """The second waits until the first has written; what it reads is what the first wrote."""
+    code = "import sys; from odl.files import atomic\nwith atomic.locked(sys.argv[1]): print(open(sys.argv[1]).read())"
+    path = tmp_path / "table.csv"
+    path.write_text("old")
+    with atomic.locked(path) as alone:
+        other = subprocess.Popen([sys.executable, "-c", code, path], stdout=subprocess.PIPE, text=True)
+        with pytest.raises(subprocess.TimeoutExpired):
+            other.wait(1)
+        path.write_text("new")
+    assert alone and other.communicate(timeout=60) == ("new\n", None)
+    assert sorted(os.listdir(tmp_path)) == [".table.csv.lock", "table.csv"]

@@ -1,0 +1,118 @@
+"""The inbox of a folder: files of accepted documents, whole periods only, each line once."""
+
+import glob
+import gzip
+import json
+
+import pytest
+
+from odl.errors import ConfigError
+from odl.live import inbox
+
+
+def test_a_cut_line_was_never_answered(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    first = inbox.Inbox()
+    first.append({"2026-01-26": [b'{"a": 1}\n']})
+    with open(tmp_path / "inbox" / ".2026-01-26-0001.jsonl", "ab") as file:
+        file.write(b'{"a": 2')
+    again = inbox.Inbox()
+    again.append({"2026-01-26": [b'{"a": 3}\n']})
+    assert list(again.lines("2026-01-26")) == [{"a": 1}, {"a": 3}]
+    again.publish("2026-01-26")
+    assert again.labels() == [] and not (tmp_path / "inbox" / ".2026-01-26-0001.jsonl").exists()
+    again.append({"2026-01-26": [b'{"a": 4}\n']})
+    again.publish("2026-01-26")
+    assert sorted(path.name for path in (tmp_path / "inbox").iterdir()) == [
+        "2026-01-26-0001.jsonl",
+        "2026-01-26-0002.jsonl",
+    ]
+
+
+def test_two_files_of_a_period_of_before_are_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "inbox").mkdir()
+    for number in (1, 2, 3):
+        (tmp_path / "inbox" / f".2026-01-26-000{number}.jsonl").write_text(f'{{"a": {number}}}\n{{"a": ')
+    box = inbox.Inbox()
+    box.append({"2026-01-26": [b'{"a": 4}\n']})
+    box.publish("2026-01-26")
+    (path,) = (tmp_path / "inbox").iterdir()
+    assert path.name == "2026-01-26-0001.jsonl"
+    assert path.read_text() == '{"a": 1}\n{"a": 2}\n{"a": 3}\n{"a": 4}\n'
+
+
+def test_a_run_takes_up_what_was_left_unless_a_watch_is_at_work(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    inbox.Inbox().append({"2026-01-26": [b"{}\n"]})
+    with inbox.alone():
+        inbox.settle()
+        assert inbox.Inbox().labels() == ["2026-01-26"]
+    inbox.settle()
+    assert (tmp_path / "inbox" / "2026-01-26-0001.jsonl").read_bytes() == b"{}\n"
+
+
+def test_a_full_disk_leaves_whole_lines(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    box = inbox.Inbox()
+    box.append({"2026-01-26": [b'{"a": 1}\n']})
+    with open("/dev/full", "wb", buffering=0) as full:
+        monkeypatch.setattr(inbox.os, "fsync", lambda number: full.write(b"x"))
+        with pytest.raises(OSError, match="No space left"):
+            box.append({"2026-01-26": [b'{"a": 2}\n']})
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    box.append({"2026-01-26": [b'{"a": 3}\n']})
+    assert list(box.lines("2026-01-26")) == [{"a": 1}, {"a": 3}]
+
+
+def answered(identity):
+    return json.dumps({"text": identity, "odl": {"answer": {"id": identity}}}).encode() + b"\n"
+
+
+def test_a_period_is_read_by_a_run_once_it_has_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    box = inbox.Inbox()
+    box.append({"2026-02-02": [b'{"a": 2}\n', b'{"a": 3}\n'], "2026-01-26": [b'{"a": 1}\n']})
+    assert box.labels() == ["2026-01-26", "2026-02-02"] and not glob.glob(inbox.SOURCE)
+    box.publish("2026-01-26")
+    assert glob.glob(inbox.SOURCE) == ["inbox/2026-01-26-0001.jsonl"]
+    assert box.labels() == ["2026-02-02"] and list(box.lines("2026-01-26")) == [{"a": 1}]
+    assert (box.last_before("2026-02-02"), box.last_before("2026-01-26")) == ("2026-01-26", "")
+
+
+def test_a_period_without_a_document_leaves_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    box = inbox.Inbox()
+    box.append({"2026-01-26": []})
+    box.publish("2026-01-26")
+    assert not list((tmp_path / "inbox").iterdir())
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_document_that_is_removed_leaves_the_others(tmp_path, monkeypatch, packed):
+    monkeypatch.chdir(tmp_path)
+    inbox.remove("a")
+    assert not (tmp_path / "inbox").exists()
+    (tmp_path / "inbox").mkdir()
+    opened, end = (gzip.open, ".gz") if packed else (open, "")
+    for day, names in (("26", "abc"), ("27", "dc")):
+        with opened(tmp_path / "inbox" / f"2026-01-{day}-0001.jsonl{end}", "wb") as file:
+            file.writelines(map(answered, names))
+    other = tmp_path / "inbox" / f"2026-01-27-0001.jsonl{end}"
+    before = other.read_bytes()
+    inbox.remove("b")
+    with opened(tmp_path / "inbox" / f"2026-01-26-0001.jsonl{end}", "rb") as file:
+        assert file.read() == answered("a") + answered("c")
+    assert other.read_bytes() == before
+
+
+def test_the_inbox_is_written_into_the_sources_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "odl.yaml").write_text('sources: ["posts"]  # \nperiod: week\n')
+    with pytest.raises(ConfigError, match="does not read the inbox, and its sources are no line"):
+        inbox.enlist()
+    (tmp_path / "odl.yaml").write_text('sources: ["posts"]\nperiod: week\n')
+    for _ in range(2):
+        inbox.enlist()
+        assert (tmp_path / "odl.yaml").read_text() == f'sources: ["posts", "{inbox.SOURCE}"]\nperiod: week\n'

@@ -8,6 +8,7 @@ import watched
 from called import odl
 
 from odl.alerts import read, show
+from odl.cli import triage
 from odl.files import tables
 
 LAUNCHES = (0, 0, 0, 6, 8, 0)
@@ -52,6 +53,7 @@ def test_the_mark_moves_by_seen_only(unseen):
     before = contents(unseen)
     whole = odl("new", unseen, "--since", "last").stdout
     assert whole == odl("new", unseen, "--since", "last").stdout and "periods 0 to 5" in whole
+    assert odl("new", unseen, "--since", "last", "--fail").returncode == triage.NEWS
     assert odl("new", unseen, "--seen").stdout == whole
     assert odl("new", unseen, "--since", "last").stdout == "Nothing since the last time.\n"
     assert odl("new", unseen, "--since", "last", "--format", "jsonl", "--fail").returncode == 0

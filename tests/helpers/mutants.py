@@ -13,6 +13,7 @@ A test that takes longer than any does, by the time of its process, has seen the
 
 import argparse
 import ast
+import inspect
 import json
 import os
 import random
@@ -172,11 +173,13 @@ def _naming(name, room):
     return [path for path, _ in counts.most_common(MOST)]
 
 
-def tested(folder, tests, longest):
-    """Run test files in a copy of the tree until a test fails; return what became of them."""
+def tested(folder, tests, edit):
+    """Run tests in a copy of the tree until one fails; return what became of them."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "mutants", *map(str, tests)]
     paths = os.pathsep.join(str(folder / name) for name in ("src", "tests/helpers"))
-    variables = {**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1", "ODL_LONGEST": str(longest)}
+    longest = LONGEST.get(edit.module.split("/")[0], LONGEST[""])
+    variables = {"PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1", "ODL_LONGEST": str(longest)}
+    variables = {**os.environ, **variables, "ODL_EDITED": "|".join(_functions(edit))}
     try:
         done = subprocess.run(
             command, cwd=folder, env=variables, capture_output=True, text=True, timeout=PATIENCE, start_new_session=True
@@ -190,9 +193,27 @@ def tested(folder, tests, longest):
     return {0: "passed", 1: "failed", 2: "failed"}.get(done.returncode, "broken: " + done.stdout[-300:])
 
 
+def _functions(edit):
+    """Return the names of the functions and classes that an edit lies in."""
+    source = (PACKAGE / f"{edit.module}.py").read_bytes()
+    line = source.count(b"\n", 0, edit.first) + 1
+    return [
+        node.name
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.lineno <= line <= node.end_lineno
+    ]
+
+
 def pytest_runtest_logstart():
     """Give each test its time, as a plugin of the tests of an edit."""
     signal.setitimer(signal.ITIMER_PROF, float(os.environ["ODL_LONGEST"]))
+
+
+def pytest_collection_modifyitems(items):
+    """Let those tests of each file go first that name what is edited."""
+    named = re.compile(rf"\b({os.environ['ODL_EDITED']})\b") if os.environ["ODL_EDITED"] else re.compile("")
+    files = {path: place for place, path in enumerate(dict.fromkeys(item.path for item in items))}
+    items.sort(key=lambda item: (files[item.path], not named.search(inspect.getsource(item.cls or item.function))))
 
 
 def judged(edit, tests, copies):
@@ -200,15 +221,14 @@ def judged(edit, tests, copies):
     folder, start = copies.get(), time.monotonic()
     path = folder / "src" / "odl" / f"{edit.module}.py"
     whole = path.read_bytes()
-    longest = LONGEST.get(edit.module.split("/")[0], LONGEST[""])
     try:
         path.write_bytes(whole[: edit.first] + edit.text.encode() + whole[edit.last :])
         shutil.rmtree(folder / ".pytest_cache", ignore_errors=True)
         outcome = next(
-            (outcome for part in tests if part and (outcome := tested(folder, part, longest)) != "passed"), "passed"
+            (outcome for part in tests if part and (outcome := tested(folder, part, edit)) != "passed"), "passed"
         )
         path.write_bytes(whole)
-        if outcome == "failed" and not _sound(folder, longest):
+        if outcome == "failed" and not _sound(folder, edit):
             outcome = "broken: fails without the edit"
     finally:
         path.write_bytes(whole)
@@ -217,11 +237,11 @@ def judged(edit, tests, copies):
     return outcome, time.monotonic() - start
 
 
-def _sound(folder, longest):
+def _sound(folder, edit):
     """Tell whether the tests that just failed in a copy of the tree pass there without the edit."""
     last = folder / ".pytest_cache" / "v" / "cache" / "lastfailed"
     failed = list(json.loads(last.read_text())) if last.exists() else []
-    return not failed or tested(folder, failed, longest) == "passed"
+    return not failed or tested(folder, failed, edit) == "passed"
 
 
 def copied(folder):

@@ -154,6 +154,8 @@ def test_the_three_solvers_agree_when_fully_connected(task, rng):
     other = learners.make("diffusion", solver="diffusion", **settings).score(state, P)
     np.testing.assert_allclose(scores.residual + scores.penalty, other.residual + other.penalty, rtol=1e-5)
     assert other.gap < 1e-5 and scores.gap <= 1.1e-7
+    best = coding.centralised(P, state.dictionary, exact.model, tolerance=1e-7)
+    assert scores.gap == pytest.approx(np.max(best.gap / (best.score - best.gap)), rel=1e-12)
     again = learners.make("diffusion", solver="centralised", network="ring", **settings).score(state, P)
     np.testing.assert_array_equal(scores.residual, again.residual)
 

@@ -119,6 +119,19 @@ def test_learning_over_a_network_uses_each_agents_own_dual_variable(name, rng):
     np.testing.assert_allclose(learned.toarray(), W, atol=1e-10)
 
 
+def test_silent_atoms_only_shrink():
+    """Also one whose terms fill its row of the padded atoms, and the one that lies behind it in memory."""
+    model, step = models.task("biclustering", gamma=0.05, delta=0.3, beta=0.05), 0.2
+    W = np.zeros((10, 3))
+    W[:2, 0], W[2:6, 1], W[6:, 2] = 0.6, [0.4, -0.3, 0.2, 0.1], [0.1, 0.2, -0.3, 0.4]
+    P = sparse.csr_array(([1.0, 1.0], ([0, 0], [0, 1])), shape=(1, 10))
+    learned = coding.learn_over_network(
+        P, sparse.csc_array(W), model, step, np.arange(3), network("fully_connected", 3), iterations=20, tolerance=0.0
+    ).toarray()
+    assert learned[0, 0] != W[0, 0]
+    np.testing.assert_allclose(learned[:, 1:], (np.sign(W) * np.maximum(np.abs(W) - step * 0.05, 0))[:, 1:])
+
+
 def test_atoms_gain_terms_of_documents_only(rng):
     """Sparse stays sparse: without negative entries an atom can only gain terms of documents that it codes."""
     model, P, A = material("nmf", rng)

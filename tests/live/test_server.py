@@ -200,3 +200,31 @@ def test_an_address_that_is_taken(news):
     with socket.create_server(("127.0.0.1", 0)) as other:
         done = odl("watch", news, "--http", f"127.0.0.1:{other.getsockname()[1]}")
     assert done.returncode == 1 and "that nobody listens on" in done.stderr
+
+
+def test_no_more_wait_than_may_but_a_request_that_nothing_waits_before_is_taken(monkeypatch):
+    monkeypatch.setattr(server, "WAITING", 3)
+    desk, threads = server.Desk(), []
+
+    def sent(n, waiting):
+        threads.append(threading.Thread(target=desk.ask, args=([b"{}"] * n, True)))
+        threads[-1].start()
+        end = time.monotonic() + 60
+        while desk.waiting != waiting and time.monotonic() < end:
+            time.sleep(0.001)
+        assert desk.waiting == waiting
+
+    def answered():
+        for _ in range(desk.jobs.qsize()):
+            desk.jobs.get().done.set()
+        for thread in threads:
+            thread.join(60)
+
+    sent(2, waiting=2)
+    assert desk.ask([b"{}"] * 2, True) is None
+    sent(1, waiting=3)
+    answered()
+    sent(5, waiting=5)
+    assert desk.ask([b"{}"], True) is None
+    answered()
+    assert desk.waiting == 0

@@ -67,6 +67,15 @@ def test_a_word_without_spaces_is_told_as_the_name_of_its_topic_has_it(text, nam
     assert breakdown.phrases(each) == [(told, 0.6)]
 
 
+@pytest.mark.parametrize(
+    ("largest", "bound"),
+    [(0.021, "3"), (0.02, "2"), (0.015, "2"), (0.0101, "2"), (0.01, "1"), (0.0096, "1"), (0.009, ".9"), (0.0041, ".5")],
+)
+def test_no_further_word_is_above_the_bound_that_is_printed(largest, bound):
+    line = breakdown.line(alert([1.0 - 4 * largest, *[largest] * 4]))
+    assert re.search(rf"and 4 more words \d+ % \(none above {re.escape(bound)} %\)$", line)
+
+
 def test_what_pulls_down_is_shown_as_that():
     line = breakdown.line(alert([0.9, 0.3, -0.1, -0.1]))
     assert line == "w0 90 %, and 1 more word 30 %, 2 words that pull down -20 %"

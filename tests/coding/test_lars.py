@@ -186,7 +186,7 @@ def test_any_small_problem(data):
 
 
 def test_atoms_of_nearly_the_same_direction(rng):
-    """Rounding breaks the path there; coordinate descent takes over and the gap is told truly."""
+    """Rounding may break the path there; the gap is told truly."""
     base = rng.random((30, 4))
     for size in (1e-3, 1e-5, 1e-7, 1e-9, 1e-12):
         A = np.repeat(base, 3, axis=1) + size * rng.random((30, 12))

@@ -20,8 +20,6 @@ LOSSES = ("norm", "squared")
 LARGEST_WEIGHT = 1e100
 # Noise; smallest squared sine of an entering atom; share of ||p||^2 that is left where c is computed anew; steps.
 SETTINGS = (EPSILON, 1e-13, 1e-4, 100.0)
-SWEEPS = 5000  # of coordinate descent, where rounding broke the path
-ACCEPTED = 1e-11  # gap, relative to ||p||_2 (or its square), that is not improved further
 
 
 class Codes(NamedTuple):
@@ -37,7 +35,7 @@ class Codes(NamedTuple):
         ``||p - A x||_2``, whichever the loss.
     gap : ndarray, shape (n_documents,)
         Objective less the value of a dual point that is feasible up to rounding: no code is better by more.
-        Loose at lam = 0 where atoms are nearly dependent.
+        Loose where rounding breaks the path: at lam = 0 with atoms that are nearly dependent.
 
     Examples
     --------
@@ -135,7 +133,7 @@ def codes(P: MatrixLike, A: MatrixLike, lam: float, *, loss: Literal["norm", "sq
     gram = np.ascontiguousarray((A.T @ A).toarray())
     arrays = parts(P), parts(A.tocsr()), parts(A), gram
     lengths, atoms, values, residual, objective, gap = kernels.code_documents(
-        *arrays, lam / unit, loss == "squared", SETTINGS, SWEEPS, ACCEPTED
+        *arrays, lam / unit, loss == "squared", SETTINGS
     )
     X = (values / unit, atoms, np.concatenate(([0], np.cumsum(lengths))))
     return Codes(sparse.csr_array(X, shape=(P.shape[0], A.shape[1])), objective, residual, gap)

@@ -39,7 +39,7 @@ def _event(count, current, level, work):
 
 @kernel
 def _follow(terms, values, unit, columns, gram, square, lam, squared, work, settings):
-    """Follow the path from mu = max b down to the stop; return (active atoms, mu, c, d, whether it got there)."""
+    """Follow the path from mu = max b down to the stop; return (active atoms, mu, c, d)."""
     rounding, dependent, cancels, limit = settings
     count, current, largest = 0, np.inf, 0.0
     for j in range(len(work.product)):
@@ -64,7 +64,7 @@ def _follow(terms, values, unit, columns, gram, square, lam, squared, work, sett
         mu, place, atom = _event(count, current, 10.0 * rounding, work)
         # A code that vanishes together with the residual leaves at mu = 0 up to the rounding of u.
         if mu <= stop or mu <= (1e4 if constant == 0.0 else 1.0) * rounding * largest:
-            return count, min(stop, current), constant, growth, True
+            return count, min(stop, current), constant, growth
         current = mu
         if place >= 0:
             work.state[work.active[place]] = 0
@@ -77,7 +77,7 @@ def _follow(terms, values, unit, columns, gram, square, lam, squared, work, sett
             count += 1
         else:
             work.state[atom] = 2
-    return count, current, constant, growth, False
+    return count, current, constant, growth
 
 
 @kernel
@@ -128,45 +128,7 @@ def _read(count, mu, constant, growth, noise, lam, squared, work):
 
 
 @kernel
-def _descend(gram, square, noise, lam, squared, work, sweeps, enough):
-    """Coordinate descent from the code at hand, with mu = lam ||p - A x||_2 renewed at every sweep: never uphill.
-
-    Used where rounding broke the path (atoms that are nearly dependent). Returns (residual norm, objective, gap).
-    """
-    atoms, gradient = len(work.code), work.alpha
-    residual, value, gap = 0.0, np.inf, np.inf
-    for _ in range(sweeps + 1):
-        for j in range(atoms):
-            gradient[j] = work.product[j]
-        for j in range(atoms):
-            if work.code[j] > 0.0:
-                for i in range(atoms):
-                    gradient[i] -= work.code[j] * gram[j, i]
-        mass, fitted, inner, steepest = 0.0, 0.0, 0.0, 0.0
-        for j in range(atoms):
-            mass += work.code[j]
-            fitted += work.code[j] * gradient[j]
-            inner += work.code[j] * work.product[j]
-            steepest = max(steepest, gradient[j])
-        residual = math.sqrt(max(square - inner - fitted, 0.0))
-        if residual == 0.0 and not squared:
-            return residual, lam * mass, lam * mass
-        value, gap = _gap(residual, mass, fitted, steepest, noise, lam, squared)
-        if gap <= enough:
-            break
-        mu = lam if squared else lam * residual
-        for j in range(atoms):
-            if gram[j, j] > 0.0:
-                step = max(gradient[j] - mu, -gram[j, j] * work.code[j]) / gram[j, j]
-                if step != 0.0:
-                    work.code[j] += step
-                    for i in range(atoms):
-                        gradient[i] -= step * gram[j, i]
-    return residual, value, gap
-
-
-@kernel
-def _document(terms, values, unit, rows, columns, gram, span, lam, squared, work, settings, sweeps, accepted):
+def _document(terms, values, unit, rows, columns, gram, span, lam, squared, work, settings):
     """Code one document in units of `unit`; return (residual norm, objective, gap, squared norm)."""
     start, atom, weight = rows
     work.product[:] = 0.0
@@ -177,25 +139,14 @@ def _document(terms, values, unit, rows, columns, gram, span, lam, squared, work
         for entry in range(start[terms[position]], start[terms[position] + 1]):
             work.product[atom[entry]] += value * weight[entry]
     noise = 32.0 * settings[0] * math.sqrt(square * span)
-    count, mu, constant, growth, there = _follow(
-        terms, values, unit, columns, gram, square, lam, squared, work, settings
-    )
-    residual, value, gap = _read(count, mu, constant, growth, noise, lam, squared, work)
-    scale = square if squared else math.sqrt(square)
-    if not (there and gap <= accepted * scale):
-        again = _descend(gram, square, noise, lam, squared, work, sweeps, accepted * scale)
-        if not (again[1] <= value or not there):
-            # Coordinate descent lost: return to the point of the path.
-            slopes(count, gram, work)
-            _read(count, mu, constant, growth, noise, lam, squared, work)
-        else:
-            residual, value, gap = again
+    path = _follow(terms, values, unit, columns, gram, square, lam, squared, work, settings)
+    residual, value, gap = _read(*path, noise, lam, squared, work)
     return residual, value, gap, square
 
 
-@called("(ROWS) (ROWS) (ROWS) d[,] d ? (d d d d) l d -> (l[] i[] d[] d[] d[] d[])")
+@called("(ROWS) (ROWS) (ROWS) d[,] d ? (d d d d) -> (l[] i[] d[] d[] d[] d[])")
 @allocating
-def code_documents(documents, by_term, by_atom, gram, lam, squared, settings, sweeps, accepted):
+def code_documents(documents, by_term, by_atom, gram, lam, squared, settings):
     """Code the rows of a CSR batch (indptr, indices, data); the dictionary comes as CSR and as CSC.
 
     `settings` is (rounding, dependent, cancels, limit): relative noise, smallest squared sine of an atom to the
@@ -215,9 +166,7 @@ def code_documents(documents, by_term, by_atom, gram, lam, squared, settings, sw
             continue
         unit = math.ldexp(1.0, math.frexp(largest)[1])
         weight = lam / unit if squared else lam
-        coded = _document(
-            terms, values, unit, by_term, by_atom, gram, span, weight, squared, work, settings, sweeps, accepted
-        )
+        coded = _document(terms, values, unit, by_term, by_atom, gram, span, weight, squared, work, settings)
         scale = unit * unit if squared else unit
         residual[d], objective[d], gaps[d] = coded[0] * unit, coded[1] * scale, coded[2] * scale
         if used + atoms > len(out_atom):

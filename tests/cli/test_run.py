@@ -53,12 +53,6 @@ class TestRun:
         told = capsys.readouterr().err
         assert said in told and "odl init FOLDER SOURCES --snakemake" in told and told.count("\n") == 1
 
-    def test_what_follows_after_a_double_dash_is_one_sentence(self, capsys):
-        assert cli.main(["run", "news", "--wait", "3", "--", "--unlock", "-n"]) == 2
-        told = capsys.readouterr().err
-        assert "-- --unlock -n is no option" in told and "type odl run news --wait 3;" in told
-        assert "odl init FOLDER SOURCES --snakemake" in told and told.count("\n") == 1
-
     def test_with_nothing_to_do_it_loads_no_libraries(self, tmp_path):
         folder = streams.begin(tmp_path, weeks=3)
         assert cli.main(["run", str(folder)]) == 0

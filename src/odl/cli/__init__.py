@@ -212,12 +212,6 @@ def _parsed(words):
     if named and named.isalpha() and not places.has_papers() and named not in steps():
         print(f"odl: no `odl step {named}` is in this copy of odl, which lacks odl.papers.", file=sys.stderr)
         return None
-    if words[:1] == ["run"] and "--" in words:
-        own, others = words[: words.index("--")], words[words.index("--") :]
-        snakemake = "for options of Snakemake write a folder by odl init FOLDER SOURCES --snakemake"
-        said = f"{' '.join(others)} is no option; expected those of `odl run --help`; type odl {' '.join(own)}"
-        print(f"odl run: {said}; {snakemake}.", file=sys.stderr)
-        return None
     parser = _parser(with_steps=words[:1] == ["step"])
     if not words:
         parser.print_help(sys.stderr)
@@ -247,16 +241,12 @@ def main(words=None):
 
 
 def _main(words):
-    args = _parsed(words)
-    if args is None:
-        return 2
-    return _run(args)
-
-
-def _run(args):
     """Run the subcommand; return the exit status."""
     from odl.errors import OdlError
 
+    args = _parsed(words)
+    if args is None:
+        return 2
     try:
         _check_room()
         args.function(args)

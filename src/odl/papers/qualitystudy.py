@@ -194,15 +194,10 @@ def rival(stream, learners_of, settings):
 PARTS = {"table": compare, "memory": remember, "ablation": ablate, "rivals": rival, "sizes": resize}
 
 
-def _as_adaptive(P, scores, learner):
-    return sum(in_context(P, scores, learner["contrast"], learner["context"], learner["peers"]))
-
-
-def _as_levels(P, scores, learner):
-    return in_order(P, scores, share_of_peers(learner["context"], P.shape[0]), learner["peers"])
-
-
-JUDGES = {"adaptive": _as_adaptive, "levels": _as_levels}
+JUDGES = {
+    "adaptive": lambda P, scores, own: sum(in_context(P, scores, own["contrast"], own["context"], own["peers"])),
+    "levels": lambda P, scores, own: in_order(P, scores, share_of_peers(own["context"], P.shape[0]), own["peers"]),
+}
 
 
 def in_batch(learner):

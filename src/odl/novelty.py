@@ -218,14 +218,11 @@ def unexplained(
     documents = P[rows]
     missing = sparse.csr_array(documents - codes[rows] @ dictionary.T)
     missing.data = np.maximum(missing.data, 0.0)
-    lists = []
-    for row in range(len(rows)):
-        mass = documents.data[slice(*documents.indptr[row : row + 2])].sum()
-        terms, parts = (part[slice(*missing.indptr[row : row + 2])] for part in (missing.indices, missing.data))
-        # Equal shares in the order of the terms, whatever the storage order.
-        order = np.lexsort((terms, -parts))[:most]
-        lists.append([(int(terms[at]), float(parts[at] / mass)) for at in order if parts[at] > 0])
-    return lists
+    masses = [documents.data[slice(*documents.indptr[row : row + 2])].sum() for row in range(len(rows))]
+    return [
+        [(term, float(part / mass)) for term, part in pairs if part > 0]
+        for pairs, mass in zip(leading(missing, most), masses, strict=True)
+    ]
 
 
 def top_terms(dictionary: sparse.csc_array, most: int = 10) -> list[list[tuple[int, float]]]:

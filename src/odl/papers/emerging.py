@@ -16,7 +16,7 @@ from odl.config.sections import SmallDictionary
 from odl.dictionary.l1 import fit_dictionary
 from odl.errors import DataError, ParameterError
 from odl.evaluation.scorefiles import read_scores
-from odl.learners.sparse_atoms import largest_per_row
+from odl.learners.sparse_atoms import largest_per_row, leading
 from odl.novelty import top_terms
 from odl.papers import emergingfiles
 from odl.stream import features
@@ -209,11 +209,9 @@ def group(Z, min_support):
         Atom of each cluster.
     """
     own = np.full(Z.shape[0], NONE)
-    Z = Z.sorted_indices()
-    for row in np.flatnonzero(np.diff(Z.indptr)):
-        span = slice(Z.indptr[row], Z.indptr[row + 1])
-        if Z.data[span].max() > 0.0:
-            own[row] = Z.indices[span][np.argmax(Z.data[span])]
+    for row, pairs in enumerate(leading(Z, 1)):
+        if pairs and pairs[0][1] > 0.0:
+            own[row] = pairs[0][0]
     sizes = np.bincount(own[own != NONE], minlength=Z.shape[1])
     order = np.argsort(-sizes, kind="stable")
     atoms = order[sizes[order] >= min_support]

@@ -76,7 +76,7 @@ def all_of_unicode(seed):
 def check(text):
     found, counted = words(text), Tally({"tokeniser": "words", "stop_words": None})
     assert found == words(unicodedata.normalize("NFC", text))
-    assert all(word.split() == [word] for word in found)
+    assert all(word.split() == [word] and unicodedata.is_normalized("NFC", word) for word in found)
     assert not any(unicodedata.category(sign) in ("Cc", "Cf", "Cs") for word in found for sign in word)
     names, numbers = counted.numbers, counted.of(text)
     assert [list(names)[number] for number in numbers] == found
@@ -92,6 +92,24 @@ def test_every_character_of_unicode():
 @given(st.one_of(st.text(max_size=60), st.text("aé\u0301ः\u064e中か가😀\u200d\ufe0f#@:/.-_w19\x00\xad ", max_size=60)))
 def test_any_text(text):
     check(text)
+
+
+SHORT_WAY = st.one_of(  # pieces that need not be looked at in full, as long as no sign in them is unusual
+    st.text("中京カの3.-/:_。、（）～·", min_size=1, max_size=12),
+    st.text("ประเทศ9._ກຂកခ", min_size=1, max_size=12),
+    *(
+        st.text([*map(chr, range(first, first + 128)), "।", "."], min_size=1, max_size=6)
+        for first in range(0x900, 0xE00, 128)
+    ),
+)
+
+
+@settings(max_examples=500, deadline=None)
+@given(SHORT_WAY, st.data())
+def test_a_soft_hyphen_changes_no_word(text, data):
+    text = unicodedata.normalize("NFC", text)
+    at = data.draw(st.integers(0, len(text)))
+    assert words(text[:at] + "\xad" + text[at:]) == words(text)
 
 
 @pytest.mark.parametrize(

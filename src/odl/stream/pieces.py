@@ -43,8 +43,9 @@ def table(words: Sequence[str]) -> sparse.csr_array:
     """
     lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
     letters = np.frombuffer(f" {' '.join(words)} ".encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.uint64)
-    letters = np.append(letters, np.zeros(LETTERS, dtype=np.uint64))
-    pairs = np.fromiter((_is_pair(word) is not None for word in words), dtype=bool, count=len(words))
+    letters = np.append(letters, np.zeros(LETTERS, dtype=np.uint64)) + np.uint64(1)
+    pairs = lengths == 2
+    pairs[pairs] = [_is_pair(words[at]) is not None for at in np.flatnonzero(pairs).tolist()]
     counts = np.where(pairs, 2, np.maximum(lengths + 3 - LETTERS, 1))
     ends, starts = np.cumsum(counts), np.cumsum(lengths + 1) - lengths - 1 + pairs
     rows = np.repeat(np.arange(len(words)), counts)
@@ -52,10 +53,10 @@ def table(words: Sequence[str]) -> sparse.csr_array:
     sizes = np.where(pairs, 1, np.minimum(lengths + 2, LETTERS))[rows]
     hashes = np.zeros(len(rows), dtype=np.uint64)
     for at in range(LETTERS):
-        hashes ^= np.where(at < sizes, letters[places + at] + np.uint64(1), np.uint64(0))
+        hashes ^= np.where(at < sizes, letters[places + at], np.uint64(0))
         hashes *= FACTOR
         hashes ^= hashes >> SHIFT
-    columns = (hashes % np.uint64(BUCKETS)).astype(np.int32)
+    columns = (hashes & np.uint64(BUCKETS - 1)).astype(np.int32)
     entries = np.ones(len(rows), dtype=np.int32), columns, np.append(0, ends)
     pieces = sparse.csr_array(entries, shape=(len(words), BUCKETS))
     pieces.sum_duplicates()

@@ -62,6 +62,13 @@ def alphabets(hangul=True):
     return letters, "_" + letters + marks
 
 
+def indic():
+    """Return a pattern of words without digits of the scripts from Devanagari to Sinhala, of one script each."""
+    blocks, digits = range(0x900, 0xE00, 128), {at for at in range(0x900, 0xE00) if chr(at).isdecimal()}
+    blocks = (_ranges(((first, first + 128),), ("L[L0]*", "M[M0]*"), digits) for first in blocks)
+    return "|".join(f"[{letters}][{letters}{marks}]*" for letters, marks in blocks)
+
+
 @cache
 def ignored():
     """Return what is left out of words, as a class: format and control characters, vowel points, selectors."""

@@ -8,7 +8,7 @@ with other signs, such as dashes and typographic quotes, may hold several. `re` 
 
 import re
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from typing import Any
@@ -20,12 +20,10 @@ from odl.config.schema import check_map
 from odl.errors import ConfigError
 from odl.text import words
 from odl.text.stopwords import LANGUAGES
-from odl.text.words import SEGMENTERS, Words, fold_case
+from odl.text.words import PLAIN, SEGMENTERS, Words, fold_case
 
 PATTERN = r"(?u)\b[^\W\d_][^\W\d_]+\b"
 KEPT, LONGEST = 1 << 19, 48  # pieces that are remembered, and the bytes of one: longer ones hardly come again
-# Letters, digits and "_" stay, and all that is not ASCII; the rest is a space.
-SPACED = bytes(sign if sign > 127 or chr(sign).isalnum() or sign == 95 else 32 for sign in range(256))
 TOKENISERS, HANGUL = ("pattern", "words"), ("words", "pairs")
 TOKENS: dict[str, Any] = {
     "lowercase": True,
@@ -157,7 +155,7 @@ def count_words(texts: Iterable[str], tokens: Mapping[str, Any] | None = None) -
 
 def pieces_of(text):
     """Cut a text at the ASCII signs that are no part of words; pieces are UTF-8."""
-    return text.encode("utf-8", "surrogatepass").translate(SPACED).split()
+    return text.encode("utf-8", "surrogatepass").translate(PLAIN).split()
 
 
 class Remembered(dict):
@@ -182,22 +180,12 @@ class Remembered(dict):
         return known
 
 
-class Numbers(dict):
-    """Numbers of words; one that is met first gets the next.
-
-    Attributes
-    ----------
-    words : list of str
-        By their numbers.
-    """
+class Numbers(defaultdict):
+    """Numbers of words; one that is met first gets the next."""
 
     def __init__(self):
         super().__init__()
-        self.words = []
-
-    def __missing__(self, word):
-        self.words.append(word)
-        return self.setdefault(word, len(self))
+        self.default_factory = self.__len__
 
 
 class Tally:
@@ -233,15 +221,12 @@ class Tally:
 
     def _words(self, piece):
         """Return the tokens of a piece, in order."""
-        several = self.split(piece)
-        return (
-            several
-            if self.stop_words.isdisjoint(several)
-            else [word for word in several if word not in self.stop_words]
-        )
+        words = self.split(piece)
+        return words if self.stop_words.isdisjoint(words) else [word for word in words if word not in self.stop_words]
 
     def _numbers(self, piece):
-        return array("i", map(self.numbers.__getitem__, self._words(piece))).tobytes()
+        words = self._words(piece)
+        return (self.numbers[words[0]],) if len(words) == 1 else [*map(self.numbers.__getitem__, words)]
 
     def _pieces(self, text):
         return self.cut(text.lower() if self.lowercase else text)
@@ -252,7 +237,7 @@ class Tally:
 
     def of(self, text):
         """Return the numbers of the tokens of a text, in order; a word met first gets the next number."""
-        return array("i", b"".join(map(self.known.__getitem__, self._pieces(text)))).tolist()
+        return [*chain.from_iterable(map(self.known.__getitem__, self._pieces(text)))]
 
     def add(self, numbers):
         """Append a document of the tokens of these numbers."""
@@ -261,8 +246,8 @@ class Tally:
 
     def add_counts(self, numbers, counts):
         """Append a document: the numbers of its tokens, each once, and how often each occurs."""
-        self.indices.extend(numbers)
-        self.data.extend(counts)
+        self.indices.fromlist([*numbers])
+        self.data.fromlist([*counts])
         self.indptr.append(len(self.indices))
 
     def restart(self):
@@ -273,8 +258,8 @@ class Tally:
 
     def matrix(self):
         """Return the counts and the words that occur, by spelling."""
-        indices = np.array(self.indices, dtype=np.int32)
-        words = sorted(self.numbers.words[number] for number in np.unique(indices).tolist())
+        indices, words = np.array(self.indices, dtype=np.int32), [*self.numbers]
+        words = sorted(words[number] for number in np.unique(indices).tolist())
         shape = (len(self.indptr) - 1, len(words))
         parts = (np.array(self.data, dtype=np.int32), self.columns(words)[indices], np.array(self.indptr))
         return sparse.csr_array(parts, shape=shape), words

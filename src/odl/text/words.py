@@ -8,7 +8,8 @@ import re
 import tempfile
 import unicodedata
 from functools import cache, cached_property
-from operator import add
+from itertools import chain
+from operator import itemgetter
 
 from odl.errors import ConfigError
 from odl.text import scripts
@@ -17,19 +18,28 @@ from odl.text import scripts
 INSIDE = "#@-._/:?=&%+~"
 KEPT = [sign > 127 or chr(sign).isalnum() or chr(sign) in INSIDE or sign < 28 or sign == 127 for sign in range(256)]
 CUT = bytes(sign if kept else 32 for sign, kept in enumerate(KEPT)).replace(b"\t\n\x0b\x0c\r", b" " * 5)
+# Letters, digits and "_" stay, and all that is not ASCII; the rest is a space.
 PLAIN = bytes(sign if sign > 127 or chr(sign).isalnum() or sign == 95 else 32 for sign in range(256))
 SPECIAL, LETTER = re.compile(rb"[0-9@#\x00-\x1f\x7f]|://|(?i:www\.)"), re.compile(rb"[A-Za-z]")
 SCRIPT = re.compile(  # most words of these scripts; any other goes the long way
     "[A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]+|[\u0370-\u0373\u0386\u0388-\u03f5\u03f7-\u03ff]+|[\u0400-\u0481\u048a-\u052f]+"
-    "|[\u05d0-\u05ea]+|[\u0620-\u063f\u0641-\u064a]+"
+    "|[\u05d0-\u05ea]+|[\u0620-\u063f\u0641-\u064a]+|" + scripts.indic()
 )
-EDGES = "-./:?=&%+~\u00ab\u00bb\u2013\u2014\u2018\u2019\u201c\u201d\u201e\u2026\u060c\u061b\u061f"
+EDGES = "-./:?=&%+~\u00ab\u00bb\u0964\u2013\u2014\u2018\u2019\u201c\u201d\u201e\u2026\u060c\u061b\u061f"
 ASCII_EDGES = EDGES[:10].encode()
 GREEK = re.compile("[\u0370-\u03ff]")
+UNFOLDED = re.compile("[\u0131\u0300-\u03ff]").search  # what may be no NFC once it is folded
 CONTROLS, FORMS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]"), re.compile(f"[{scripts.FORMS}]+")
 EMOJI_PARTS = re.compile(f"[{scripts.SKIN}\u200d]")
 LONGEST = 40  # characters of a name with digits
+LONGEST_RUN = 200  # characters of a run without spaces for which a function is kept
 SPACELESS = "".join(scripts.SPACELESS)
+RUNS = re.compile("|".join(f"[{script}]+" for script in scripts.SPACELESS)).findall
+APART = (
+    "0-9./:?=&%+~_\\-\u00b7\u2014\u2018-\u201d\u2026\u3001\u3002\u3008-\u3011\u301c\u30fb"
+    "\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f\uff5e"
+)
+RUNS_ONLY = re.compile(f"[{SPACELESS}{APART}]+").fullmatch  # between digits and signs, of which no word is made
 HOST = f"[^\\W{SPACELESS}]"
 ADDRESS = re.compile(
     f"(?i)(?:[a-z][a-z0-9+.-]{{0,20}}://|(?<![\\w.])www\\.)(?:[^\\s/?#@]{{0,64}}@)?((?:{HOST}|[.-])+)(?:[!-~]|{HOST})*"
@@ -65,7 +75,7 @@ def pieces_of(text):
 def fold_case(word):
     """Return a word without case: as Unicode folds it, dotted and dotless i as one, Greek without its accent."""
     folded = word.casefold()
-    if folded.isascii():
+    if folded.isascii() or not UNFOLDED(folded):
         return folded
     folded = folded.replace("i\u0307", "i").replace("\u0131", "i")
     if GREEK.search(folded):
@@ -87,7 +97,8 @@ class Words:
     """
 
     def __init__(self, fold=True, hangul="words", segment=None):
-        self.fold, self.hangul, self.segment = fold_case if fold else str, hangul, segmenter(segment)
+        self.fold, self.lower = (fold_case, bytes.lower) if fold else (str, bytes)
+        self.hangul, self.segment = hangul, segmenter(segment)
 
     def _scanner(self, letters, whole):
         """Return the function that finds runs without spaces, words, tags, hosts and emoji, in groups 1 to 5."""
@@ -128,10 +139,12 @@ class Words:
             word = piece.strip(ASCII_EDGES)
             if not word.isalpha():
                 return self._of_ascii(piece)
-            return [self.fold(word.decode())] if len(word) > 1 else []
+            return [self.lower(word).decode()] if len(word) > 1 else []
         piece = piece.decode("utf-8", "surrogatepass")
         if SCRIPT.fullmatch(word := piece.strip(EDGES)):
             return [self.fold(word)] if len(word) > 1 else []
+        if RUNS_ONLY(word):
+            return [*chain.from_iterable(map(self.segment, RUNS(word)))]
         if self.unusual(piece):
             piece = FORMS.sub(lambda form: unicodedata.normalize("NFKC", form[0]), piece)
             piece = unicodedata.normalize("NFC", self.leave_out("", piece))
@@ -231,11 +244,26 @@ def several_scripts(word):
     return [part for part in parts if len(part) > 1]
 
 
+class Parts(dict):
+    """Length of a run -> function that cuts it into its overlapping parts of a size; a shorter one is itself."""
+
+    def __init__(self, size):
+        super().__init__()
+        self.size = size
+
+    def __missing__(self, length):
+        places = [slice(at, at + self.size) for at in range(length + 1 - self.size)]
+        cut = itemgetter(*places) if len(places) > 1 else lambda run: [run]
+        return self.setdefault(length, cut) if length < LONGEST_RUN else cut
+
+
+PAIRS, TRIPLES = Parts(2), Parts(3)
+
+
 def pairs(run):
-    """Return the overlapping pairs of characters of a run, of letters triples; a shorter one is itself."""
-    if not "\u2e80" <= run < "\ua000" and LETTERED(run):  # neither kana nor most Han
-        return [run[at : at + 3] for at in range(len(run) - 2)] or [run]
-    return map(add, run, run[1:]) if len(run) > 1 else [run]
+    """Return the overlapping pairs of characters of a run, of letters triples."""
+    lettered = not "\u2e80" <= run < "\ua000" and LETTERED(run)  # neither kana nor most Han
+    return (TRIPLES if lettered else PAIRS)[len(run)](run)
 
 
 def _jieba():

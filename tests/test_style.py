@@ -19,7 +19,7 @@ PAGES = sorted(
     for path in (ROOT / place).glob("*.md")
     if path.name != "CHANGELOG.md"
 )
-MOST = (16, 10, 26)  # mean words of a sentence, per cent of sentences over 25 words, per cent with a passive
+MOST = (16, 5, 15)  # mean words of a sentence, per cent of sentences over 25 words, per cent with a passive
 FEW = 10  # sentences below which a share says nothing
 
 

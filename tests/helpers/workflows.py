@@ -307,8 +307,9 @@ def chain(run, first=0, last=3):
 
 
 def environment(folder, **variables):
-    """Return the variables of a run: the package of that folder, no mirror."""
-    held = {key: value for key, value in os.environ.items() if key not in ("ODL_MIRROR", "SNAKEMAKE_PROFILE")}
+    """Return the variables of a run: the package of that folder, which keeps its bytecode, and no mirror."""
+    without = ("ODL_MIRROR", "SNAKEMAKE_PROFILE", "PYTHONDONTWRITEBYTECODE")
+    held = {key: value for key, value in os.environ.items() if key not in without}
     return {**held, "PYTHONPATH": f"{folder / 'src'}{os.pathsep}{folder / 'hooks'}", **variables}
 
 

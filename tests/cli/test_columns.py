@@ -57,6 +57,11 @@ class TestColumns:
         assert choose({"text": found}, 2, {})["text"] == (found, "holds text without spaces")
         assert choose({"text": column("text", "p q r")}, 1, {})["text"][1] == "about 3 words each"
 
+    def test_a_few_values_of_another_kind_make_no_other_column(self):
+        """As a journal has them, where a message with colours is a list of bytes."""
+        found = column("text", *99 * ["a message of words"], [27, 91])
+        assert choose({"text": found}, 100, {})["text"] == (found, "about 4 words each")
+
     def test_what_a_person_says_comes_first(self):
         columns = column("a", "x y z w", "z x y w"), column("text", "p", "r"), column("time", "2026", "2027")
         assert roles(2, *columns, text="text", time="") == {"text": "text"}

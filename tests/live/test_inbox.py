@@ -29,19 +29,6 @@ def test_a_cut_line_was_never_answered(tmp_path, monkeypatch):
     ]
 
 
-def test_two_files_of_a_period_of_before_are_one(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "inbox").mkdir()
-    for number in (1, 2, 3):
-        (tmp_path / "inbox" / f".2026-01-26-000{number}.jsonl").write_text(f'{{"a": {number}}}\n{{"a": ')
-    box = inbox.Inbox()
-    box.append({"2026-01-26": [b'{"a": 4}\n']})
-    box.publish("2026-01-26")
-    (path,) = (tmp_path / "inbox").iterdir()
-    assert path.name == "2026-01-26-0001.jsonl"
-    assert path.read_text() == '{"a": 1}\n{"a": 2}\n{"a": 3}\n{"a": 4}\n'
-
-
 def test_a_run_takes_up_what_was_left_unless_a_watch_is_at_work(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     inbox.Inbox().append({"2026-01-26": [b"{}\n"]})

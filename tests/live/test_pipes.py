@@ -110,13 +110,15 @@ def test_rss(news, tmp_path):
 
 
 def test_the_journal(news, tmp_path):
-    """Entries as journalctl writes them, times in microseconds."""
+    """Entries as journalctl writes them, times in microseconds; one has colours, one no message."""
     if not shutil.which("jq"):
         pytest.skip("jq is not installed")
     lines = []
     for number in range(5):
         entry = {"__CURSOR": f"s=a;i={number}", "__REALTIME_TIMESTAMP": str(1_769_472_000_000_000 + number)}
-        lines.append(json.dumps(entry | {"MESSAGE": streams.post(3, number, "sea")["text"]}))
+        message = streams.post(3, number, "sea")["text"]
+        entry["MESSAGE"] = [*f"\x1b[31m{message}".encode()] if number == 1 else message
+        lines += [json.dumps(entry), json.dumps(entry | {"__CURSOR": "none", "MESSAGE": None})]
     (tmp_path / "journal.jsonl").write_text("\n".join(lines) + "\n")
     told = answers(news, "the journal", "journal", journal="cat journal.jsonl")
     assert [one["id"] for one in told] == [f"s=a;i={number}" for number in range(5)]

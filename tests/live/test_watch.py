@@ -330,6 +330,8 @@ def test_sigterm_drains_and_a_second_watch_says_who_has_the_folder(news):
     assert process.returncode == 0 and "1 documents accepted" in said and "Traceback" not in said
     assert "line 2 of the input: Expecting value" in said
     assert [path.name for path in (news / "inbox").glob("*.jsonl")] == ["2026-01-26-0001.jsonl"]
+    assert inbox.SOURCE not in (news / "odl.yaml").read_text()
+    assert "181 in all" in odl("run", news).stdout and inbox.SOURCE in (news / "odl.yaml").read_text()
 
 
 @pytest.mark.parametrize(
@@ -441,6 +443,33 @@ def test_strict_ends_at_the_first_line_that_cannot_be_read(news):
     command = [sys.executable, "-m", "odl", "watch", str(news), "--strict"]
     done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and "line 2 of the input: Expecting value" in done.stderr
+
+
+def test_a_mistake_in_the_configuration_is_said_and_the_watch_goes_on(news, tmp_path):
+    """At SIGHUP, and where a period ends; what was answered is learned when it is mended."""
+    command, good = [sys.executable, "-m", "odl", "watch", str(news)], (news / "odl.yaml").read_text()
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(command, text=True, **pipes)
+
+    def answered(rows):
+        process.stdin.write("".join(json.dumps(row) + "\n" for row in rows))
+        process.stdin.flush()
+        return [json.loads(process.stdout.readline())["id"] for _ in rows]
+
+    assert answered(posts(3)[:10])[9] == "w3-9"
+    for bad in (good.replace("period: week", "period: fortnight"), "sources: [\n", good.replace("alerts:", "alrets:")):
+        assert bad != good
+        (news / "odl.yaml").write_text(bad)
+        process.send_signal(signal.SIGHUP)
+        assert process.stderr.readline().endswith("Until then all goes on as before.\n")
+    assert answered([posts(4)[0]]) == ["w4-0"]
+    assert "odl watch: the period is not learned yet: " in process.stderr.readline()
+    (news / "odl.yaml").write_text(good)
+    answers, said = process.communicate("".join(json.dumps(row) + "\n" for row in posts(4)[:10]), timeout=300)
+    assert process.returncode == 0 and "Traceback" not in said and "20 documents accepted" in said
+    final = [one for one in map(json.loads, answers.splitlines()) if not one["provisional"]]
+    assert [one["period"] for one in final] == [3, 4]
+    assert_same_at_once(news, tmp_path / "once")
 
 
 def test_a_period_ends_by_the_clock(news, tmp_path, monkeypatch):

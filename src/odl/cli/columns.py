@@ -193,7 +193,7 @@ def _text(columns, n_rows, dates):
     if not any(column.values for column in texts):
         return None, "no column holds text"
     best = max(texts, key=lambda column: column.words() * (3 if column.rank("text") else 1))
-    if best.share(SPACELESS.search) > 0.5:
+    if best.share(lambda value: isinstance(value, str) and SPACELESS.search(value)) > 0.5:
         return best, "holds text without spaces"
     return best, f"about {best.usual_words()} words each"
 

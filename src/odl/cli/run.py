@@ -69,7 +69,7 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
             from odl.config import commands
 
             words = commands.named(".").get(project.NOTIFY, [])
-        place = folders.opened(said)
+        place = folders.opened()
         if wrong := places.unwritable(place.names["root"]):
             raise ConfigError(f"{wrong} may not be written", "a folder for results", "correct it, or set 'results'")
         with stopping.heeding() as heed, lock.alone(place.lock, wait):

@@ -78,13 +78,8 @@ class Folder(NamedTuple):
         return self.chain["learner"]["algorithm"]
 
 
-def opened(said=None):
+def opened():
     """Read and check the configuration of the working folder, from which sources are named.
-
-    Parameters
-    ----------
-    said : dict, optional
-        What odl.yaml says, where it was read.
 
     Returns
     -------
@@ -97,7 +92,7 @@ def opened(said=None):
     """
     import yaml
 
-    said = project.read(".") if said is None else said
+    said = project.read(".")
     config = project.expand({**said, "study": said.get("study") or project.name_of(os.path.basename(os.getcwd()))})
     with open(places.HOME / "config" / "config.yaml", encoding="utf-8") as file:
         config = merge(config, yaml.safe_load(file))

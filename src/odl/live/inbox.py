@@ -11,7 +11,6 @@ import json
 import mmap
 import os
 import re
-import shutil
 
 from odl.config import project
 from odl.engine import lock
@@ -37,19 +36,8 @@ class Inbox:
                     with mmap.mmap(file.fileno(), 0) as text:
                         whole = text.rfind(b"\n") + 1
                     file.truncate(whole)  # a line that a kill has cut was never answered
-                if match[1] in self.open:  # of a version that began another file at 64 MiB
-                    self._join(self.open[match[1]], file)
-                else:
-                    file.seek(0, os.SEEK_END)
-                    self.open[match[1]] = file
-
-    def _join(self, first, other):
-        """Put the lines of another file of its period behind those of the first; a kill between leaves some twice."""
-        with other:
-            shutil.copyfileobj(other, first)
-        first.flush()
-        os.fsync(first.fileno())
-        os.unlink(other.name)
+                file.seek(0, os.SEEK_END)
+                self.open[match[1]] = file
 
     def labels(self):
         """Return the periods of the files that still grow, oldest first."""
@@ -136,22 +124,26 @@ def alone(wait=0.0):
 
 
 def settle():
-    """Give files that a watch left behind their names, unless one is at work: what `odl run` begins with."""
+    """Give files that a watch left behind their names, unless one is at work, and let odl.yaml read the inbox.
+
+    `odl run` begins with this.
+
+    Raises
+    ------
+    ConfigError
+        If the sources are no list in one line.
+    """
     if glob.glob(f"{FOLDER}/.*.jsonl"):
         with contextlib.suppress(BusyError), alone():
             inbox = Inbox()
             for label in inbox.labels():
                 inbox.publish(label)
+    if glob.glob(SOURCE):
+        _enlist()
 
 
-def enlist():
-    """Write the inbox into the sources of odl.yaml, if it does not stand there.
-
-    Raises
-    ------
-    ConfigError
-        If they are no list in one line.
-    """
+def _enlist():
+    """Write the inbox into the sources of odl.yaml, if it does not stand there."""
     if SOURCE in (project.read(".").get("sources") or ()):
         return
     with open(project.FILE, encoding="utf-8") as file:

@@ -16,7 +16,7 @@ from odl.config.steps import STEPS
 from odl.corpora import fields
 from odl.engine import folder as folders
 from odl.engine import lock, stopping
-from odl.errors import ConfigError
+from odl.errors import ConfigError, OdlError
 from odl.live import inbox as inboxes
 from odl.live.judge import Arrivals, Judge, Known, Row, clock, iso
 from odl.stream import features
@@ -76,16 +76,23 @@ class Watch:
         if project.read(".").get(project.DRIVER) == "snakemake":
             given = f"the folder is driven by Snakemake (driver in {project.FILE})"
             raise ConfigError(given, "one of odl run", "write another by odl init, without --snakemake")
-        self.folder = folders.opened()
-        stream, self.arrivals = self.folder.stream, Arrivals(self.folder.stream["options"])
-        columns = self.columns = self.arrivals.columns
+        folder = folders.opened()
+        stream, arrivals = folder.stream, Arrivals(folder.stream["options"])
         by, kind = stream["batches"]["by"], stream["options"].get("kind")
-        if by != "period" or not {"id", "time"} <= columns.keys() or kind not in (None, "jsonl"):
-            given = f"batches by {by} of files of kind {kind or 'any'} with the columns {', '.join(columns)}"
+        if by != "period" or not {"id", "time"} <= arrivals.columns.keys() or kind not in (None, "jsonl"):
+            given = f"batches by {by} of files of kind {kind or 'any'} with the columns {', '.join(arrivals.columns)}"
             todo = "set batches: {by: period}, and columns of ids and times"
             raise ConfigError(given, "calendar periods, and ids and times that lines of JSON have too", todo)
+        self.folder, self.arrivals, self.columns = folder, arrivals, arrivals.columns
         self.period = stream["batches"]["period"]
         self._load()
+
+    def configure_again(self):
+        """Read odl.yaml as it is now; where it has a mistake, say so and go on as before."""
+        try:
+            self.configure()
+        except OdlError as error:
+            print(f"odl watch: {error} Until then all goes on as before.", file=sys.stderr, flush=True)
 
     def _last(self):
         """Return the last timestep that has alerts, -1 for none."""
@@ -187,13 +194,9 @@ class Watch:
         for row in accepted:
             self.answers[row.identity] = _text(row.answer)
         self.documents, self.late = self.documents + len(accepted), self.late + sum(row.late for row in accepted)
-        answers = [(row.number, self.answer(row.identity)) for row in rows]
+        answers = [(row.number, self.answers.get(row.identity, self.before.get(row.identity))) for row in rows]
         self.tell([pair for pair in answers if pair[1]])
         return faults
-
-    def answer(self, identity):
-        """Return what was answered to a document of this period or the one before, as JSON; None for others."""
-        return self.answers.get(identity, self.before.get(identity))
 
     def _place(self, row):
         """Give a row the period that it is accepted into: a late one that which is open."""
@@ -254,7 +257,6 @@ class Watch:
             self._load()
         self._open(begin)
         if ended:
-            inboxes.enlist()
             self.behind = self.child is not None
             self.learn()
 
@@ -372,7 +374,7 @@ def follow(groups, *settings):
                         came.remove(signal.SIGHUP)
                         while watch.child:
                             watch.finish()
-                        watch.configure()
+                        watch.configure_again()
                     watch.poll()
                     if group:
                         watch.take(group)

@@ -112,6 +112,32 @@ def test_a_line_that_is_too_long_is_one_fault_also_while_it_grows(tmp_path, monk
     assert look() == [(3, len(last) - lines.LONGEST - 1)] and look() == []
 
 
+def test_a_file_that_is_rotated_is_read_to_its_end(tmp_path, monkeypatch):
+    """Whatever it is called then: who writes it may write on for a while. What was never a source is none."""
+    monkeypatch.chdir(tmp_path / "incoming")
+    files, log, old = lines.Files("."), tmp_path / "incoming" / "a.jsonl", tmp_path / "incoming" / "a.jsonl.1"
+
+    def look():
+        told = []
+        for rows, *place in files._grown():
+            files.read |= [place]
+            told += [json.loads(line)["id"] for _, line in rows]
+        return told
+
+    (tmp_path / "incoming" / "notes.txt").write_text(text(3, [50]))
+    log.write_text(text(3, [0]))
+    assert look() == ["w3-0"]
+    with open(log, "a", buffering=1) as file:
+        file.write(text(3, [1]))
+        log.rename(old)
+        log.write_text(text(3, [2]))
+        assert look() == ["w3-2", "w3-1"]
+        file.write(text(3, [3]))
+    assert look() == ["w3-3"] and look() == []
+    old.write_text(text(3, [4]))  # another file that has its number
+    assert look() == []
+
+
 def test_what_cannot_be_followed_is_said(news):
     for directory, fault in (
         (news.parent / "posts", "of which odl.yaml reads 00.jsonl"),

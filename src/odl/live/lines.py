@@ -18,6 +18,7 @@ from odl.live.watch import GROUP, follow
 
 PIECE = 1 << 20  # bytes that are read at once
 WAIT, LOOK = 0.2, 0.5  # seconds between two looks at the other process, and at the files
+END = ".jsonl"  # of the name of a file, until it is rotated
 READ = f"{inbox.FOLDER}/.followed.json"  # up to where files are read
 
 
@@ -111,9 +112,10 @@ class Files:
 
     def _grown(self):
         """Yield the whole lines that were not read before, numbered, with the key of their file and where they end."""
-        before, self.looked = self.looked, {}
+        before, self.looked, known = self.looked, {}, {key.split()[0] for key in self.read}
         with os.scandir(self.directory) as entries:
-            paths = sorted(one.path for one in entries if one.name.endswith(".jsonl") and one.name[0] != ".")
+            names = (one for one in entries if one.name[0] != ".")
+            paths = sorted(one.path for one in names if one.name.endswith(END) or str(one.inode()) in known)
         for path in paths:
             with contextlib.suppress(FileNotFoundError):  # gone since the directory was read
                 state = os.stat(path)
@@ -124,7 +126,7 @@ class Files:
                         first = file.readline(LONGEST)
                         key = f"{os.fstat(file.fileno()).st_ino} {zlib.crc32(first)}"
                         self.looked[path] = signs, key
-                        if _is_whole(first):
+                        if _is_whole(first) and (path.endswith(END) or key in self.read):
                             yield from self._lines(file, key)
         # A file that moves while others are read is not seen under its new name before the next look.
         there = {key for _, key in (*before.values(), *self.looked.values())}

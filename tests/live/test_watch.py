@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import json
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -323,6 +324,7 @@ def test_sigterm_drains_and_a_second_watch_says_who_has_the_folder(news):
     assert json.loads(process.stdout.readline())["id"] == "w3-0"
     second = subprocess.run(command, input="", capture_output=True, text=True, timeout=60)
     assert second.returncode == 75 and f"is run by process {process.pid}" in second.stderr
+    assert "end that watch" in second.stderr
     process.send_signal(signal.SIGHUP)
     time.sleep(0.5)
     process.send_signal(signal.SIGTERM)

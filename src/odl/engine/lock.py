@@ -14,7 +14,7 @@ EVERY = 0.5  # seconds between two looks at a lock that another process has
 
 
 @contextlib.contextmanager
-def alone(path, wait=0.0):
+def alone(path, wait=0.0, todo="wait for it, or say --wait SECONDS"):
     """Hold the lock of a folder.
 
     Parameters
@@ -23,6 +23,8 @@ def alone(path, wait=0.0):
         The file of the lock. It stays; the lock on it ends with the process, however that ends.
     wait : float
         Seconds to wait for another run.
+    todo : str
+        What is said where another run has it.
 
     Raises
     ------
@@ -36,7 +38,7 @@ def alone(path, wait=0.0):
         until = time.monotonic() + wait
         while not _taken(file, path):
             if time.monotonic() >= until:
-                raise BusyError(_holder(file, path), "one run a folder", "wait for it, or say --wait SECONDS")
+                raise BusyError(_holder(file, path), "one run a folder", todo)
             time.sleep(min(EVERY, max(0.01, until - time.monotonic())))
         file.truncate(0)
         json.dump({"process": os.getpid(), "host": platform.node(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}, file)

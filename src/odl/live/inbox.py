@@ -31,7 +31,7 @@ class Inbox:
         self.open = {}
         for path in sorted(glob.glob(f"{FOLDER}/.*.jsonl")):
             if match := NAME.fullmatch(os.path.basename(path)):
-                file = open(path, "r+b")  # noqa: SIM115 - it stays open
+                file = open(path, "r+b", buffering=0)  # noqa: SIM115 - it stays open
                 if os.path.getsize(path):
                     with mmap.mmap(file.fileno(), 0) as text:
                         whole = text.rfind(b"\n") + 1
@@ -67,8 +67,9 @@ class Inbox:
             for label, new in lines.items():
                 file = self._file(label)
                 sizes.append((file, file.tell()))
-                file.write(b"".join(new))
-                file.flush()
+                rest = memoryview(b"".join(new))
+                while rest:
+                    rest = rest[file.write(rest) :]
                 os.fsync(file.fileno())
         except OSError as error:
             for file, size in sizes:
@@ -82,7 +83,7 @@ class Inbox:
         if label not in self.open:
             numbers = [int(NAME.fullmatch(os.path.basename(path))[2]) for path in _paths(f"{label}-*")]
             path = f"{FOLDER}/.{label}-{max(numbers, default=0) + 1:04d}.jsonl"
-            self.open[label] = open(path, "ab", buffering=1 << 20)  # noqa: SIM115 - it stays open
+            self.open[label] = open(path, "ab", buffering=0)  # noqa: SIM115 - it stays open
             _sync()
         return self.open[label]
 
@@ -118,9 +119,9 @@ def remove(name):
                     file.writelines(kept)
 
 
-def alone(wait=0.0):
+def alone():
     """Hold the inbox of the working folder; `BusyError` where another watch has it."""
-    return lock.alone(f"{FOLDER}/.lock", wait)
+    return lock.alone(f"{FOLDER}/.lock", todo="end that watch, or take another folder")
 
 
 def settle():

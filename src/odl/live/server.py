@@ -93,11 +93,8 @@ class Job:
 
     lines: list
     learn: bool
-    answers: list = field(init=False)
+    answers: list
     done: threading.Event = field(default_factory=threading.Event)
-
-    def __post_init__(self):
-        self.answers = [None] * len(self.lines)
 
 
 class Desk:
@@ -121,7 +118,7 @@ class Desk:
             if self.ended or (self.waiting and self.waiting + len(lines) > WAITING):
                 return None
             self.waiting += len(lines)
-            job = Job(lines, learn)
+            job = Job(lines, learn, [None] * len(lines))
             self.jobs.put(job)
         job.done.wait()
         with self.alone:
@@ -172,13 +169,9 @@ class Desk:
             if number is None:
                 tell([(None, text)])
             else:
-                self._put(number, text)
+                serial, place = number
+                self.under_way[serial].answers[place] = text
 
     def refuse(self, pairs):
         """Take what is wrong with lines."""
-        for number, fault in pairs:
-            self._put(number, json.dumps({"line": number[1] + 1, "error": fault}))
-
-    def _put(self, number, text):
-        serial, place = number
-        self.under_way[serial].answers[place] = text
+        self.tell([(number, json.dumps({"line": number[1] + 1, "error": fault})) for number, fault in pairs])

@@ -192,7 +192,7 @@ class Service:
 
     def page(self, request):
         """Show the page, whose buttons work here."""
-        return self._file(request, "new.html", "text/html; charset=utf-8", {MAIN: MAIN + b' data-live="yes"'})
+        return self._file(request, "new.html", "text/html; charset=utf-8")
 
     def atom(self, request):
         """Show the feed as Atom."""
@@ -206,14 +206,12 @@ class Service:
         """Describe all this."""
         return reply((files("odl.live") / "openapi.yaml").read_text(encoding="utf-8"), kind="application/yaml")
 
-    def _file(self, request, path, kind, instead=None):
+    def _file(self, request, path, kind):
         if not os.path.exists(path):
             return reply({"error": "no period is learned yet"}, 404)
         with open(path, "rb") as file:
             body = file.read()
-        for before, after in (instead or {}).items():
-            body = body.replace(before, after, 1)
-        response = reply(body, kind=kind)
+        response = reply(body.replace(MAIN, MAIN + b' data-live="yes"', 1), kind=kind)
         response.add_etag()
         return response.make_conditional(request)
 

@@ -286,7 +286,6 @@ class Watch:
             if status not in (-signal.SIGTERM, 128 + signal.SIGTERM):  # of `close`
                 print(f"odl watch: the period is not learned yet: {lines[-1]}", file=sys.stderr, flush=True)
             return self.judge, self.shown, []
-        self.folder = folders.opened()
         judge, _ = self._learned_before(self.begin)
         last = self._last()
         periods = read.alerts_of(".", last=last - self.shown).periods if last > self.shown else []
@@ -335,8 +334,7 @@ def _label(begin):
     return iso(begin)[:10]
 
 
-def _begin(label):
-    return fields.parse_time(label)
+_begin = fields.parse_time  # of a label
 
 
 def follow(groups, *settings):

@@ -3,6 +3,7 @@
 import glob
 import gzip
 import json
+import resource
 
 import pytest
 
@@ -31,24 +32,32 @@ def test_a_cut_line_was_never_answered(tmp_path, monkeypatch):
 
 def test_a_run_takes_up_what_was_left_unless_a_watch_is_at_work(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "odl.yaml").write_text('sources: ["posts"]\n')
     inbox.Inbox().append({"2026-01-26": [b"{}\n"]})
     with inbox.alone():
         inbox.settle()
         assert inbox.Inbox().labels() == ["2026-01-26"]
+        assert inbox.SOURCE not in (tmp_path / "odl.yaml").read_text()
     inbox.settle()
     assert (tmp_path / "inbox" / "2026-01-26-0001.jsonl").read_bytes() == b"{}\n"
+    assert (tmp_path / "odl.yaml").read_text() == f'sources: ["posts", "{inbox.SOURCE}"]\n'
 
 
-def test_a_full_disk_leaves_whole_lines(tmp_path, monkeypatch):
+@pytest.mark.parametrize("again", [False, True])
+def test_a_full_disk_leaves_what_was_stored_before(tmp_path, monkeypatch, again):
+    """A limit of the size of files, as a full disk, takes a part of what is written."""
     monkeypatch.chdir(tmp_path)
     box = inbox.Inbox()
     box.append({"2026-01-26": [b'{"a": 1}\n']})
-    with open("/dev/full", "wb", buffering=0) as full:
-        monkeypatch.setattr(inbox.os, "fsync", lambda number: full.write(b"x"))
-        with pytest.raises(OSError, match="No space left"):
-            box.append({"2026-01-26": [b'{"a": 2}\n']})
-    monkeypatch.undo()
-    monkeypatch.chdir(tmp_path)
+    box = inbox.Inbox() if again else box
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (30, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            box.append({"2026-01-26": [b'{"a": 2}\n'] * 9})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list(box.lines("2026-01-26")) == [{"a": 1}]
     box.append({"2026-01-26": [b'{"a": 3}\n']})
     assert list(box.lines("2026-01-26")) == [{"a": 1}, {"a": 3}]
 

@@ -4,7 +4,6 @@ import contextlib
 import gzip
 import json
 import random
-import resource
 import shutil
 import signal
 import subprocess

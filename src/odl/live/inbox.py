@@ -125,14 +125,9 @@ def alone():
 
 
 def settle():
-    """Give files that a watch left behind their names, unless one is at work, and let odl.yaml read the inbox.
+    """Give files that a watch left behind their names, unless one is at work, and list the inbox as a source.
 
     `odl run` begins with this.
-
-    Raises
-    ------
-    ConfigError
-        If the sources are no list in one line.
     """
     if glob.glob(f"{FOLDER}/.*.jsonl"):
         with contextlib.suppress(BusyError), alone():
@@ -140,11 +135,17 @@ def settle():
             for label in inbox.labels():
                 inbox.publish(label)
     if glob.glob(SOURCE):
-        _enlist()
+        enlist()
 
 
-def _enlist():
-    """Write the inbox into the sources of odl.yaml, if it does not stand there."""
+def enlist():
+    """Write the inbox into the sources of odl.yaml, if it does not stand there.
+
+    Raises
+    ------
+    ConfigError
+        If they are no list in one line.
+    """
     if SOURCE in (project.read(".").get("sources") or ()):
         return
     with open(project.FILE, encoding="utf-8") as file:

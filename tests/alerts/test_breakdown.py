@@ -37,6 +37,16 @@ def test_printed_parts_add_up(shares, own, context, rest):
     assert sum(printed) == 100 and 0 not in printed
 
 
+def test_words_of_its_own_are_spelled_and_joined_as_in_the_text():
+    each = replace(alert([], own=[0.6, 0.4]), text="NASA sagt, die Kräfte in Köln")
+    own = tuple(Reason(word, 0.5) for word in ("köln", "nasa"))
+    assert breakdown.line(replace(each, reasons=own)) == "words of its own 100 % (Köln NASA)"
+    each, pairs = replace(each, text="新しい気象衛星が"), tuple(Reason(word, 0.3) for word in ("気象", "象衛", "衛星"))
+    assert breakdown.line(replace(each, reasons=pairs)) == "words of its own 100 % (気象衛星)"
+    each = replace(each, text="في القمر", reasons=(Reason("القمر", 1.0),))
+    assert breakdown.line(each) == "words of its own 100 % (\u2068القمر\u2069)"
+
+
 def test_words_are_named_until_half_of_the_score_is():
     each = alert([0.3, 0.15, 0.1, 0.1, 0.1, 0.05], own=[0.15, 0.05])
     assert [part.label for part in breakdown.parts(each) if part.kind == "word"] == ["w0", "w1", "w2"]

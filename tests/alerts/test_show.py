@@ -125,6 +125,22 @@ def test_a_text_without_blanks_is_cut_anywhere():
     assert show.shortened("word another", 12) == "word another" and show.shortened("another word", 11) == "another…"
 
 
+def test_lines_of_arabic_keep_their_direction_and_phrases_their_line():
+    """A line that begins with a product is no English; a share does not change sides where a phrase is cut."""
+    (alert, *_) = newpages.watch().periods[-1].alerts
+    phrase, text = "طابعة الملصقات الجديدة", "تعلّق الورق في الطابعة منذ الأمس ثم " * 2 + "LaserJet " * 9 + "لا تعمل."
+    reasons = tuple(Reason(f"{phrase} {number}", alert.score / 6) for number in range(6))
+    own = replace(alert, text=text, reasons=reasons, led=6, opening=tuple(f"{phrase} {n}" for n in range(6)), topic=0)
+    watch = newpages.watch()
+    lines = show.as_text(watch, [replace(watch.periods[-1], alerts=(own,))]).splitlines()
+    passage = [line.strip() for line in lines if "LaserJet" in line or "الورق" in line]
+    assert len(passage) > 1 and all(line[0] == "\u2067" and line[-1] == "\u2069" for line in passage)
+    assert all(line.count("\u2068") + line.count("\u2067") == line.count("\u2069") for line in lines)
+    because = lines[next(at for at, line in enumerate(lines) if "because" in line) :][:-1]
+    assert sum(line.count(phrase) for line in because[:3]) >= 3 and not any("\xa0" in line for line in lines)
+    assert show.passage(own, "He says شكرا", 0) == ["\u2066He says شكرا\u2069"]
+
+
 def test_words_are_marked_that_the_reasons_name():
     """Not all that raise the score, which in a short text are nearly all of it; those of its own, and of the gate."""
     (alert, *_) = newpages.watch().periods[-1].alerts

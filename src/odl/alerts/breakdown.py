@@ -37,7 +37,7 @@ class Part(NamedTuple):
 
     def share(self, space=" "):
         """Return share and note."""
-        note = f" ({self.note.replace(' %', f'{space}%')})" if self.note else ""
+        note = f" ({isolated(self.note.replace(' %', f'{space}%'))})" if self.note else ""
         return f"{self.percent}{space}%{note}"
 
 
@@ -99,7 +99,8 @@ def parts(alert, most=WORDS):
     down = alert.rest.down if alert.rest else 0.0
     more = alert.score - alert.context - alert.meaning - alert.own - down - sum(reason.share for reason in heads)
     shares.append(_further(alert, heads, more, total))
-    own = " ".join(reason.word for reason in alert.reasons[alert.led :][:OWN] if reason.share > 0)
+    words = [reason.word for reason in alert.reasons[alert.led :][:OWN] if reason.share > 0]
+    own = " ".join(phrase for phrase, _ in excerpts.phrases([alert.text], words))
     shares.append(("own", "words of its own", alert.own, own))
     if alert.rest:
         shares.append(("down", f"{_words(alert.rest.low)} that pull{'s' * (alert.rest.low == 1)} down", down, ""))

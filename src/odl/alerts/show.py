@@ -33,6 +33,7 @@ UNSAID = {
 INNER = ("t", "line", "led")  # of an alert, which its map has otherwise or not
 BLOCKS, CHARACTERS = 50, 2000  # of a message of Slack, and of a text in it, which may have 3000
 WHOLE = 9000  # characters of its sections; Slack refuses messages from about 13,000 on
+APART = re.compile("\u2068[^\u2069]*\u2069")  # what is isolated stays in one line
 MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~<>&]|(?<!\w)-|-(?!\w))")  # no hyphen within a word or a date
 COLUMNS = (
     "period", "first", "last", "rank", "id", "members", "title", "time", "source", "line", "url", "score", "tail",
@@ -282,7 +283,7 @@ def titled(alert, most=sys.maxsize):
 
 def passage(alert, text, indent):
     """Return a text of an item as lines of a terminal."""
-    return [" " * indent + isolated(_marked(line, alert)) for line in textwrap.wrap(text, WIDTH - indent)]
+    return [" " * indent + isolated(_marked(line, alert), text) for line in textwrap.wrap(text, WIDTH - indent)]
 
 
 def _marked(line, alert):
@@ -301,8 +302,9 @@ def _strong(text, is_word):
 
 def _because(alert):
     """Return the reasons, and the words that made the period speak, as lines of a terminal."""
-    lines = textwrap.wrap(breakdown.line(alert), WIDTH - len(BECAUSE), break_on_hyphens=False)
-    lines = [(" " * len(BECAUSE) if place else BECAUSE) + text for place, text in enumerate(lines)]
+    text = APART.sub(lambda phrase: phrase[0].replace(" ", "\xa0"), breakdown.line(alert))
+    lines = textwrap.wrap(text, WIDTH - len(BECAUSE), break_on_hyphens=False)
+    lines = [(" " * len(BECAUSE) if at else BECAUSE) + line.replace("\xa0", " ") for at, line in enumerate(lines)]
     words = ", ".join(map(isolated, breakdown.opening(alert)))
     return lines + [shortened(f"      {OPENING}: {words}", WIDTH)] * bool(words)
 
@@ -312,7 +314,8 @@ def shortened(text, width):
     if len(text) <= width:
         return text
     last = text.rfind(" ", 0, width)
-    return text[: last if 2 * last > width else width - 1].rstrip() + "…"
+    cut = text[: last if 2 * last > width else width - 1].rstrip()
+    return cut + "…" + "\u2069" * (cut.count("\u2068") - cut.count("\u2069"))
 
 
 def as_markdown(watch, periods):

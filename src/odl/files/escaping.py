@@ -1,6 +1,7 @@
 """Signs that a terminal, a spreadsheet or UTF-8 does not take, spelled out or replaced. Standard library only."""
 
 import re
+from unicodedata import bidirectional
 
 # All that moves a cursor or turns the direction of writing, but for tabs and line breaks.
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -8,6 +9,7 @@ CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u20
 DRAWN = re.compile(r"([^\w\s])\1{4,}")  # a line drawn of signs, such as =====
 
 # Letters that are written from right to left.
+ISOLATES = {"": "\u2068", "L": "\u2066", "R": "\u2067", "AL": "\u2067"}  # by the direction of a first letter
 LEFTWARD = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
 
 # Where a spreadsheet would begin a formula: at the start of a cell, or of what another separator would make one.
@@ -20,9 +22,15 @@ def visible(text):
     return CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def isolated(text):
-    """Return a text by itself, so that what is written from right to left turns nothing around it."""
-    return f"\u2068{text}\u2069" if LEFTWARD.search(text) else text
+def isolated(text, whole=""):
+    """Return a text by itself, so that what is written from right to left turns nothing around it.
+
+    A line of a whole text is written as that is: by its own first letter, as texts are, a name would turn it.
+    """
+    if not LEFTWARD.search(whole or text):
+        return text
+    first = next((kind for kind in map(bidirectional, whole) if kind in ISOLATES), "")
+    return f"{ISOLATES[first]}{text}\u2069"
 
 
 def heading(text):

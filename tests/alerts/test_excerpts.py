@@ -131,6 +131,12 @@ def test_what_is_written_from_right_to_left_stands_by_itself():
     assert page.apart("القمر") == "<bdi>القمر</bdi>" and page.apart("duct <tape>") == "duct &lt;tape&gt;"
 
 
+def test_a_part_of_a_run_begins_with_a_letter():
+    """A triple of Thai may begin with a mark of the letter before it."""
+    assert excerpts.phrases(["ชาวบราซิลผู้นี้ได้ลง"], ["ู้น", "ลง"]) == [("ผู้นี้", ["ู้น"]), ("ลง", ["ลง"])]
+    assert excerpts.places("ผู้นี้ผู้นี้", ["ู้น"]) == [(0, 6, "ู้น"), (6, 12, "ู้น")]
+
+
 def test_a_run_without_spaces_is_whole_to_both_sides():
     """With each character that stands beside it in four of five places, and no further than is told."""
     texts = ["の気象衛星を打", "新気象衛星の", "気象衛星"]

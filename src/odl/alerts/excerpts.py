@@ -50,8 +50,8 @@ def places(text, words):
         for word in counted if not words.isdisjoint(counted) else ():
             span = _span_of(word, text, start, end, between)
             if span or len(counted) == 1:  # folded to other letters
-                first, last = _with_marks(text, *span, end) if span else _trimmed(text, start, end)
-                start = first if UNSPACED.search(word) else last
+                first, last = _with_marks(text, *span, chunk) if span else _trimmed(text, start, end)
+                start = (span or (first,))[0] if UNSPACED.search(word) else last
                 spans += [(first, last, word)] if word in words else []
     folded = BLANKS.sub(" ", text.casefold())
     rest = [word for word in words - {word for *_, word in spans} if BLANKS.sub(" ", word).strip() in folded]
@@ -88,10 +88,12 @@ def _span_of(word, text, start, end, between):
     return match and match.span()
 
 
-def _with_marks(text, first, last, end):
-    """Return a span with the marks behind it: vowel signs, points."""
-    while last < end and unicodedata.category(text[last])[0] == "M":
+def _with_marks(text, first, last, chunk):
+    """Return a span with the marks behind it, vowel signs and points, and with the letter whose mark it begins with."""
+    while last < chunk.end() and unicodedata.category(text[last])[0] == "M":
         last += 1
+    while first > chunk.start() and unicodedata.category(text[first])[0] == "M":
+        first -= 1
     return first, last
 
 

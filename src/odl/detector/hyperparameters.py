@@ -83,7 +83,13 @@ class LearnerSettings:
             return {}
 
     def _model(self):
-        """Return the learner, checked."""
+        """Return the learner, checked; the same one for as long as its settings are the same."""
+        key = repr((self.learner, self.settings))
+        if getattr(self, "_made", ("",))[0] != key:
+            self._made = key, self._checked_model()
+        return self._made[1]
+
+    def _checked_model(self):
         if not isinstance(self.settings, dict | None):
             raise ParameterError(f"settings is {self.settings!r}", "a dict of hyper-parameters", "pass a dict")
         with named(f"learner={self.learner!r}", None):

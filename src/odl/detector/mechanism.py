@@ -187,9 +187,13 @@ class Mechanism(LearnerSettings):
 
     def _check_parameters(self):
         self._rename()
+        key = repr((self.n_atoms, self.folds, self.level, self.window))
+        if key == getattr(self, "_checked", ""):
+            return
         for name, least in {"n_atoms": 1, "window": 1, "folds": 0}.items():
             check_whole(name, getattr(self, name), least)
         Alerts(level=self.level, window=self.window, warm_up=1)
+        self._checked = key
 
     def _begin(self, P, model):
         """Learn the first dictionary and calibrate on the batch.

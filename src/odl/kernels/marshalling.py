@@ -17,6 +17,7 @@ import numpy as np
 
 TYPES = {"d": np.float64, "f": np.float32, "l": np.int64, "i": np.int32, "u": np.uint32, "b": np.uint8, "?": np.bool_}
 NUMBERS = {int: "l", float: "d", bool: "?"}
+NOTHING = ctypes.c_char * 0
 FAILED = -(2**63)  # what a function of a library returns where there was no memory
 PART = re.compile(r"[()]|[\w?]+(?:\[,*\])?")
 IMPORT = re.compile(rb"^(?:from odl\.kernels\.(\w+) |from odl\.kernels import (.+)$)", re.M)
@@ -194,6 +195,11 @@ def leaves(kinds, values):
     return pairs
 
 
+def _address(array):
+    """Return where the entries of an array are; to ask its attribute `ctypes` takes five times as long."""
+    return ctypes.addressof(NOTHING.from_buffer(array)) if array.flags.writeable else array.ctypes.data
+
+
 def bind(library, name, function):
     """Return a function of an open library, which checks the type and layout of its arrays."""
     called, (taken, returned) = getattr(library, f"odl_{function}"), declared(name)[function]
@@ -209,7 +215,7 @@ def bind(library, name, function):
                 fits = value.dtype == TYPES[kind[0]] and value.ndim == axes(kind)
                 if not (fits and value.flags.c_contiguous):
                     raise TypeError(f"{name}.{function}: {value.dtype} array of shape {value.shape} for {kind}")
-                packing += [value.ctypes.data, *value.shape]
+                packing += [_address(value), *value.shape]
             else:
                 packing.append(bool(value) if kind == "?" else value)
         return packing
@@ -249,7 +255,7 @@ def _unpacked(kinds, words, arrays, release):
 def _array(kind, memory, address, shape, arrays):
     """Return the argument that lies at an address, or a copy of what does."""
     for array in arrays:
-        if not memory and (array.ctypes.data, array.shape, array.dtype) == (address, shape, TYPES[kind[0]]):
+        if not memory and (_address(array), array.shape, array.dtype) == (address, shape, TYPES[kind[0]]):
             return array
     copy = np.empty(shape, TYPES[kind[0]])
     ctypes.memmove(copy.ctypes.data, address, copy.nbytes)

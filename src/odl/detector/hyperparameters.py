@@ -23,6 +23,7 @@ class LearnerSettings:
 
     learner: str
     settings: dict[str, Any] | None
+    _made = "", None  # a learner, and what it was made of
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; with `deep`, those of the learner too, as `settings__NAME`.
@@ -85,7 +86,7 @@ class LearnerSettings:
     def _model(self):
         """Return the learner, checked; the same one for as long as its settings are the same."""
         key = repr((self.learner, self.settings))
-        if getattr(self, "_made", ("",))[0] != key:
+        if key != self._made[0]:
             self._made = key, self._checked_model()
         return self._made[1]
 

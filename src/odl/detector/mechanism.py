@@ -30,6 +30,7 @@ class Mechanism(LearnerSettings):
     level: float
     window: int
     budget: float | None
+    _checked = ""  # parameters that were found right
 
     @property
     def components_(self) -> sparse.csr_array:
@@ -188,7 +189,7 @@ class Mechanism(LearnerSettings):
     def _check_parameters(self):
         self._rename()
         key = repr((self.n_atoms, self.folds, self.level, self.window))
-        if key == getattr(self, "_checked", ""):
+        if key == self._checked:
             return
         for name, least in {"n_atoms": 1, "window": 1, "folds": 0}.items():
             check_whole(name, getattr(self, name), least)

@@ -40,14 +40,9 @@ EMOJI = (  # what Unicode calls so, without arrows, geometric shapes and what le
     "\U0001f004\U0001f0cf\U0001f300-\U0001f3fa\U0001f400-\U0001f64f\U0001f680-\U0001f6ff\U0001f7e0-\U0001f7eb"
     "\U0001f90c-\U0001f9ff\U0001fa70-\U0001faff"
 )
-ALPHABETS = (
-    (0x30, 0x2E80),
-    (0xA4D0, 0xD7FC),
-    (0xFB00, 0xFFDD),
-    (0x10000, 0x1B000),
-    (0x1BC00, 0x1F000),
-)  # where they lie
-FORMATS = ((0x80, 0x2070), (0xFE00, 0x10000), (0x11000, 0x1E000), (0xE0000, 0xE0080))  # where characters of format lie
+# Where letters and characters of format lie.
+ALPHABETS = ((0x30, 0x2E80), (0xA4D0, 0xD7FC), (0xFB00, 0xFFDD), (0x10000, 0x1B000), (0x1BC00, 0x1F000))
+FORMATS = ((0x80, 0x2070), (0xFE00, 0x10000), (0x11000, 0x1E000), (0xE0000, 0xE0080))
 # Letters and digits, marks, characters of format, code points without a character.
 KINDS = defaultdict(lambda: " ", {"Nd": "L", "Cf": "F", "Cn": "0"})
 KINDS |= dict.fromkeys(("Lu", "Ll", "Lt", "Lm", "Lo"), "L") | dict.fromkeys(("Mn", "Mc", "Me"), "M")

@@ -25,14 +25,8 @@ from odl.text.words import PLAIN, SEGMENTERS, Words, fold_case
 PATTERN = r"(?u)\b[^\W\d_][^\W\d_]+\b"
 KEPT, LONGEST = 1 << 19, 48  # pieces that are remembered, and the bytes of one: longer ones hardly come again
 TOKENISERS, HANGUL = ("pattern", "words"), ("words", "pairs")
-TOKENS: dict[str, Any] = {
-    "lowercase": True,
-    "pattern": PATTERN,
-    "stop_words": "english",
-    "tokeniser": "pattern",
-    "hangul": "words",
-    "segment": None,
-}
+TOKENS: dict[str, Any] = {"lowercase": True, "pattern": PATTERN, "stop_words": "english"}
+TOKENS |= {"tokeniser": "pattern", "hangul": "words", "segment": None}
 
 TOKENS_SCHEMA = {
     "type": "object",

@@ -50,6 +50,7 @@ HERE = Path(__file__).resolve().parent.parent
 STREAMS = ("newsgroups", "scipydocs", "abstracts", "subjects", "titles")
 TOKENISERS = ("pattern", "words")
 SEGMENTERS = {"chinese": "jieba", "japanese": "janome", "thai": "pythainlp"}
+ALONE = 0.999999  # weight of stems that leaves none to words, as it has to be below 1
 SHARES = (("english", 1.0), (None, 1.0), (None, 0.5))  # list of stop words, largest share of a word that is weighed
 
 SENTENCES = {  # script to text, with the option `hangul` where it matters
@@ -187,7 +188,7 @@ def compare_stems(names, seeds, output):
         weight = pieces.weight(documents.counts, documents.vocabulary)
         rows += draws(study, name, documents, words=0.0, pieces=weight)
         with stems_as_pieces(snowballstemmer.stemmer(name)):
-            rows += draws(study, name, documents, **{"stems beside words": weight, "stems alone": 1.0})
+            rows += draws(study, name, documents, **{"stems beside words": weight, "stems alone": ALONE})
     for name in names:
         setting, rule, documents = documents_of(name, "words")
         for seed in seeds:
@@ -196,7 +197,7 @@ def compare_stems(names, seeds, output):
             )
             measured = [("pieces", share, auc(stream, pieces=share)) for share in (0.25, 0.5, 0.75)]
             with stems_as_pieces(snowballstemmer.stemmer("english")):
-                ways = ("words", 0.0), ("stems beside words", 0.5), ("stems alone", 1.0)
+                ways = ("words", 0.0), ("stems beside words", 0.5), ("stems alone", ALONE)
                 measured += [(way, share, auc(stream, pieces=share)) for way, share in ways]
             for way, share, value in measured:
                 rows.append({"stream": name, "by": way, "seed": seed, "run": "levels", "pieces": share, "auc": value})

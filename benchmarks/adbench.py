@@ -26,7 +26,7 @@ QUOTED = re.compile(r"(writes in|writes:|wrote:|says:|said:|^In article|^Quoted 
 SPACES = str.maketrans(string.punctuation, " " * len(string.punctuation))
 TOKENS = {"lowercase": False, "pattern": r"\S+"}  # texts are cleaned already
 BATCH = 1000
-LEARNERS = {"levels": {"recency": 0.0}, "adaptive": {"atoms": 500}}
+LEARNERS = {"levels": 1, "adaptive": 500}  # atoms; `levels` has what its memory holds
 
 
 def own_words(body):
@@ -69,9 +69,9 @@ def scores(texts, is_past):
     judged = features.follow(documents.select(np.flatnonzero(~is_past)), past)
     P, Q = (batch.weighed(tf="log", norm="l2")[:] for batch in (past, judged))
     results = {}
-    for name, settings in LEARNERS.items():
+    for name, atoms in LEARNERS.items():
         learner = learners.make(name)
-        state = learner.start(P[:BATCH], settings.get("atoms", 1), novelty.generator(0, "start"))
+        state = learner.start(P[:BATCH], atoms, novelty.generator(0, "start"))
         for first in range(BATCH, P.shape[0], BATCH):
             state = learner.learn(state, P[first : first + BATCH], None)
         results[name] = novelty.score(learner, learner.fit_terms(state, Q.shape[1]), Q).score

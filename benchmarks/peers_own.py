@@ -35,11 +35,11 @@ class AdaptiveContext(Learned):
 
 
 class Levels(Learned):
-    NAME, OWN = "levels", MappingProxyType({"recency": 0.0})
+    NAME = "levels"
 
 
 class LevelsContext(Levels):
-    OWN = MappingProxyType({"recency": 0.0, "context": 0.5})
+    OWN = MappingProxyType({"context": 0.5})
 
 
 METHODS = {

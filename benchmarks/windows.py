@@ -21,8 +21,8 @@ from odl.papers import qualitystudy
 from odl.papers.qualitystudy import contexts, in_batch, judged
 
 LEARNERS = {
-    "levels": {"algorithm": "levels"},
-    "levels-context": {"algorithm": "levels", "context": 0.5, "peers": 10},
+    "levels": {"algorithm": "levels", "recency": 0.5},
+    "levels-context": {"algorithm": "levels", "recency": 0.5, "context": 0.5, "peers": 10},
     "adaptive": {"algorithm": "adaptive"},
     "adaptive-context": {"algorithm": "adaptive", "contrast": 0.3, "context": 0.5, "peers": 10},
 }

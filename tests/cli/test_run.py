@@ -60,6 +60,23 @@ class TestRun:
         told = subprocess.run([sys.executable, "-c", code, "run", str(folder)], capture_output=True, text=True)
         assert "nothing has changed" in told.stdout and told.stdout.endswith("\n\n")
 
+    def test_what_a_run_that_did_not_end_brought_is_told_by_the_next(self, tmp_path, capsys):
+        """Of two weeks, after which the page found no place; a run that has nothing left to do tells the same."""
+        folder = streams.begin(tmp_path, weeks=4)
+        assert cli.main(["run", str(folder)]) == 0
+        for week in (4, 5):
+            streams.write(tmp_path, week, ("grain", "oil", "sea"))
+        (folder / "new.html").unlink()
+        (folder / "new.html").mkdir()
+        assert cli.main(["run", str(folder)]) == 1
+        capsys.readouterr()
+        (folder / "new.html").rmdir()
+        assert cli.main(["run", str(folder)]) == 0
+        told = capsys.readouterr().out.partition("\n")[0]
+        assert "periods 4 to 5" in told
+        assert cli.main(["run", str(folder)]) == 0
+        assert capsys.readouterr().out.partition("\n")[0] == told
+
     @pytest.mark.parametrize("results", ["results", "out", "out[1]/more 'é", "/elsewhere"])
     def test_alerts_are_found_where_the_results_lie(self, tmp_path, results):
         results = str(tmp_path) + results if results.startswith("/") else results

@@ -22,7 +22,7 @@ def alert():
     reasons += [Reason(f"low{n}", -share) for n, share in enumerate([0.001, 0.002, 0.003, 0.014])]
     return replace(
         first, id="a:7", title="A title", members=("a:7", *(f"b:{n}" for n in range(11))), score=0.8, tail=0.015,
-        reasons=tuple(reasons), context=0.1, meaning=0.04, time=40 * DAY, source="a", line=7, url="", rank=3, t=11,
+        reasons=tuple(reasons), context=0.1, meaning=0.04, time=40 * DAY, source="a.csv", line=7, url="", rank=3, t=11,
         topic=5, state="growing", topic_name=("duct tape", "nasa"),
         nearest=(Near(3, ("market", "price"), 0.314, "c:1", 2), Near(4, (), 0.2)),
     )  # fmt: skip
@@ -34,7 +34,7 @@ def test_a_document_line_by_line(alert):
     text = explain.document_text(alert, before, meant, False)
     assert text.splitlines() == [
         "A title",
-        "  id: a:7  (1970-02-10, a:7)",
+        "  id: a:7  (1970-02-10, a.csv:7)",
         "  score 0.8000, number 3 of period 11; as high or higher: 1.5 % of recent",
         f"  one of 12 near-duplicates: a:7, {', '.join(f'b:{n}' for n in range(9))}",
         "  topic 5 [growing] duct tape, nasa",

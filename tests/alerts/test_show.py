@@ -344,3 +344,10 @@ def test_words_are_bold_on_a_terminal_alone(small, monkeypatch):
     assert "      the \x1b[1mtape\x1b[22m of" in show.as_text(small, [period]).splitlines()
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b" not in show.as_text(small, [period])
+
+
+def test_file_and_line_stand_once_where_they_are_the_id():
+    (alert, *_) = newpages.watch().periods[-1].alerts
+    alert = replace(alert, id="posts.csv:7", source="posts.csv", line=7, time=0, url="")
+    assert show.place(alert) == "1970-01-01"
+    assert show.place(replace(alert, id="p-7")) == "1970-01-01, posts.csv:7"

@@ -145,7 +145,7 @@ def _small(percent):
     """Return a bound in per cent: rounded up, with a digit where it is below 1."""
     if percent >= 1:
         return f"{math.ceil(percent - 1e-9)}"
-    return f"{max(math.ceil(10 * percent - 1e-9), 1) / 10:.1f}".removeprefix("0") if percent < 0.95 else "1"
+    return f"{max(math.ceil(10 * percent - 1e-9), 1) / 10:.1f}".removeprefix("0") if percent <= 0.9 else "1"
 
 
 def apportioned(values):

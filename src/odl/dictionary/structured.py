@@ -202,7 +202,7 @@ class Problem:
             raise ParameterError(defect, "statistics of the same terms and atoms", "build them for this dictionary")
         mu, positive = number(self.mu, "mu", 0.0, 1.0), bool(self.nonnegative_atoms)
         smallest = UNUSED * A.diagonal().max(initial=0.0)
-        elastic.descend(atoms, R, np.ascontiguousarray(A), mu, positive, EPSILON, int(self.sweeps), 0.0, smallest)
+        elastic.descend(atoms, R, np.ascontiguousarray(A), mu, positive, EPSILON, int(self.sweeps), smallest)
         if not np.abs(atoms).max(initial=0.0) <= LARGEST_ENTRY:
             raise ParameterError("the atoms leave the range of numbers", "documents of moderate size", "rescale P")
         if sparse.issparse(D):

@@ -113,14 +113,13 @@ def project_rows(D, mu, positive, epsilon):
         _project(D[j], mu, positive, epsilon, work)
 
 
-@called("d[,] d[,] d[,] d ? d l d d -> (l d)")
+@called("d[,] d[,] d[,] d ? d l d")
 @allocating
-def descend(D, R, A, mu, positive, epsilon, sweeps, tolerance, smallest):
-    """Update the atoms (rows of D, atoms x terms) in turn, in place; return (sweeps made, last change).
+def descend(D, R, A, mu, positive, epsilon, sweeps, smallest):
+    """Update the atoms (rows of D, atoms x terms) in turn, in place.
 
     R (terms x atoms) comes in as B and is B - D^T A while the sweeps run:
-    d_j <- Proj(d_j + (b_j - D a_j) / A_jj), Mairal et al. 2010, algorithm 2. Atoms with A_jj <= smallest stay. Ends
-    before `sweeps` when no atom moved by more than `tolerance` in l2 norm.
+    d_j <- Proj(d_j + (b_j - D a_j) / A_jj), Mairal et al. 2010, algorithm 2. Atoms with A_jj <= smallest stay.
     """
     atoms, terms = D.shape
     old, work = np.empty(terms), np.empty(terms)
@@ -129,9 +128,7 @@ def descend(D, R, A, mu, positive, epsilon, sweeps, tolerance, smallest):
             if D[j, i] != 0.0:
                 for k in range(atoms):
                     R[i, k] -= D[j, i] * A[j, k]
-    change = 0.0
-    for sweep in range(sweeps):
-        change = 0.0
+    for _ in range(sweeps):
         for j in range(atoms):
             if A[j, j] <= smallest:
                 continue
@@ -139,14 +136,8 @@ def descend(D, R, A, mu, positive, epsilon, sweeps, tolerance, smallest):
             for i in range(terms):
                 D[j, i] += R[i, j] / A[j, j]
             _project(D[j], mu, positive, epsilon, work)
-            moved = 0.0
             for i in range(terms):
                 delta = D[j, i] - old[i]
                 if delta != 0.0:
-                    moved += delta * delta
                     for k in range(atoms):
                         R[i, k] -= delta * A[j, k]
-            change = max(change, math.sqrt(moved))
-        if change <= tolerance:
-            return sweep + 1, change
-    return sweeps, change

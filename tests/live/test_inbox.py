@@ -43,6 +43,15 @@ def test_a_run_takes_up_what_was_left_unless_a_watch_is_at_work(tmp_path, monkey
     assert (tmp_path / "odl.yaml").read_text() == f'sources: ["posts", "{inbox.SOURCE}"]\n'
 
 
+def test_documents_in_a_folder_of_that_name_are_no_inbox(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "inbox").mkdir()
+    (tmp_path / "inbox" / "posts.jsonl").write_text("{}\n")
+    (tmp_path / "odl.yaml").write_text('sources: ["inbox/*.jsonl"]\n')
+    inbox.settle()
+    assert (tmp_path / "odl.yaml").read_text() == 'sources: ["inbox/*.jsonl"]\n'
+
+
 @pytest.mark.parametrize("again", [False, True])
 def test_a_full_disk_leaves_what_was_stored_before(tmp_path, monkeypatch, again):
     """A limit of the size of files, as a full disk, takes a part of what is written."""

@@ -113,7 +113,7 @@ def test_a_line_that_is_too_long_is_one_fault_also_while_it_grows(tmp_path, monk
 
 
 def test_a_file_that_is_rotated_is_read_to_its_end(tmp_path, monkeypatch):
-    """Whatever it is called then: who writes it may write on for a while. What was never a source is none."""
+    """Whatever it is called then, before the one after it: its writer may go on a while. What was no source is none."""
     monkeypatch.chdir(tmp_path / "incoming")
     files, log, old = lines.Files("."), tmp_path / "incoming" / "a.jsonl", tmp_path / "incoming" / "a.jsonl.1"
 
@@ -131,7 +131,7 @@ def test_a_file_that_is_rotated_is_read_to_its_end(tmp_path, monkeypatch):
         file.write(text(3, [1]))
         log.rename(old)
         log.write_text(text(3, [2]))
-        assert look() == ["w3-2", "w3-1"]
+        assert look() == ["w3-1", "w3-2"]
         file.write(text(3, [3]))
     assert look() == ["w3-3"] and look() == []
     old.write_text(text(3, [4]))  # another file that has its number

@@ -60,6 +60,8 @@ def test_options_of_words():
     assert words("감기약 물", hangul="pairs") == ["감기", "기약", "물"]
     assert words("NASA's iPhone15", lowercase=False) == ["NASA", "iPhone15"]
     assert words("Die Straße", stop_words=["die", "Straße"]) == []
+    for fold in (True, False):  # two forms of one letter
+        assert words("হ\u09df নদী", lowercase=fold, stop_words=["হ\u09df"]) == ["নদী"]
 
 
 def test_a_host_has_a_letter_and_more_than_one_character():

@@ -8,8 +8,9 @@ CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u20
 
 DRAWN = re.compile(r"([^\w\s])\1{4,}")  # a line drawn of signs, such as =====
 
+ISOLATES = {"L": "\u2066", "R": "\u2067", "AL": "\u2067"}  # by the direction of a first letter
+
 # Letters that are written from right to left.
-ISOLATES = {"": "\u2068", "L": "\u2066", "R": "\u2067", "AL": "\u2067"}  # by the direction of a first letter
 LEFTWARD = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
 
 # Where a spreadsheet would begin a formula: at the start of a cell, or of what another separator would make one.
@@ -29,8 +30,8 @@ def isolated(text, whole=""):
     """
     if not LEFTWARD.search(whole or text):
         return text
-    first = next((kind for kind in map(bidirectional, whole) if kind in ISOLATES), "")
-    return f"{ISOLATES[first]}{text}\u2069"
+    first = next(filter(None, map(ISOLATES.get, map(bidirectional, whole))), "\u2068")
+    return f"{first}{text}\u2069"
 
 
 def heading(text):

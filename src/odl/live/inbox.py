@@ -134,7 +134,7 @@ def settle():
             inbox = Inbox()
             for label in inbox.labels():
                 inbox.publish(label)
-    if glob.glob(SOURCE):
+    if any(NAME.fullmatch(os.path.basename(path)) for path in glob.glob(SOURCE)):  # of a watch, whatever the folder is
         enlist()
 
 

@@ -115,8 +115,8 @@ class Files:
         before, self.looked, known = self.looked, {}, {key.split()[0] for key in self.read}
         with os.scandir(self.directory) as entries:
             names = (one for one in entries if one.name[0] != ".")
-            paths = sorted(one.path for one in names if one.name.endswith(END) or str(one.inode()) in known)
-        for path in paths:
+            paths = [one.path for one in names if one.name.endswith(END) or str(one.inode()) in known]
+        for path in sorted(paths, key=lambda path: (path.endswith(END), path)):  # what was rotated is older
             with contextlib.suppress(FileNotFoundError):  # gone since the directory was read
                 state = os.stat(path)
                 signs = state.st_ino, state.st_size, state.st_mtime_ns

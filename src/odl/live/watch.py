@@ -72,7 +72,7 @@ class Watch:
                 self.inbox.publish(label)
 
     def configure(self):
-        """Read odl.yaml, and what was learned: at the start, after a period, and on SIGHUP."""
+        """Read odl.yaml, and what was learned: at the start and on SIGHUP."""
         if project.read(".").get(project.DRIVER) == "snakemake":
             given = f"the folder is driven by Snakemake (driver in {project.FILE})"
             raise ConfigError(given, "one of odl run", "write another by odl init, without --snakemake")

@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 from scipy import sparse
@@ -198,7 +199,7 @@ class Tally:
         self.lowercase, self.find = fold, re.compile(pattern).findall
         if self.tokens["tokeniser"] == "words":
             self.lowercase, self.cut = False, words.pieces_of  # each piece is folded by itself
-            listed = map(fold_case, listed) if fold else listed
+            listed = (normalize("NFC", fold_case(word) if fold else word) for word in listed)
             self.split = Words(fold, self.tokens["hangul"], self.tokens["segment"]).of
         elif pattern == PATTERN:
             self.cut, self.split = pieces_of, self._by_pattern

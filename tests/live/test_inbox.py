@@ -104,9 +104,11 @@ def test_a_document_that_is_removed_leaves_the_others(tmp_path, monkeypatch, pac
     for day, names in (("26", "abc"), ("27", "dc")):
         with opened(tmp_path / "inbox" / f"2026-01-{day}-0001.jsonl{end}", "wb") as file:
             file.writelines(map(answered, names))
-    other = tmp_path / "inbox" / f"2026-01-27-0001.jsonl{end}"
+    other, cut = tmp_path / "inbox" / f"2026-01-27-0001.jsonl{end}", tmp_path / "inbox" / ".2026-01-28-0001.jsonl"
     before = other.read_bytes()
+    cut.write_bytes(answered("e") + b'{"text": "f')  # by a kill
     inbox.remove("b")
+    assert cut.read_bytes() == answered("e")
     with opened(tmp_path / "inbox" / f"2026-01-26-0001.jsonl{end}", "rb") as file:
         assert file.read() == answered("a") + answered("c")
     assert other.read_bytes() == before

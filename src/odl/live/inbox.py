@@ -113,7 +113,8 @@ def remove(name):
             opened = gzip.open if path.endswith(".gz") else open
             with opened(path, "rb") as file:
                 lines = file.readlines()
-            kept = [line for line in lines if json.loads(line)[SLOT]["answer"]["id"] != name]
+            whole = (line for line in lines if line.endswith(b"\n"))  # one that a kill has cut was never answered
+            kept = [line for line in whole if json.loads(line)[SLOT]["answer"]["id"] != name]
             if len(kept) < len(lines):
                 with replacing(path) as temporary, opened(temporary, "wb") as file:
                     file.writelines(kept)

@@ -103,6 +103,20 @@ def test_entries_outside_the_shape_are_refused(form, part, values):
     A = sparse.eye_array(4, 3, format=form)
     kind = np.float64 if part == "data" else np.int32
     setattr(A, part, tuple(np.array(values, kind)) if part == "coords" else np.array(values, kind))
+    _refused(A)
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "bsr", "coo"])
+@pytest.mark.parametrize("kind", [float, complex, bool, str, object])
+def test_places_that_are_no_whole_numbers_are_refused(form, kind):
+    for part in ("coords",) if form == "coo" else ("indptr", "indices"):
+        A = sparse.eye_array(4, 3, format=form)
+        whole = getattr(A, part)
+        setattr(A, part, tuple(at.astype(kind) for at in whole) if part == "coords" else whole.astype(kind))
+        _refused(A)
+
+
+def _refused(A):
     for wanted in (sparse.csr_array, sparse.csc_array):
         with pytest.raises(ParameterError, match="M is a sparse matrix with entries outside its shape") as caught:
             projections.real_matrix(A, "M", wanted)

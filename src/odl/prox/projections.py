@@ -12,6 +12,7 @@ from odl.kernels import native
 kernels = native.Kernels("simplex_projection")
 MatrixLike: TypeAlias = ArrayLike | sparse.sparray | sparse.spmatrix
 EPSILON = float(np.finfo(np.float64).eps)
+COMPRESSED = "indptr", "indices"
 SMALLEST = 1e-300  # of what has to be above 0
 
 
@@ -64,10 +65,13 @@ def real_matrix(matrix, name, form=sparse.csr_array):
 def _check_structure(matrix, name):
     """Refuse a sparse matrix whose entries lie outside its shape: compiled code would read foreign memory."""
     form = getattr(matrix, "format", None)
+    names = {"coo": ("row", "col"), "csr": COMPRESSED, "csc": COMPRESSED, "bsr": COMPRESSED}.get(form, ())
     try:
+        if any(np.asarray(getattr(matrix, part)).dtype.kind not in "iu" for part in names):
+            raise ValueError("places that are no whole numbers")  # which SciPy makes whole
         if form == "coo":
             sparse.coo_array((matrix.data, (matrix.row, matrix.col)), shape=matrix.shape)
-        elif form in ("csr", "csc", "bsr"):
+        elif names:
             whole = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
             whole.check_format()
             if np.diff(matrix.indptr).min(initial=0) < 0:  # SciPy looks only where there are entries

@@ -138,6 +138,7 @@ def test_lines_of_arabic_keep_their_direction_and_phrases_their_line():
     assert all(line.count("\u2068") + line.count("\u2067") == line.count("\u2069") for line in lines)
     because = lines[next(at for at, line in enumerate(lines) if "because" in line) :][:-1]
     assert sum(line.count(phrase) for line in because[:3]) >= 3 and not any("\xa0" in line for line in lines)
+    assert not any(line.lstrip().startswith("%") for line in because)
     assert show.passage(own, "He says شكرا", 0) == ["\u2066He says شكرا\u2069"]
 
 

@@ -1,10 +1,13 @@
 """Tokens by remembered pieces: exactly those of the regular expression, for any text, counted; options refused."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ownfiles import TEXTS
+from sklearn.base import clone
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 
 from odl.errors import ConfigError
@@ -42,6 +45,13 @@ def test_what_only_a_document_left_out_holds_is_no_word():
     tally.add(tally.of("wind"))
     counts, vocabulary = tally.matrix()
     assert vocabulary == ["wind"] and counts.toarray().tolist() == [[1]]
+
+
+def test_an_analyser_is_copied_with_its_estimator():
+    texts = ["crude oil", "oil and wheat"]
+    model = CountVectorizer(analyzer=words.analyser({"tokeniser": "words"})).fit(texts)
+    for other in (clone(model), pickle.loads(pickle.dumps(model))):
+        assert other.fit(texts).vocabulary_ == model.vocabulary_
 
 
 def test_english_stop_words_are_those_of_scikit_learn():

@@ -302,7 +302,7 @@ def _strong(text, is_word):
 
 def _because(alert):
     """Return the reasons, and the words that made the period speak, as lines of a terminal."""
-    text = APART.sub(lambda phrase: phrase[0].replace(" ", "\xa0"), breakdown.line(alert))
+    text = APART.sub(lambda phrase: phrase[0].replace(" ", "\xa0"), breakdown.line(alert, space="\xa0"))
     lines = textwrap.wrap(text, WIDTH - len(BECAUSE), break_on_hyphens=False)
     lines = [(" " * len(BECAUSE) if at else BECAUSE) + line.replace("\xa0", " ") for at, line in enumerate(lines)]
     words = ", ".join(map(isolated, breakdown.opening(alert)))

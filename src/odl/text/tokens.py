@@ -8,7 +8,7 @@ with other signs, such as dashes and typographic quotes, may hold several. `re` 
 
 import re
 from array import array
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from typing import Any
@@ -175,12 +175,11 @@ class Remembered(dict):
         return known
 
 
-class Numbers(defaultdict):
+class Numbers(dict):
     """Numbers of words; one that is met first gets the next."""
 
-    def __init__(self):
-        super().__init__()
-        self.default_factory = self.__len__
+    def __missing__(self, word):
+        return self.setdefault(word, len(self))
 
 
 class Tally:

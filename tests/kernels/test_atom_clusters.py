@@ -213,6 +213,17 @@ def test_the_nearest_are_those_of_the_dense_product(rng):
     assert np.array_equal(chosen[kept], order[kept])
 
 
+def test_among_equal_products_the_first_owners_are_the_nearest():
+    """Whatever the order of the pieces; terms that no atom has, later ones too, change nothing."""
+    A = sparse.csc_array(np.array([[1.0, 2.0, 1.0, 1.0, 2.0, 1.0, 1.0]]))
+    index, ones = likeness.indexed(A, 1.0), np.ones(7)
+    wider = sparse.csr_array(np.array([[1.0, 0.0, 3.0], [0.0, 0.0, 1.0]]))
+    rows, best = likeness.nearest(index.numbers.known_rows(wider), index, 5, ones)
+    assert rows.tolist() == [[1, 4, 0, 2, 3], [-1] * 5] and best.tolist() == [[2.0, 2.0, 1.0, 1.0, 1.0], [0.0] * 5]
+    turned = index._replace(owner=np.array([6, 3, 5, 0, 4, 2, 1], dtype=index.owner.dtype))
+    assert likeness.nearest(turned.numbers.known_rows(wider), turned, 5, ones)[0][0].tolist() == [3, 4, 0, 1, 2]
+
+
 def test_codes_are_non_negative_least_squares(rng):
     """On the atoms that are named before the first -1, document after document."""
     P, A = topics(rng, 20, 50), sparse.csc_array(topics(rng, 9, 50).T)

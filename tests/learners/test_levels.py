@@ -305,3 +305,15 @@ def test_what_a_state_keeps_is_not_saved():
     learner.score(state, P)
     assert state.derived
     assert not pickle.loads(pickle.dumps(state)).derived
+
+
+def test_an_atom_that_is_halved_and_doubled_in_one_batch_changes_its_group():
+    """By half a batch's forgetting and one document more, n_j of an atom of two documents is what it was."""
+    learner = levels(terms=20, half_life=2)
+    first, second = sparse.csr_array(np.eye(4)[[0, 0]]), sparse.csr_array([[0.8, 0.6, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    kept = learner.start(first, 10, None)
+    learner.score(kept, first)  # which makes the groups
+    saved = pickle.loads(pickle.dumps(kept))
+    kept, saved = (learner.learn(state, second, None) for state in (kept, saved))
+    assert kept.arrays["members"][0] == 2.0
+    assert np.array_equal(learner.score(kept, second).residual, learner.score(saved, second).residual)

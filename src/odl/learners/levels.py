@@ -233,7 +233,7 @@ class Levels(ClusterLearner):
         group, earlier = state.arrays["group"], before.arrays["group"]
         k, changed = len(earlier), np.zeros(len(group), dtype=bool)
         changed[k:] = True
-        for name in ("members", "birth"):  # one of which changes with an atom
+        for name in ("members", "size", "birth", "used"):  # one of which changes with an atom
             changed[:k] |= state.arrays[name][:k] != before.arrays[name]
         return np.union1d(self._slots(group)[changed], self._slots(earlier)[changed[:k]])
 

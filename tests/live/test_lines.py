@@ -136,6 +136,13 @@ def test_a_file_that_is_rotated_is_read_to_its_end(tmp_path, monkeypatch):
     assert look() == ["w3-3"] and look() == []
     old.write_text(text(3, [4]))  # another file that has its number
     assert look() == []
+    for name, first in (("b", ""), ("c", text(3, [6])[:9])):  # no whole line was there at the last look
+        log = tmp_path / "incoming" / f"{name}.jsonl"
+        log.write_text(first)
+        assert look() == []
+        log.write_text(text(3, [6]))
+        log.rename(f"{log}.1")
+        assert look() == ["w3-6"] and look() == []
 
 
 def test_what_cannot_be_followed_is_said(news):

@@ -112,7 +112,10 @@ class Files:
 
     def _grown(self):
         """Yield the whole lines that were not read before, numbered, with the key of their file and where they end."""
-        before, self.looked, known = self.looked, {}, {key.split()[0] for key in self.read}
+        before, self.looked = self.looked, {}
+        begun = {key for path, (_, key) in before.items() if key and path.endswith(END)}.difference(self.read)
+        begun = {key.split()[0] for key in begun}  # numbers of files that had no whole line yet
+        known = begun.union(key.split()[0] for key in self.read)
         with os.scandir(self.directory) as entries:
             names = (one for one in entries if one.name[0] != ".")
             paths = [one.path for one in names if one.name.endswith(END) or str(one.inode()) in known]
@@ -126,7 +129,8 @@ class Files:
                         first = file.readline(LONGEST)
                         key = f"{os.fstat(file.fileno()).st_ino} {zlib.crc32(first)}"
                         self.looked[path] = signs, key
-                        if _is_whole(first) and (path.endswith(END) or key in self.read):
+                        mine = path.endswith(END) or key in self.read or key.split()[0] in begun
+                        if _is_whole(first) and mine:
                             yield from self._lines(file, key)
         # A file that moves while others are read is not seen under its new name before the next look.
         there = {key for _, key in (*before.values(), *self.looked.values())}

@@ -113,13 +113,13 @@ class Files:
     def _grown(self):
         """Yield the whole lines that were not read before, numbered, with the key of their file and where they end."""
         before, self.looked = self.looked, {}
-        begun = {key for path, (_, key) in before.items() if key and path.endswith(END)}.difference(self.read)
-        begun = {key.split()[0] for key in begun}  # numbers of files that had no whole line yet
+        unread = (key for path, (_, key) in before.items() if key and key not in self.read and path.endswith(END))
+        begun = {key.split()[0] for key in unread}  # numbers of files that had no whole line yet
         known = begun.union(key.split()[0] for key in self.read)
         with os.scandir(self.directory) as entries:
             names = (one for one in entries if one.name[0] != ".")
-            paths = [one.path for one in names if one.name.endswith(END) or str(one.inode()) in known]
-        for path in sorted(paths, key=lambda path: (path.endswith(END), path)):  # what was rotated is older
+            paths = sorted(one.path for one in names if one.name.endswith(END) or str(one.inode()) in known)
+        for path in sorted(paths, key=lambda path: path.endswith(END)):  # what was rotated is older
             with contextlib.suppress(FileNotFoundError):  # gone since the directory was read
                 state = os.stat(path)
                 signs = state.st_ino, state.st_size, state.st_mtime_ns

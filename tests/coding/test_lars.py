@@ -290,3 +290,12 @@ def test_real_documents(corpora):
 def test_refused(P, A, lam, loss, words):
     with pytest.raises(ParameterError, match=words):
         lars.codes(P, A, lam, loss=loss)
+
+
+def test_without_a_penalty_the_certificate_holds_for_atoms_of_any_length(rng):
+    """Documents are in the cone of the atoms, so 0 is the optimum: what is left over is within the gap."""
+    for _ in range(40):
+        A = rng.random((9, 9)) * (rng.random((9, 9)) < 0.6) * 10.0 ** rng.integers(-6, 6, 9)
+        P = rng.random((3, 9)) @ A.T
+        coded = lars.codes(P, A, 0.0)
+        assert (coded.objective - coded.gap <= 1e-11 * np.linalg.norm(P, axis=1)).all()

@@ -35,7 +35,8 @@ class Codes(NamedTuple):
         ``||p - A x||_2``, whichever the loss.
     gap : ndarray, shape (n_documents,)
         Objective less the value of a dual point that is feasible up to rounding: no code is better by more.
-        Loose where rounding breaks the path: at lam = 0 with atoms that are nearly dependent.
+        Loose where rounding breaks the path: at lam of 0 or near it, with atoms that are nearly dependent or of very
+        different length.
 
     Examples
     --------

@@ -81,14 +81,11 @@ def _follow(terms, values, unit, columns, gram, square, lam, squared, work, sett
 
 
 @kernel
-def _gap(residual, mass, fitted, steepest, noise, lam, squared):
+def _gap(residual, mass, fitted, steepest, lam, squared):
     """Return the objective and its distance from the dual value of the residual, scaled into the feasible set.
 
-    `fitted` is x^T A^T r, `steepest` the largest a_j^T r. Without a penalty no scale moves a product above zero
-    back, so products up to `noise` count as zero then.
+    `fitted` is x^T A^T r, `steepest` the largest a_j^T r.
     """
-    if lam == 0.0 and steepest <= noise:
-        steepest = 0.0
     if squared:
         scale = lam / steepest if steepest > lam else 1.0
         value = 0.5 * residual * residual + lam * mass
@@ -103,8 +100,12 @@ def _gap(residual, mass, fitted, steepest, noise, lam, squared):
 
 
 @kernel
-def _read(count, mu, constant, growth, noise, lam, squared, work):
-    """Write the code of a point of the path; return (residual norm, objective, gap)."""
+def _read(count, mu, constant, growth, gram, noise, lam, squared, work):
+    """Write the code of a point of the path; return (residual norm, objective, gap).
+
+    Without a penalty no scale moves a product a_j^T r above zero back, so one up to the length of the atom times
+    `noise` counts as zero then.
+    """
     work.code[:] = 0.0
     mass, fitted, steepest, spread = 0.0, 0.0, 0.0, 0.0
     for i in range(count):
@@ -114,11 +115,13 @@ def _read(count, mu, constant, growth, noise, lam, squared, work):
         mass += value
         fitted += value * (work.alpha[j] + mu * work.beta[j])
     for j in range(len(work.code)):
-        steepest = max(steepest, work.alpha[j] + mu * work.beta[j])
+        slope = work.alpha[j] + mu * work.beta[j]
+        if lam > 0.0 or slope > noise * math.sqrt(gram[j, j]):
+            steepest = max(steepest, slope)
         spread = max(spread, work.beta[j])
     residual = math.sqrt(constant + mu * mu * growth)
     if residual > 0.0 or squared:
-        value, gap = _gap(residual, mass, fitted, steepest, noise, lam, squared)
+        value, gap = _gap(residual, mass, fitted, steepest, lam, squared)
         return residual, value, gap
     # The document is in the span: the dual point is the direction in which the residual vanishes.
     dual = 0.0
@@ -128,7 +131,7 @@ def _read(count, mu, constant, growth, noise, lam, squared, work):
 
 
 @kernel
-def _document(terms, values, unit, rows, columns, gram, span, lam, squared, work, settings):
+def _document(terms, values, unit, rows, columns, gram, lam, squared, work, settings):
     """Code one document in units of `unit`; return (residual norm, objective, gap, squared norm)."""
     start, atom, weight = rows
     work.product[:] = 0.0
@@ -138,9 +141,9 @@ def _document(terms, values, unit, rows, columns, gram, span, lam, squared, work
         square += value * value
         for entry in range(start[terms[position]], start[terms[position] + 1]):
             work.product[atom[entry]] += value * weight[entry]
-    noise = 32.0 * settings[0] * math.sqrt(square * span)
+    noise = 32.0 * settings[0] * math.sqrt(square)
     path = _follow(terms, values, unit, columns, gram, square, lam, squared, work, settings)
-    residual, value, gap = _read(*path, noise, lam, squared, work)
+    residual, value, gap = _read(*path, gram, noise, lam, squared, work)
     return residual, value, gap, square
 
 
@@ -156,7 +159,6 @@ def code_documents(documents, by_term, by_atom, gram, lam, squared, settings):
     start, term, value = documents
     count, atoms = len(start) - 1, gram.shape[0]
     work, used = allocate(len(by_term[0]) - 1, atoms), 0
-    span = np.diag(gram).max() if atoms else 0.0
     lengths, residual, objective, gaps = np.zeros(count, np.int64), np.zeros(count), np.zeros(count), np.zeros(count)
     out_atom, out_value = np.empty(atoms + 32 * count, np.int32), np.empty(atoms + 32 * count)
     for d in range(count):
@@ -166,7 +168,7 @@ def code_documents(documents, by_term, by_atom, gram, lam, squared, settings):
             continue
         unit = math.ldexp(1.0, math.frexp(largest)[1])
         weight = lam / unit if squared else lam
-        coded = _document(terms, values, unit, by_term, by_atom, gram, span, weight, squared, work, settings)
+        coded = _document(terms, values, unit, by_term, by_atom, gram, weight, squared, work, settings)
         scale = unit * unit if squared else unit
         residual[d], objective[d], gaps[d] = coded[0] * unit, coded[1] * scale, coded[2] * scale
         if used + atoms > len(out_atom):

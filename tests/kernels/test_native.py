@@ -505,17 +505,20 @@ class TestOneBuild:
     def test_one_that_was_killed_leaves_nothing_to_wait_for(self, ahead, tmp_path):
         job = os.fork()
         if not job:
-            with ahead.alone("small"):
+            with ahead.alone("small", print):
                 (tmp_path / "held").touch()
                 time.sleep(1000)
         while not (tmp_path / "held").exists():
             time.sleep(0.01)
-        with ahead.alone("small", wait=False) as held:
-            assert not held
-        os.kill(job, 9)
+        said = []
+
+        def say(line):
+            said.append(line)
+            os.kill(job, 9)
+
+        with ahead.alone("small", say):
+            assert said == ["waiting for the kernels small, which another job compiles"]
         os.waitpid(job, 0)
-        with ahead.alone("small", wait=False) as held:
-            assert held
 
     def test_a_disk_without_locks(self, ahead, tmp_path, monkeypatch):
         def refuse(*_):

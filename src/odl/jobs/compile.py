@@ -7,6 +7,7 @@ cluster.
 
 import contextlib
 import ctypes
+import fcntl
 import multiprocessing
 import os
 import shutil
@@ -19,11 +20,6 @@ from odl.errors import OdlError, StorageError
 from odl.files import storage
 from odl.kernels import marshalling, native
 
-try:
-    import fcntl
-except ImportError:  # not on Windows
-    fcntl = None
-
 OTHERS = {"topics": "papers/emerging"}  # with kernels, beside the learners
 FLAGS = ["-shared", "-fPIC", "-O2", "-fvisibility=hidden"]  # of RUNTIME, which needs not be seen
 aloud = partial(print, flush=True)
@@ -31,31 +27,19 @@ RUNTIME = os.path.join(os.path.dirname(native.__file__), "runtime.c")
 
 
 @contextlib.contextmanager
-def alone(name, wait=True):
+def alone(name, say):
     """Hold the lock of a file of kernels, which is the file itself, so that nothing is left when a process is killed.
 
-    Parameters
-    ----------
-    name : str
-        A file of `odl.kernels`.
-    wait : bool
-        Whether to wait for a process that has it.
-
-    Yields
-    ------
-    bool
-        False where another process has it. Where the disk knows no locks nobody does.
+    Where the disk knows no locks nobody does. `say` takes a line if another process has it.
     """
     with open(marshalling.source(name), "rb") as file:
-        try:
-            if fcntl:
-                fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            yield False
-            return
-        except OSError:
-            pass
-        yield True
+        with contextlib.suppress(OSError):
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                say(f"waiting for the kernels {name}, which another job compiles")
+                fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def needed(algorithms):
@@ -71,7 +55,7 @@ def needed(algorithms):
 
 
 def build_all(names, say, folder=None, at_once=1):
-    """Compile the libraries that are not there yet; what another process compiles is waited for at the end.
+    """Compile the libraries that are not there yet; what another process compiles is waited for.
 
     Parameters
     ----------
@@ -90,30 +74,27 @@ def build_all(names, say, folder=None, at_once=1):
         Names of those that could not be made.
     """
 
-    def ready(name):
-        return native.sound(native.library(name, folder)) if folder else native.ready(name)
-
     for name in names:
         _remove_damaged(native.library(name, folder), say)
-    names = [name for name in names if not ready(name)]
-    makers = min(at_once, len(names))
-    if makers > 1:  # each goes through all of them and leaves out what another has, as jobs side by side do
-        with multiprocessing.get_context("spawn").Pool(makers) as pool:
-            parts = pool.starmap(build_all, [(names, say, folder)] * makers, chunksize=1)
-        return [name for name in names if any(name in part for part in parts)]
-    others, failed = [], []
-    for wait, mine in ((False, names), (True, others)):
-        for name in mine:
-            if wait and not ready(name):
-                say(f"waiting for the kernels {name}, which another job compiles")
-            with alone(name, wait) as locked:
-                if not locked:
-                    others.append(name)
-                elif not ready(name):
-                    say(f"kernels {name}, library {names.index(name) + 1} of {len(names)}")
-                    if not build(name, folder):
-                        failed.append(name)
-    return failed
+    names = [name for name in names if not _ready(name, folder)]
+    make, makers = partial(_make, names, say, folder), min(at_once, len(names))
+    if makers < 2:
+        return [name for name in names if not make(name)]
+    with multiprocessing.get_context("spawn").Pool(makers) as pool:
+        return [name for name, made in zip(names, pool.map(make, names, chunksize=1), strict=True) if not made]
+
+
+def _ready(name, folder):
+    return native.sound(native.library(name, folder)) if folder else native.ready(name)
+
+
+def _make(names, say, folder, name):
+    """Make one library of several, unless another process has; return whether it is there."""
+    with alone(name, say):
+        if _ready(name, folder):
+            return True
+        say(f"kernels {name}, library {names.index(name) + 1} of {len(names)}")
+        return bool(build(name, folder))
 
 
 def _remove_damaged(path, say):

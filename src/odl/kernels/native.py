@@ -155,8 +155,6 @@ def check(path):
         status = os.stat(path)
     except OSError:
         return
-    if not hasattr(os, "geteuid"):
-        return
     shared = status.st_mode & stat.S_IWOTH or (status.st_mode & stat.S_IWGRP and not _private(status))
     shared = shared and not (stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX)
     if shared or status.st_uid not in {os.geteuid(), 0, os.stat(__file__).st_uid}:

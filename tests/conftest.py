@@ -25,6 +25,14 @@ def rng():
     return np.random.default_rng(0)
 
 
+@pytest.fixture
+def chain(rng):
+    """The features of three small batches."""
+    from letters import three_batches
+
+    return three_batches(rng)
+
+
 @pytest.fixture(scope="session")
 def corpora():
     """The folder of the real corpora, in the layout of a mirror."""

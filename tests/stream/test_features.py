@@ -2,26 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
+from letters import batch
 
 from odl.errors import ParameterError, StorageError
 from odl.files import documents, storage
-from odl.files.documents import NO_TIME, Documents
 from odl.stream import features, terms
-
-
-def batch(rng, words, n=12, topics=None, start=0):
-    counts = sparse.csr_array(rng.poisson(0.7, (n, len(words))))
-    ids = [f"d{start + row}" for row in range(n)]
-    return Documents(counts, list(words), ids, np.full(n, NO_TIME), topics or [("a",)] * n, [""] * n)
-
-
-@pytest.fixture
-def chain(rng):
-    first = features.follow(batch(rng, "abcdef"))
-    second = features.follow(batch(rng, "cdefgh", start=12, topics=[("b",), (), ("a", "c"), ("c", "a")] * 3), first)
-    third = features.follow(batch(rng, "hgfzy", start=24, topics=[("b",)] * 12), second)
-    return [first, second, third]
 
 
 def test_ids_never_change(chain):

@@ -31,7 +31,7 @@ BURST, ADDRESSES = 10.0, 10_000  # seconds whose documents may come at once; add
 READERS, TURN = 2, 5.0  # requests that read results at a time, and seconds that others wait for their turn
 LINES, ONE = ("application/x-ndjson", "application/jsonl"), "application/json"
 TAILS = (0.0001, 0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
-MAIN = b'<main id="main"'  # of the page, which is told there that its buttons work
+MAIN = b'<main id="main"'  # of the page, which is told there that its buttons work; feeds have it escaped
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Resource-Policy": "same-origin",

@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import odl.detector
 from odl import NoveltyDetector, learners
+from odl.detector import mechanism
 from odl.errors import OdlError
 from odl.evaluation import metrics
 from odl.files import checkpoints
@@ -160,6 +161,22 @@ def test_scoring_changes_nothing(rng):
     with pytest.raises(ValueError, match="NaN"):
         detector.partial_fit(bad)
     assert detector.n_features_in_ == 60 and np.array_equal(detector.score_samples(X), before)
+
+
+@pytest.mark.parametrize("growing", [False, True])
+def test_rows_that_need_no_check_are_those_that_pass_it(growing, rng, monkeypatch):
+    """Of every other kind scikit-learn decides; scores are the same."""
+    X, _ = stream(rng)
+    detector, wide = NoveltyDetector(n_atoms=10, growing=growing).fit(X), sparse.csr_array(sparse.hstack([X, X]))
+    expected, wrong = detector.score_samples(X.toarray()), X.copy()
+    wrong.data[3] = np.inf
+    monkeypatch.setattr(mechanism, "validate_data" if not growing else "check_array", None)
+    for usual in (X, sparse.csr_matrix(X)):
+        assert np.array_equal(detector.score_samples(usual), expected)
+    assert not growing or len(detector.score_samples(wide)) == 120
+    for other in (X.toarray(), X.tocsc(), X.astype(np.float32), X[:0], wrong, *([] if growing else [wide])):
+        with pytest.raises(TypeError, match="NoneType"):
+            detector.score_samples(other)
 
 
 def test_settings_are_checked(rng, tmp_path):

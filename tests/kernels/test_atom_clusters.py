@@ -156,15 +156,29 @@ def test_forgotten_atoms_do_no_harm(rng):
     assert np.isfinite(learner.score(state, topics(rng, 9, 40)).residual).all()
 
 
+def lying(P):
+    """Where the entries of each row lie, and the entries."""
+    starts, *entries = likeness.compressed(P)
+    return likeness.spans_of(starts), *entries
+
+
+def summed(owner, source, weight, rows, n_rows, n_terms, *most):
+    """Sums as a matrix, and their sizes; the work space is as it was."""
+    dense = np.zeros(n_terms)
+    (starts, terms, weights), sizes = clusters.sums(owner, source, weight, rows, n_rows, dense, *most)
+    assert not dense.any()
+    return sparse.csr_array((weights, terms.view(np.int32), starts), shape=(n_rows, n_terms)), sizes
+
+
 @pytest.mark.parametrize("most", [1, 3, 10, 200])
 def test_the_heaviest_of_equal_weights_are_the_first(rng, most):
     X = rng.integers(0, 4, (30, 90)) / 2.0
     X[4] = 0.0
     expected = largest_per_row(sparse.csr_array(X), most)
     X = sparse.csr_array(X)
-    owner, nothing = rng.permutation(30), sparse.csc_array((90, 0))
-    found, sizes = clusters.sums(owner, owner, np.ones(30), (nothing, X), 30, most)
-    assert np.allclose(found.toarray().T * sizes[:, None], expected.toarray())
+    owner, rows = rng.permutation(30), (lying(X[:0]), lying(X))
+    found, sizes = summed(owner, owner, np.ones(30), rows, 30, 90, most)
+    assert np.allclose(found.toarray() * sizes[:, None], expected.toarray())
     assert found.has_sorted_indices and found.nnz == expected.nnz
     assert np.allclose(sizes, np.linalg.norm(expected.toarray(), axis=1))
 
@@ -175,8 +189,11 @@ def test_documents_are_learned_by_their_heaviest_words(name, rng):
     P, learner = topics(rng, 300, 60, 2.0), learners.make(name, terms=8)
     short = largest_per_row(P, 8)
     assert np.diff(P.indptr).max() > 8
-    assert np.allclose(clusters.shortened(P, 8).toarray(), short.toarray(), rtol=1e-15, atol=0)
-    assert clusters.shortened(short, 8) is short
+    for one in (P, short):
+        starts, terms, weights = clusters.shortened(one, 8)
+        assert np.array_equal(starts, short.indptr) and np.array_equal(terms, short.indices)
+        assert np.allclose(weights, short.data, rtol=1e-15, atol=0)
+    assert clusters.shortened(short, 8).weights is short.data
     state, other = (learner.start(one, 40, None) for one in (P, short))
     assert np.allclose(state.dictionary.toarray(), other.dictionary.toarray(), rtol=1e-12, atol=0)
     assert np.allclose(state.arrays["size"], other.arrays["size"], rtol=1e-12)
@@ -187,14 +204,14 @@ def test_documents_are_learned_by_their_heaviest_words(name, rng):
 
 def test_sums_are_those_of_columns_and_documents(rng):
     """Of some of them: the others have no owner. What is 0 is left out."""
-    A, P = topics(rng, 20, 50).T.tocsc(), topics(rng, 15, 50)
+    A, P = topics(rng, 20, 50), topics(rng, 15, 50)
     owner, weight, source = rng.integers(-1, 7, 35), rng.random(35), rng.permutation(35)
     weight[rng.integers(0, 35, 5)] = 0.0
-    found, sizes = clusters.sums(owner, source, weight, (A, P), 8, 50)
-    expected, rows = np.zeros((8, 50)), np.vstack([A.toarray().T, P.toarray()])
+    found, sizes = summed(owner, source, weight, (lying(A), lying(P)), 8, 50)
+    expected, rows = np.zeros((8, 50)), np.vstack([A.toarray(), P.toarray()])
     for one, row, factor in zip(owner, source, weight, strict=True):
         expected[one] += factor * rows[row] if one >= 0 else 0.0
-    assert np.allclose(found.toarray().T * sizes[:, None], expected) and np.count_nonzero(found.data) == found.nnz
+    assert np.allclose(found.toarray() * sizes[:, None], expected) and np.count_nonzero(found.data) == found.nnz
     assert found.has_canonical_format and sizes[7] == 0.0 and np.allclose(sizes, np.linalg.norm(expected, axis=1))
 
 
@@ -220,8 +237,8 @@ def test_among_equal_products_the_first_owners_are_the_nearest():
     wider = sparse.csr_array(np.array([[1.0, 0.0, 3.0], [0.0, 0.0, 1.0]]))
     rows, best = likeness.nearest(index.numbers.known_rows(wider), index, 5, ones)
     assert rows.tolist() == [[1, 4, 0, 2, 3], [-1] * 5] and best.tolist() == [[2.0, 2.0, 1.0, 1.0, 1.0], [0.0] * 5]
-    turned = index._replace(owner=np.array([6, 3, 5, 0, 4, 2, 1], dtype=index.owner.dtype))
-    assert likeness.nearest(turned.numbers.known_rows(wider), turned, 5, ones)[0][0].tolist() == [3, 4, 0, 1, 2]
+    index.owner = np.array([6, 3, 5, 0, 4, 2, 1], dtype=index.owner.dtype)
+    assert likeness.nearest(index.numbers.known_rows(wider), index, 5, ones)[0][0].tolist() == [3, 4, 0, 1, 2]
 
 
 def test_codes_are_non_negative_least_squares(rng):
@@ -229,7 +246,7 @@ def test_codes_are_non_negative_least_squares(rng):
     P, A = topics(rng, 20, 50), sparse.csc_array(topics(rng, 9, 50).T)
     neighbours = np.array([rng.permutation(9)[:4] for _ in range(20)])
     neighbours[3:6, 2:], neighbours[7] = -1, -1
-    X = likeness.codes(P, A, neighbours).toarray()
+    X = likeness.codes(P, likeness.indexed(A, 1.0).columns, 50, neighbours).toarray()
     for x, p, chosen in zip(X, P.toarray(), neighbours, strict=True):
         expected, named = np.zeros(9), chosen[chosen >= 0]
         expected[named] = optimize.nnls(A.toarray()[:, named], p)[0] if len(named) else 0.0
@@ -237,35 +254,56 @@ def test_codes_are_non_negative_least_squares(rng):
 
 
 @pytest.mark.parametrize("power", [1.0, 0.6])
-def test_an_index_that_followed_changes_is_a_new_one(power, rng):
-    """Of columns that change a few at a time, some to nothing; products, and the nearest, bit by bit."""
-    A, P = topics(rng, 60, 50).T.tocsc(), topics(rng, 90, 50)
-    index, sizes, gram = likeness.indexed(A, power), rng.random(60) + 0.5, np.full((60, 60), np.nan)
-    clusters.products(sizes, index, np.arange(60), gram)
-    anew = 0
-    for _ in range(12):
-        changed, columns, expected = (
-            np.sort(rng.choice(60, 5, replace=False)),
-            topics(rng, 5, 50).T.tocsc(),
-            A.toarray(),
-        )
-        expected[:, changed], sizes[changed] = columns.toarray(), rng.random(5)
-        A, index = likeness.exchanged(A, index, changed, columns, power)
+@pytest.mark.parametrize("filled", [False, True])
+def test_an_index_that_followed_changes_is_a_new_one(power, filled, rng):
+    """Of columns that change a few at a time, some to nothing, and that become more; bit by bit."""
+    A, P = topics(rng, 60, 50).T.tocsc(), topics(rng, 90, 53)
+    index = likeness.Index(likeness.indexed(A, power).columns, 50, filled)
+    makes, kept = [], []
+    index._make = lambda *parts: (makes.append(len(kept)), likeness.Index._make(index, *parts))
+    for step, more in enumerate([0, 0, 1, 0, 2, *[0] * 100, 9, 0]):
+        k = A.shape[1] + more
+        changed = np.sort([*rng.choice(A.shape[1], 3 * max(1, more), replace=False), *range(A.shape[1], k)])
+        columns, expected = topics(rng, len(changed), 50 + step // 40).T.tocsc(), np.zeros((50 + step // 40, k))
+        columns.data[slice(*columns.indptr[:2])] = 0.0
+        columns.eliminate_zeros()
+        expected[: A.shape[0], : A.shape[1]], expected[:, changed] = A.toarray(), columns.toarray()
+        starts, terms, weights = likeness.compressed(columns)
+        flat = likeness.flattened(starts, weights, power)
+        index.exchange(changed, likeness.Flat(starts, terms, weights, flat), k, len(expected))
+        A = index.columns.matrix(len(expected))
+        kept.append((index.columns, A))
         assert np.array_equal(A.toarray(), expected) and A.has_canonical_format
-        assert np.array_equal(index.columns.flat, likeness.flattened(A, power))
-        anew += index.before == len(index.owner)
-        clusters.products(sizes, index, changed, gram)
-        new, other = likeness.indexed(A, power), np.full((60, 60), np.nan)
-        clusters.products(sizes, new, np.arange(60), other)
+        new, sizes = likeness.indexed(A, power), rng.random(k) + 0.5
+        flats = (likeness.taken(one.columns.spans, one.columns).flat for one in (index, new))
+        assert np.array_equal(*flats)
+        for flat in (False, True):
+            first, second = (
+                likeness.nearest(one.numbers.known_rows(P), one, 4, sizes[one.owner], flat) for one in (index, new)
+            )
+            assert np.array_equal(first[0], second[0]) and np.array_equal(first[1], second[1])
+    assert len(makes) >= 2 and 105 in makes and len(set(makes)) < 10  # for want of room, and for many changes at once
+    for columns, earlier in kept:
+        assert np.array_equal(columns.matrix(earlier.shape[0]).toarray(), earlier.toarray())
+
+
+def test_products_of_atoms_that_changed_are_those_of_all(rng):
+    A, gram, sizes = topics(rng, 60, 50).T.tocsc(), np.full((60, 60), np.nan), rng.random(60) + 0.5
+    index = likeness.indexed(A, 0.6)
+    clusters.products(sizes, index, np.arange(60), likeness.taken(index.columns.spans, index.columns), gram)
+    for _ in range(12):
+        changed, columns = np.sort(rng.choice(60, 5, replace=False)), topics(rng, 5, 50).T.tocsc()
+        starts, terms, weights = likeness.compressed(columns)
+        fresh = likeness.Flat(starts, terms, weights, likeness.flattened(starts, weights, 0.6))
+        sizes[changed] = rng.random(5)
+        index.exchange(changed, fresh, 60, 50)
+        clusters.products(sizes, index, changed, fresh, gram)
+        A, other = index.columns.matrix(50), np.full((60, 60), np.nan)
+        new = likeness.indexed(A, 0.6)
+        clusters.products(sizes, new, np.arange(60), likeness.taken(new.columns.spans, new.columns), other)
         assert np.array_equal(gram, other) and np.array_equal(gram, gram.T)
         sums = A.toarray() * sizes
         assert np.allclose(gram, sums.T @ sums)
-        for flat in (False, True):
-            first, second = (likeness.nearest(one.numbers.known_rows(P), one, 4, sizes, flat) for one in (index, new))
-            assert np.array_equal(first[0], second[0]) and np.array_equal(first[1], second[1])
-    assert 0 < anew < 12
-    wide, _ = likeness.exchanged(A, index, np.array([3, 60, 61]), topics(rng, 3, 52).T.tocsc(), power, 62)
-    assert wide.shape == (52, 62) and np.array_equal(wide.toarray()[:50, 4:60], A.toarray()[:, 4:])
 
 
 def test_what_the_kernels_keep_of_prices_has_room():

@@ -3,6 +3,7 @@
 import pickle
 import re
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -248,6 +249,47 @@ def test_a_run_resumes_to_the_same_bytes(rng):
         second = learner.learn(State(second.dictionary.copy(), arrays, second.updates), P, None)
     assert all(first.arrays[name].tobytes() == second.arrays[name].tobytes() for name in first.arrays)
     assert (first.dictionary != second.dictionary).nnz == 0
+
+
+@pytest.mark.parametrize("name", ["levels", "adaptive"])
+@pytest.mark.parametrize("size", [1, 40])
+def test_a_state_that_somebody_keeps_stays_what_it_is(name, size, rng):
+    """It scores and is saved as before after others were learned from it, and learning from it again is the same."""
+    P = [stream(rng, 300, 5)[0], *(stream(rng, size, 9)[0] for _ in range(30)), stream(rng, 90, 9)[0]]
+    learner = learners.make(name, terms=30, **({"memory": 1700} if name == "levels" else {}))
+    states = [learner.start(P[0], 50, None)]
+    expected = []
+    for batch in P[1:]:
+        expected.append(learner.score(states[-1], P[-1]))
+        states.append(learner.learn(states[-1], batch, None))
+    for (before, after), batch, scores in zip(pairwise(states), P[1:], expected, strict=True):
+        alone = State(before.dictionary, before.arrays, before.updates)
+        assert np.array_equal(learner.score(before, P[-1]).residual, scores.residual)
+        assert np.array_equal(learner.score(alone, P[-1]).residual, scores.residual)
+        for again in (learner.learn(before, batch, None), learner.learn(alone, batch, None)):
+            assert all(again.arrays[name].tobytes() == after.arrays[name].tobytes() for name in after.arrays)
+            assert (again.dictionary != after.dictionary).nnz == 0
+
+
+def test_a_state_may_be_learned_from_while_another_thread_scores_by_it(rng):
+    """While somebody reads the lists of a state, learning makes others; lists that were taken are not read on."""
+    learner, P = levels(memory=1700, terms=30), stream(rng, 60, 9)[0]
+    state = learner.start(stream(rng, 300, 5)[0], 50, None)
+    expected, after = learner.score(state, P).residual, []
+    index = clusters.index_of(state, learner.flatten)
+
+    def scale(which):
+        after.append(learner.learn(state, P, None))
+        return np.ones(len(which))
+
+    near = clusters.nearest(state, P, learner.flatten, 3, scale)
+    alone = State(state.dictionary, state.arrays)
+    ones = clusters.nearest(alone, P, learner.flatten, 3, lambda which: np.ones(len(which)))
+    assert np.array_equal(near[0], ones[0]) and np.array_equal(near[1], ones[1]) and not index.readers
+    assert clusters.index_of(after[0], learner.flatten) is not index
+    again = learner.learn(State(state.dictionary, state.arrays, 0), P, None)
+    assert np.array_equal(learner.score(state, P).residual, expected)
+    assert np.array_equal(learner.score(again, P).residual, learner.score(after[0], P).residual)
 
 
 def test_groups_are_as_many_as_the_memory_has_room_for():

@@ -18,12 +18,12 @@ TINY = 5e-324  # the least number above 0
 @kernel
 def add(first, last, terms, weights, lists, total):
     """Add the inner products of a document, entries first..last-1, of any terms, with all rows to `total`."""
-    offsets, rows, values = lists
+    bounds, rows, values = lists
     for entry in range(first, last):
-        weight, term = weights[entry], terms[entry]
-        if term < len(offsets) - 1:
+        weight, term = weights[entry], np.uint64(terms[entry])
+        if term < np.uint64(len(bounds) // 2):
             # Unsigned places: of others each would be checked for whether it counts from the end.
-            for place in range(np.uint64(offsets[term]), np.uint64(offsets[term + 1])):
+            for place in range(np.uint64(bounds[2 * term]), np.uint64(bounds[2 * term + 1])):
                 total[rows[place]] += weight * values[place]
 
 
@@ -167,30 +167,83 @@ def invert(compressed, lists):
     offsets[0] = 0
 
 
-@called("l[] (FLAT) (FLAT) (FLAT)")
+@called("l[,] (u[] d[] d[]) (FLAT)")
 @kernel
-def take(source, early, late, result):
-    """Fill compressed rows with some of two families.
+def take(spans, entries, result):
+    """Fill compressed rows with the entries that lie from spans[i, 0] to spans[i, 1], weights plain and flattened.
 
     Parameters
     ----------
-    source : ndarray of int64, shape (n_rows,)
-        Row of the first family, or number of these and row of the second one.
-    early, late : tuple of ndarray
-        Compressed rows, with weights plain and flattened.
+    spans : ndarray of int64, shape (n_rows, 2)
+    entries : tuple of ndarray
     result : tuple of ndarray, filled
     """
-    (starts, terms, weights, flat), before, free = result, len(early[0]) - 1, np.uint64(0)
-    for row in range(len(source)):
+    (source, plain, raised), (starts, terms, weights, flat), free = entries, result, np.uint64(0)
+    for row in range(len(spans)):
         starts[row] = free
-        own, at = (early, source[row]) if source[row] < before else (late, source[row] - before)
-        for entry in range(np.uint64(own[0][at]), np.uint64(own[0][at + 1])):
-            terms[free], weights[free], flat[free] = own[1][entry], own[2][entry], own[3][entry]
+        for entry in range(np.uint64(spans[row, 0]), np.uint64(spans[row, 1])):
+            terms[free], weights[free], flat[free] = source[entry], plain[entry], raised[entry]
             free += np.uint64(1)
-    starts[len(source)] = free
+    starts[len(spans)] = free
 
 
-@called("l[] l[] d[] (ROWS) (ROWS) d[] (ROWS)")
+@called("l[] l[,] u[] (FLAT) i[] (FLAT) l[] l -> l")
+@kernel
+def exchange(rows, spans, before, after, place, lists, limits, free):
+    """Take the entries of some rows out of inverted lists and put in others; the order within a list may change.
+
+    Parameters
+    ----------
+    rows : ndarray of uint32, shape (n,)
+    spans : ndarray of int64, shape (n, 2)
+        Where the terms of each row lie in `before`.
+    before : ndarray of uint32
+    after : tuple of ndarray
+        Compressed rows, of plain and flattened weights.
+    place : ndarray of int32
+        Number of each term.
+    lists : tuple of ndarray, changed
+        First and end of each list, one after the other, then rows and weights.
+    limits : ndarray of int64, changed
+        Where the room of each list ends.
+    free : int
+        Where the room behind all lists begins.
+
+    Returns
+    -------
+    int
+        Where that begins now, or -1: there is too little of it, and the lists are of no use any more.
+    """
+    (starts, terms, weights, flat), (bounds, owners, values, raised) = after, lists
+    for i in range(len(rows)):
+        row = np.uint32(rows[i])
+        for entry in range(spans[i, 0], spans[i, 1]):
+            number = place[before[entry]]
+            at, last = bounds[2 * number], bounds[2 * number + 1] - 1
+            while at < last and owners[at] != row:
+                at += 1
+            owners[at], values[at], raised[at] = owners[last], values[last], raised[last]
+            bounds[2 * number + 1] = last
+    for i in range(len(rows)):
+        for entry in range(starts[i], starts[i + 1]):
+            number = place[terms[entry]]
+            first, end = bounds[2 * number], bounds[2 * number + 1]
+            if end == limits[number]:
+                room = (end - first) * 5 // 4 + 4
+                if free + room > len(owners):
+                    return -1
+                for at in range(first, end):
+                    moved = free + at - first
+                    owners[moved], values[moved], raised[moved] = owners[at], values[at], raised[at]
+                end += free - first
+                bounds[2 * number], limits[number] = free, free + room
+                free += room
+            owners[end], values[end], raised[end] = np.uint32(rows[i]), weights[entry], flat[entry]
+            bounds[2 * number + 1] = end + 1
+    return free
+
+
+@called("l[] l[] d[] (l[,] u[] d[]) (l[,] u[] d[]) d[] (ROWS)")
 @allocating
 def add_up(first, source, factors, early, late, dense, result):
     """Fill compressed rows, terms rising, with sums of rows of two families; what is 0 is left out.
@@ -200,21 +253,21 @@ def add_up(first, source, factors, early, late, dense, result):
     first : ndarray of int64, shape (n_rows + 1,)
         Row i is the sum, in this order, of what `source` has at ``first[i]`` to ``first[i + 1]``.
     source : ndarray of int64
-        As of `take`.
+        Row of the first family, or number of these and row of the second one.
     factors : ndarray of float64
         What each of them is multiplied by.
     early, late : tuple of ndarray
-        Compressed rows of weights that are not negative.
+        Where the entries of each row lie, as of `take`, then terms, and weights that are not negative.
     dense : ndarray of float64, shape (n_terms,)
         Work space, zeros; zeros again afterwards.
     result : tuple of ndarray, filled
     """
-    (starts, terms, weights), before, end = result, len(early[0]) - 1, 0
+    (starts, terms, weights), before, end = result, len(early[0]), 0
     for row in range(len(first) - 1):
         starts[row], free = end, end
         for place in range(first[row], first[row + 1]):
             own, at = (early, source[place]) if source[place] < before else (late, source[place] - before)
-            for entry in range(np.uint64(own[0][at]), np.uint64(own[0][at + 1])):
+            for entry in range(np.uint64(own[0][at, 0]), np.uint64(own[0][at, 1])):
                 term = own[1][entry]
                 if dense[term] == 0.0:
                     terms[free] = term
@@ -245,28 +298,28 @@ def flatten(starts, weights, power, values):
 
 @kernel
 def _spread(row, compressed, dense):
-    starts, terms, weights = compressed
-    for entry in range(starts[row], starts[row + 1]):
+    spans, terms, weights = compressed
+    for entry in range(spans[row, 0], spans[row, 1]):
         dense[terms[entry]] = weights[entry]
 
 
 @kernel
 def _clear(row, compressed, dense):
-    starts, terms, _ = compressed
-    for entry in range(starts[row], starts[row + 1]):
+    spans, terms, _ = compressed
+    for entry in range(spans[row, 0], spans[row, 1]):
         dense[terms[entry]] = 0.0
 
 
 @kernel
 def _product(row, compressed, dense):
-    starts, terms, weights = compressed
+    spans, terms, weights = compressed
     total = 0.0
-    for entry in range(starts[row], starts[row + 1]):
+    for entry in range(spans[row, 0], spans[row, 1]):
         total += weights[entry] * dense[terms[entry]]
     return total
 
 
-@called("(ROWS) (ROWS) l[,] l d[,] d[] d[,]")
+@called("(l[,] u[] d[]) (l[,] u[] d[]) l[,] l d[,] d[] d[,]")
 @kernel
 def codes(documents, atoms, neighbours, sweeps, x, dense, gram):
     """Code documents on a few atoms each: min over x >= 0 of ||p - A x||_2^2 / 2.
@@ -276,7 +329,7 @@ def codes(documents, atoms, neighbours, sweeps, x, dense, gram):
     Parameters
     ----------
     documents, atoms : tuple of ndarray
-        Compressed rows, with the same numbers of terms.
+        As of `add_up`.
     neighbours : ndarray of int64, shape (n_documents, m)
         Atoms of each document; from the first -1 on there are none.
     sweeps : int

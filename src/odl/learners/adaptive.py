@@ -8,6 +8,7 @@ in less detail.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -15,7 +16,7 @@ from scipy import sparse
 
 from odl.learners import likeness
 from odl.learners.base import Kept, Learner, Scores, State, setting
-from odl.learners.clusters import AGES, FULL, Clusters, index_of, recency_of, with_matches
+from odl.learners.clusters import AGES, FULL, Clusters, nearest, recency_of, with_matches
 from odl.learners.sparse_atoms import check_atoms, values_at, widen, with_data
 
 MATCHES = 3  # atoms nearest to a document whose ages are counted
@@ -178,9 +179,9 @@ class Adaptive(ClusterLearner):
         By which is a column for each of the nearest atoms, -1: none.
         Without `coded` there are no codes (None).
         """
-        index, scale = index_of(state, self.flatten), self._scale(state)
-        neighbours, best = likeness.nearest(index.numbers.known_rows(P), index, self.nearest, scale, flat=True)
-        X = likeness.codes(P, state.dictionary, neighbours) if coded else None
+        scale = partial(self._scale, state)
+        neighbours, best, columns = nearest(state, P, self.flatten, self.nearest, scale)
+        X = likeness.codes(P, columns, state.shape[0], neighbours) if coded else None
         explained = np.zeros(len(best))
         for weight, values in zip(self._weights, best.T, strict=False):
             explained += weight * values
@@ -202,7 +203,9 @@ class Adaptive(ClusterLearner):
         """Return the shares of the entries of P by the nearest atoms, as `explain` returns them."""
         if ("flattened", self) not in state.derived:
             A = state.dictionary
-            data = likeness.flattened(A, self.flatten) * np.repeat(self._scale(state), np.diff(A.indptr))
+            starts, _, weights = likeness.compressed(A)
+            scale = self._scale(state, slice(None))
+            data = likeness.flattened(starts, weights, self.flatten) * np.repeat(scale, np.diff(starts))
             parts = data, A.indices, A.indptr  # of atoms in rows
             state.derived["flattened", self] = sparse.csr_matrix(parts, shape=A.shape[::-1])
         flattened = widen(state.derived["flattened", self], n_columns=P.shape[1])
@@ -221,15 +224,17 @@ class Adaptive(ClusterLearner):
         limit = np.maximum(state.arrays["limit"], n_atoms)
         return replace(state, arrays={**state.arrays, "limit": limit})
 
-    def _scale(self, state):
-        """Return 1 / rho_j^cohesion of the atoms, times the factor of their age; it is kept with the state."""
-        if ("scale", self) not in state.derived:
-            cohesion = state.arrays["size"] / np.maximum(state.arrays["members"], 1e-300)
+    def _scale(self, state, which):
+        """Return 1 / rho_j^cohesion of some atoms, times the factor of their age; the last ones are kept."""
+        known, scale = state.derived.get(("scale", self), (None, None))
+        if known is not which:
+            size, members = (state.arrays[name][which] for name in ("size", "members"))
+            cohesion = size / np.maximum(members, 1e-300)
             scale = np.where(cohesion > 0, 1.0 / np.maximum(cohesion, 1e-12) ** self.cohesion, 0.0)
             if self.recency:
-                scale *= recency_of(state.arrays, ages(state), self.recency)
-            state.derived["scale", self] = scale
-        return state.derived["scale", self]
+                scale *= recency_of(state.arrays, ages(state)[which], self.recency)
+            state.derived["scale", self] = which, scale
+        return scale
 
     @property
     def _weights(self):
@@ -241,28 +246,30 @@ class Adaptive(ClusterLearner):
         self, state: State, P: sparse.csr_array, X: sparse.csr_array, history: Sequence[sparse.csr_array] = ()
     ) -> State:
         """Let the documents join, open and merge atoms in their order; the codes are not needed."""
+        return self.clusters(state, P)[0].state(state.updates + 1)
+
+    def clusters(self, state: State, P: sparse.csr_array) -> tuple:
+        """Return the atoms after learning a batch, and whether all have been halved."""
         state, P = self.fit_terms(state, P.shape[1]), sparse.csr_array(P)
-        arrays, worth = dict(state.arrays), 1.0
-        if self.recency and state.dictionary.shape[1]:
+        arrays, worth, halves = dict(state.arrays), 1.0, False
+        if self.recency and state.shape[1]:
             arrays |= with_matches(arrays, ages(state), arrays["members"], self._matches(state, P))
         if self.half_life:
             seen = int(arrays["seen"][0])
             (halvings, _), (after, rest) = (divmod(n, self.half_life) for n in (seen, seen + P.shape[0]))
             worth = 2.0 ** (rest / self.half_life)
-            if after > halvings:
+            halves = after > halvings
+            if halves:
                 arrays |= {name: arrays[name] * 0.5 ** (after - halvings) for name in ("members", "size")}
                 state.derived.pop("merging", None)
-        before = replace(state, arrays=arrays)
-        object.__setattr__(before, "derived", state.derived)
         settings = {name: getattr(self, name) for name in ("terms", "same", "full", "flatten")}
-        clusters = Clusters(before, P.shape[1], settings, worth)
+        clusters = Clusters(state.beside(arrays), P.shape[1], settings, worth)
         clusters.learn(P)
-        return clusters.state(state.updates + 1)
+        return clusters, halves
 
     def _matches(self, state, P):
         """Return the nearest atoms of each document of a batch by their plain cosines, -1 where there are fewer."""
-        index, ones = index_of(state, self.flatten), np.ones(state.dictionary.shape[1])
-        return likeness.nearest(index.numbers.known_rows(P), index, MATCHES, ones)[0]
+        return nearest(state, P, self.flatten, MATCHES)[0]
 
 
 def ages(state: State) -> np.ndarray:

@@ -150,8 +150,47 @@ class State:
     updates: int = 0
     derived: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
+    def __getattr__(self, name):
+        """Make the dictionary where there are only its columns (`of`), once somebody asks for it."""
+        if name != "dictionary":
+            raise AttributeError(name)
+        object.__setattr__(self, name, self.columns.matrix(self.shape[0]))
+        return self.dictionary
+
     def __getstate__(self):
-        return {**self.__dict__, "derived": {}}
+        return {"dictionary": self.dictionary, "arrays": self.arrays, "updates": self.updates, "derived": {}}
+
+    @classmethod
+    def of(cls, columns: Any, n_terms: int, arrays: dict, updates: int) -> "State":
+        """Return the state of some columns, of which a matrix is made when it is needed.
+
+        Parameters
+        ----------
+        columns : odl.learners.likeness.Columns
+        n_terms : int
+        arrays, updates
+            As of the class.
+        """
+        state = object.__new__(cls)
+        size = n_terms, len(columns.spans)
+        state.__dict__.update(columns=columns, size=size, arrays=arrays, updates=updates, derived={})
+        return state
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Terms and atoms."""
+        return self.__dict__.get("size") or self.dictionary.shape
+
+    def beside(self, arrays: dict, n_terms: int = 0) -> "State":
+        """Return the state with other arrays and at least so many terms; what is derived is of both, as it does not
+        depend on terms without weights."""
+        state, size = object.__new__(type(self)), (max(n_terms, self.shape[0]), self.shape[1])
+        state.__dict__.update({**self.__dict__, "arrays": arrays})
+        if "size" in state.__dict__:
+            state.__dict__["size"] = size
+        if "dictionary" in state.__dict__:
+            state.__dict__["dictionary"] = widen(self.dictionary, n_rows=n_terms)
+        return state
 
 
 class Scores(NamedTuple):
@@ -266,12 +305,10 @@ class Learner(Section, abc.ABC):
 
     def fit_terms(self, state: State, n_terms: int) -> State:
         """Return the state with zero rows for terms that are new; nothing else changes."""
-        if n_terms <= state.dictionary.shape[0]:
+        if n_terms <= state.shape[0]:
             return state
         arrays = {name: with_terms(value, self.kept[name].shape, n_terms) for name, value in state.arrays.items()}
-        wider = replace(state, dictionary=widen(state.dictionary, n_rows=n_terms), arrays=arrays)
-        object.__setattr__(wider, "derived", state.derived)  # which does not depend on terms without weights
-        return wider
+        return state.beside(arrays, n_terms)
 
     def move_terms(self, state: State, places: np.ndarray, n_terms: int) -> State:
         """Return the state under other numbers of terms, without those that have left; atoms keep theirs.

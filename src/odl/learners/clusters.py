@@ -6,12 +6,10 @@ how many matches had such an age, and how many would have if ages were drawn fro
 """
 
 import numpy as np
-from scipy import sparse
 
 from odl.kernels import marshalling, native
 from odl.learners import likeness
 from odl.learners.base import Kept, State
-from odl.learners.sparse_atoms import widen
 
 kernels = native.Kernels("atom_clusters")
 lists = native.Kernels("inverted_lists")
@@ -23,6 +21,7 @@ NO_LIMIT = 1 << 62
 EDGES = np.array([50, *(round(step * 10**power) for power in range(2, 6) for step in (1, 2, 3.5, 5, 7))])
 PRIOR = 100.0  # matches of each bin, and as many expected, before there are any
 BINS = len(EDGES) + 1
+NEAR = np.searchsorted(EDGES, np.arange(10001), side="right")  # bins of ages, the last one for all that are older
 AGES = {name: Kept("dense", (BINS,), between=(0, np.inf)) for name in ("matches", "expected")}
 
 
@@ -39,41 +38,49 @@ class Clusters:
         terms, same, full and flatten, as of `odl.learners.adaptive.Adaptive`.
     worth : float
         Of a document in an atom.
+
+    Attributes
+    ----------
+    changed : ndarray of int64
+        Atoms that are others than before, rising.
     """
 
     def __init__(self, state, n_terms, settings, worth):
-        self.dictionary = widen(state.dictionary, n_rows=n_terms)
-        self.arrays = {name: value.copy() for name, value in state.arrays.items()}
+        self.n_terms, self.arrays = max(n_terms, state.shape[0]), dict(state.arrays)
         self.settings, self.worth = settings, worth
-        self.index, self.changed = index_of(state, settings["flatten"]), np.empty(0, dtype=np.int64)
+        self.index, self.changed = taken_index(state, settings["flatten"]), np.empty(0, dtype=np.int64)
         self.atoms = state.derived.pop("merging", None)
+        self.dense = np.zeros(self.n_terms)
 
     def learn(self, P):
         """Learn documents, rows of unit norm, by as many of their heaviest words as an atom keeps.
 
         Equation `merging` of docs/method.md.
         """
-        P = shortened(P, self.settings["terms"])
+        starts, terms, weights = shortened(P, self.settings["terms"])
         for first in range(0, P.shape[0], BLOCK):
-            self._learn(P[first : first + BLOCK])
+            ends = starts[first : first + BLOCK + 1]
+            own = slice(ends[0], ends[-1])
+            self._learn(likeness.Rows(ends - ends[0], terms[own], weights[own]))
 
     def _learn(self, P):
-        arrays, numbers, count = self.arrays, self.index.numbers, P.shape[0]
-        documents = numbers.rows(P)
-        new, before = likeness.inverted(documents, numbers.count), len(self.index.owner)
+        arrays, index, count = self.arrays, self.index, len(P.starts) - 1
+        documents = P._replace(terms=index.numbers.of(P.terms, self.n_terms))
+        before, k, n_numbers = len(index.owner), len(arrays["size"]), index.numbers.count
+        alone = likeness.NOTHING._replace(starts=np.zeros(n_numbers + 1, dtype=np.int64))
+        new = likeness.inverted(documents, n_numbers) if count > 1 else alone
         if self.atoms is None:
-            known, room = State(self.dictionary, arrays), int(arrays["limit"][0])
-            known.derived["index", self.settings["flatten"]] = self.index
-            merges = self.settings["full"] == "merge" and self.dictionary.shape[1] + count > room
-            self.atoms = merging(known, self.settings["flatten"], room, merges)
-        room, k = len(self.atoms.documents), self.dictionary.shape[1]
+            room = int(arrays["limit"][0])
+            merges = self.settings["full"] == "merge" and k + count > room
+            self.atoms = merging(arrays, index, room, merges)
+        room = len(self.atoms.documents)
         used, birth = padded(arrays["used"], room), padded(arrays["birth"], room)
-        owner = np.concatenate([self.index.owner, np.empty(count, dtype=np.int64)])
-        weight = np.concatenate([padded(arrays["size"], k + 1)[self.index.owner], np.full(count, self.worth)])
-        pieces = documents, self.index.early.rows(), self.index.late.rows(), new.rows()
-        places, slots = (self.index.before, before), (self.atoms, used, birth)
-        seen, rule = int(arrays["seen"][0]), (float(self.settings["same"]), FULL[self.settings["full"]])
-        kernels.learn(pieces, owner, weight, np.empty(len(owner)), *slots, *places, seen, *rule)
+        owner = np.concatenate([index.owner, np.empty(count, dtype=np.int64)])
+        weight = np.concatenate([arrays["size"][index.owner], np.full(count, self.worth)])
+        pieces = documents, index.lists.rows(), likeness.NOTHING.rows(), new.rows()
+        slots, seen = (self.atoms, used, birth), int(arrays["seen"][0])
+        rule = float(self.settings["same"]), FULL[self.settings["full"]]
+        kernels.learn(pieces, owner, weight, np.empty(len(owner)), *slots, before, before, seen, *rule)
         n_atoms = int(self.atoms.counters[ATOMS])
         arrays |= {name: slots[:n_atoms] for name, slots in (("used", used), ("birth", birth))}
         arrays |= {"members": self.atoms.documents[:n_atoms].copy(), "seen": arrays["seen"] + count}
@@ -81,31 +88,31 @@ class Clusters:
 
     def _cut(self, owner, weight, P):
         """Put the pieces of every atom that changed together, and cut it to its heaviest terms."""
-        before, n_atoms, k = self.index.owner, len(self.arrays["used"]), self.dictionary.shape[1]
-        moved = (before >= 0) & (owner[: len(before)] != before)
-        changed = np.unique(np.concatenate([owner[: len(before)][moved], owner[len(before) :]]))
-        changed = changed[changed >= 0]
+        index, before, n_atoms = self.index, self.index.owner, len(self.arrays["used"])
+        now, k = owner[: len(before)], len(index.columns.spans)
+        changed = np.unique(np.concatenate([now[now != before], owner[len(before) :]]))
+        changed = changed[np.searchsorted(changed, 0) :]
         places = np.full(n_atoms + 1, -1)  # the last one: of pieces that are of no atom
         places[changed] = np.arange(len(changed))
-        source = np.concatenate([before, k + np.arange(P.shape[0])])
-        columns, sizes = sums(places[owner], source, weight, (self.dictionary, P), len(changed), self.settings["terms"])
-        self.dictionary, self.index = likeness.exchanged(
-            self.dictionary, self.index, changed, columns, self.settings["flatten"], n_atoms
-        )
+        source = np.concatenate([before, k + np.arange(len(P.starts) - 1)])
+        rows = index.columns[:3], (likeness.spans_of(P.starts), *P[1:])
+        fresh, sizes = sums(places[owner], source, weight, rows, len(changed), self.dense, self.settings["terms"])
+        fresh = likeness.Flat(*fresh, likeness.flattened(fresh.starts, fresh.weights, self.settings["flatten"]))
+        index.exchange(changed, fresh, n_atoms, self.n_terms)
         self.arrays["size"] = padded(self.arrays["size"], n_atoms)
         self.arrays["size"][changed] = sizes
-        self.changed = np.union1d(self.changed, changed)
-        self._keep(changed)
+        self.changed = np.union1d(self.changed, changed) if len(self.changed) else changed
+        self._keep(changed, fresh)
 
-    def _keep(self, changed):
+    def _keep(self, changed, fresh):
         """Bring what is known for merging up to date with atoms that were cut, if all slots are used."""
         atoms, size = self.atoms, self.arrays["size"]
         room = len(atoms.documents)
         if not len(atoms.gram) or len(size) < room:
             self.atoms = None
             return
-        products(size, self.index, changed, atoms.gram)
-        atoms.squares[:], atoms.inverse[:] = size**2, inverse(size)
+        products(size, self.index, changed, fresh, atoms.gram)
+        atoms.squares[changed], atoms.inverse[changed] = size[changed] ** 2, inverse(size[changed])
         times = atoms.counters[TIME] + np.arange(1, len(changed) + 1)
         atoms.stamp[changed], atoms.recent[times % room], atoms.partner[changed, 0] = times, changed, UNKNOWN
         atoms.counters[[TIME, START]] += len(changed)
@@ -113,7 +120,7 @@ class Clusters:
 
     def state(self, updates):
         """Return the state after the batch; what is derived of it goes with it."""
-        state = State(self.dictionary, self.arrays, updates)
+        state = State.of(self.index.columns, self.n_terms, self.arrays, updates)
         state.derived["index", self.settings["flatten"]] = self.index
         if self.atoms is not None:
             state.derived["merging"] = self.atoms
@@ -127,9 +134,44 @@ def index_of(state, power):
     return state.derived["index", power]
 
 
+def taken_index(state, power):
+    """Return the index of the atoms of a state, which will change: it is that of a later state from now on."""
+    index = state.derived.pop(("index", power), None)
+    return likeness.indexed(state.dictionary, power) if index is None or index.readers else index
+
+
+def nearest(state, P, power, most, scale=None):
+    """Return the nearest atoms of documents as `odl.learners.likeness.nearest` does, and the columns of atoms.
+
+    Parameters
+    ----------
+    state : State
+        It may be learned from meanwhile: the lists that are read here do not change.
+    P : csr_array
+    power : float
+    most : int
+    scale : callable, optional
+        Columns to what products of their flattened weights are multiplied by; by default products of plain weights.
+    """
+    index = None
+    while index is None or state.derived.get(("index", power)) is not index:
+        if index:
+            index.readers.pop()
+        index = index_of(state, power)
+        index.readers.append(None)
+    try:
+        documents, flat = index.numbers.known_rows(P), scale is not None
+        scales = scale(index.owner) if flat else np.ones(len(index.owner))
+        return *likeness.nearest(documents, index, most, scales, flat), index.columns
+    finally:
+        index.readers.pop()
+
+
 def padded(values, length):
     """Return a copy with zeros up to the length."""
-    return np.pad(values, (0, length - len(values)))
+    longer = np.zeros(length, dtype=values.dtype)
+    longer[: len(values)] = values
+    return longer
 
 
 def inverse(size):
@@ -137,23 +179,22 @@ def inverse(size):
     return np.where(size > 0, 1.0 / np.maximum(size, 1e-300), 0.0)
 
 
-def products(size, index, which, gram):
-    """Fill rows and columns of a matrix with the inner products of some atoms and all, of these sizes."""
-    columns = likeness.taken(which, index.columns)
+def products(size, index, which, columns, gram):
+    """Fill rows and columns of a matrix with the inner products of some atoms, in compressed form, and all."""
     rows = columns.starts, index.numbers.of(columns.terms, 0), columns.weights
-    pieces = index.early.rows(), index.late.rows(), index.before, index.owner
+    pieces = index.lists.rows(), likeness.NOTHING.rows(), len(index.owner), index.owner
     lists.grams(which, rows, *pieces, size, np.empty(len(index.owner)), gram)
     if len(which) < len(size):
         lists.mirror(which, gram)
 
 
-def merging(state, power, room, merges=True):
+def merging(arrays, index, room, merges=True):
     """Return the atoms of a state, which may merge, and their inner products if they do; there is room for so many."""
-    size, k = state.arrays["size"], state.dictionary.shape[1]
+    size, k = arrays["size"], len(arrays["size"])
     gram = np.empty((room, room) if merges else (0, 0))
-    atoms = mergeable(gram, padded(state.arrays["members"], room), padded(size, room), k)
+    atoms = mergeable(gram, padded(arrays["members"], room), padded(size, room), k)
     if merges:
-        products(size, index_of(state, power), np.arange(k), gram)
+        products(size, index, np.arange(k), likeness.taken(index.columns.spans, index.columns), gram)
     return atoms
 
 
@@ -171,8 +212,8 @@ def mergeable(gram, documents, size, n_atoms):
     )
 
 
-def sums(owner, source, weight, matrices, n_rows, most=NO_LIMIT):
-    """Return sums of weighted columns and documents cut to their `most` largest weights, as columns of unit l2 norm.
+def sums(owner, source, weight, rows, n_rows, dense, most=NO_LIMIT):
+    """Return sums of weighted columns and documents cut to their `most` largest weights, as rows of unit l2 norm.
 
     Parameters
     ----------
@@ -182,44 +223,44 @@ def sums(owner, source, weight, matrices, n_rows, most=NO_LIMIT):
         Column of each, or number of columns and document.
     weight : ndarray of float64
         What each is multiplied by.
-    matrices : (csc_array, csr_array)
-        The columns, and the documents.
+    rows : tuple
+        The columns, and the documents: where the entries of each lie, terms and weights.
     n_rows : int
         Sums.
+    dense : ndarray of float64, shape (n_terms,)
+        Work space, zeros; zeros again afterwards.
     most : int
 
     Returns
     -------
-    csc_array, shape (n_terms, n_rows)
+    odl.learners.likeness.Rows
     sizes : ndarray, shape (n_rows,)
         Norms of what is kept.
     """
-    (A, P), order = matrices, np.argsort(owner, kind="stable")
-    order = order[np.count_nonzero(owner < 0) :]
-    first = np.searchsorted(owner[order], np.arange(n_rows + 1))
-    source, early, late = source[order], likeness.compressed(A), likeness.compressed(P)
-    size = np.concatenate([np.diff(early.starts), np.diff(late.starts)])[source].sum()
+    order = np.flatnonzero(owner >= 0)
+    order = order[np.argsort(owner[order], kind="stable")]
+    first, source = np.searchsorted(owner[order], np.arange(n_rows + 1)), source[order]
+    lengths = np.concatenate([spans[:, 1] - spans[:, 0] for spans, _, _ in rows])
+    size = lengths[source].sum()
     result = np.empty(n_rows + 1, dtype=np.int64), np.empty(size, dtype=np.uint32), np.empty(size)
-    lists.add_up(first, source, weight[order], early, late, np.zeros(P.shape[1]), result)
-    (weights, terms, ends), sizes = _cut(most, *result)
-    return sparse.csc_array((weights, terms, ends), shape=(P.shape[1], n_rows)), sizes
+    lists.add_up(first, source, weight[order], *rows, dense, result)
+    return _cut(most, *result)
 
 
 def shortened(P, most):
-    """Return documents with no more than their `most` heaviest words, among equals the first."""
-    if np.diff(P.indptr).max(initial=0) <= most:
-        return P
-    starts, terms, weights = likeness.compressed(P)
-    (weights, terms, ends), sizes = _cut(most, starts, terms.copy(), weights.copy())
-    return sparse.csr_array((weights * np.repeat(sizes, np.diff(ends)), terms, ends), shape=P.shape)
+    """Return the rows of documents with no more than their `most` heaviest words, among equals the first."""
+    rows = likeness.compressed(P)
+    if np.diff(rows.starts).max(initial=0) <= most:
+        return rows
+    (starts, terms, weights), sizes = _cut(most, rows.starts, rows.terms.copy(), rows.weights.copy())
+    return likeness.Rows(starts, terms, weights * np.repeat(sizes, np.diff(starts)))
 
 
 def _cut(most, starts, terms, weights):
-    """Cut rows, which change, to their heaviest terms and unit norm; return their parts, and norms before."""
+    """Cut rows, which change, to their heaviest terms and unit norm; return them, and norms before."""
     ends, sizes = np.empty(len(starts), dtype=np.int64), np.empty(len(starts) - 1)
     lists.heaviest(most, (starts, terms, weights), ends, sizes)
-    terms = terms[: ends[-1]].copy().view(np.int32)
-    return (weights[: ends[-1]].copy(), terms, ends.astype(np.int32)), sizes
+    return likeness.Rows(ends, terms[: ends[-1]], weights[: ends[-1]]), sizes
 
 
 def with_matches(
@@ -255,7 +296,7 @@ def with_matches(
     >>> after["matches"][:3].round(2), after["expected"][:3]
     (array([1.67, 1.33, 0.  ]), array([0.75, 2.25, 0.  ]))
     """
-    bins, there = np.searchsorted(EDGES, ages, side="right"), matches >= 0
+    bins, there = _bins(ages), matches >= 0
     shares, remembered = np.where(there, weights[matches], 0.0), np.bincount(bins, weights, minlength=BINS)
     shares *= (there.sum(axis=1) / np.maximum(shares.sum(axis=1), 1e-300))[:, None]
     return {
@@ -295,4 +336,12 @@ def recency_of(counters: dict[str, np.ndarray], ages: np.ndarray, power: float) 
     ratio = (matches + PRIOR) / (counters["expected"] + PRIOR)
     factor = (ratio / ratio.max()) ** power
     mean = (matches * factor).sum() / matches.sum() if matches.any() else 1.0
-    return (factor / mean**0.5)[np.searchsorted(EDGES, ages, side="right")]
+    return (factor / mean**0.5)[_bins(ages)]
+
+
+def _bins(ages):
+    """Return the bin of each age."""
+    bins = NEAR[np.minimum(ages, len(NEAR) - 1)]
+    old = np.flatnonzero(bins == NEAR[-1])
+    bins[old] = np.searchsorted(EDGES, ages[old], side="right")
+    return bins

@@ -18,7 +18,7 @@ from odl.kernels import marshalling, native
 from odl.learners import likeness
 from odl.learners.adaptive import NO_ATOM, Adaptive, ClusterLearner, cut
 from odl.learners.base import Kept, Scores, State, setting
-from odl.learners.clusters import UNKNOWN, index_of, merging, sums
+from odl.learners.clusters import UNKNOWN, index_of, merging, sums, taken_index
 from odl.learners.likeness import in_order, share_of_peers
 from odl.learners.sparse_atoms import check_atoms, with_data
 
@@ -160,9 +160,8 @@ class Levels(ClusterLearner):
         """
         state = self.fit_terms(state, P.shape[1])
         limit = state.arrays | {"limit": np.array([self.limit])}
-        before = replace(state, arrays={name: limit[name] for name in self._atoms.kept})
-        object.__setattr__(before, "derived", state.derived)
-        new = self._atoms.learn(before, P, X)
+        clusters, halved = self._atoms.clusters(state.beside({name: limit[name] for name in self._atoms.kept}), P)
+        new = clusters.state(state.updates + 1)
         arrays = {name: value for name, value in new.arrays.items() if name != "limit"}
         since, seen = int(state.arrays["grouped"][0]), int(arrays["seen"][0])
         if "room" in state.derived and "merging" in new.derived:
@@ -170,13 +169,12 @@ class Levels(ClusterLearner):
         if since == 0 or seen - since >= REGROUP:
             group, since = self._grouped(new), seen
         else:
-            group = np.full(new.dictionary.shape[1], -1)
+            group = np.full(new.shape[1], -1)
             group[: len(state.arrays["group"])] = state.arrays["group"]
             group[arrays["birth"] >= int(state.arrays["seen"][0])] = -1
-        after = State(new.dictionary, arrays | {"group": group, "grouped": np.array([since])}, new.updates)
-        after.derived.update(new.derived)
-        if "groups" in state.derived and since == state.arrays["grouped"][0]:
-            after.derived["groups"] = self._sums_of_groups(after, state)
+        after = new.beside(arrays | {"group": group, "grouped": np.array([since])})
+        if "groups" in state.derived and since == state.arrays["grouped"][0] and not halved:
+            after.derived["groups"] = self._sums_of_groups(after, state, clusters.changed)
         return after
 
     @cached_property
@@ -190,7 +188,7 @@ class Levels(ClusterLearner):
 
     def _parts(self, state):
         """Return weight, learner and state of each level: atoms, and groups as atoms of another state."""
-        if self.groups == 0 or not state.dictionary.shape[1]:
+        if self.groups == 0 or not state.shape[1]:
             return [(1.0, self._atoms, state)]
         if "groups" not in state.derived:
             state.derived["groups"] = self._sums_of_groups(state)
@@ -198,44 +196,47 @@ class Levels(ClusterLearner):
 
     def _grouped(self, state):
         """Return the group of each atom: the number of one of its atoms."""
-        k, target = state.dictionary.shape[1], max(1, self.limit // self.merged)
+        k, target = state.shape[1], max(1, self.limit // self.merged)
         if k <= target:
             return np.arange(k)
-        atoms = state.derived.get("merging") or merging(state, self.flatten, k)
+        atoms = state.derived.get("merging") or merging(state.arrays, index_of(state, self.flatten), k)
         rooms = state.derived if "merging" in state.derived else {}
         return groups(atoms, np.maximum(state.arrays["members"], NO_ATOM), target, rooms)
 
-    def _sums_of_groups(self, state, before=None):
-        """Return the state whose atoms are the groups of atoms, from that of an earlier state where there is one."""
-        arrays, n_slots = state.arrays, 2 * self.limit
-        slots, sizes, used = self._slots(arrays["group"]), np.zeros(n_slots), np.full(n_slots, -1)
-        which = self._changed_slots(state, before) if before else np.arange(n_slots)
+    def _sums_of_groups(self, state, before=None, changed=None):
+        """Return the state whose atoms are the groups of atoms, from that of an earlier state and what changed since.
+
+        Without an earlier one, of all.
+        """
+        arrays, slots, n_slots = state.arrays, self._slots(state.arrays["group"]), 2 * self.limit
+        which, old = np.arange(n_slots), {"members": np.zeros(n_slots), "size": np.zeros(n_slots)}
+        old["used"] = np.full(n_slots, -1)
+        if before:
+            earlier, known = before.arrays["group"], changed[changed < before.shape[1]]
+            which = np.union1d(slots[changed], self._slots(earlier)[known])
+            old = before.derived["groups"].arrays
         places = np.full(n_slots, -1)
         places[which] = np.arange(len(which))
-        matrices = state.dictionary, sparse.csr_array((0, state.dictionary.shape[0]))
-        columns, norms = sums(places[slots], np.arange(len(slots)), arrays["size"], matrices, len(which))
-        index = None
+        owner = places[slots]
+        atoms = np.flatnonzero(owner >= 0)
+        columns, n_terms = index_of(state, self.flatten).columns, state.shape[0]
+        rows = columns[:3], (np.empty((0, 2), dtype=np.int64), *likeness.NOTHING[1:3])
+        fresh, norms = sums(owner, np.arange(len(slots)), arrays["size"], rows, len(which), np.zeros(n_terms))
+        fresh = likeness.Flat(*fresh, likeness.flattened(fresh.starts, fresh.weights, self.flatten))
+        used, members = np.full(len(which), -1), arrays["members"][atoms]
+        np.maximum.at(used, owner[atoms], arrays["used"][atoms])
+        members = np.bincount(owner[atoms], members, minlength=len(which))
+        new = {name: value.copy() for name, value in old.items() if name in ("members", "size", "used")}
+        new["members"][which], new["size"][which], new["used"][which] = members, norms, used
         if before:
-            old = before.derived["groups"]
-            sizes[:] = old.arrays["size"]
-            columns, index = likeness.exchanged(
-                old.dictionary, index_of(old, self.flatten), which, columns, self.flatten
-            )
-        sizes[which] = norms
-        np.maximum.at(used, slots, arrays["used"])
-        members = np.bincount(slots, arrays["members"], minlength=n_slots)
-        groups = State(columns, {**arrays, "members": members, "size": sizes, "used": used})
-        groups.derived.update({("index", self.flatten): index} if index else {})
+            index = taken_index(before.derived["groups"], self.flatten)
+            index.exchange(which, fresh, n_slots, n_terms)
+        else:
+            columns = likeness.Columns(likeness.spans_of(fresh.starts), *fresh[1:])
+            index = likeness.Index(columns, n_terms, filled=True)
+        groups = State.of(index.columns, n_terms, {**arrays, **new}, 0)
+        groups.derived["index", self.flatten] = index
         return groups
-
-    def _changed_slots(self, state, before):
-        """Return the slots of groups that differ from those of an earlier state."""
-        group, earlier = state.arrays["group"], before.arrays["group"]
-        k, changed = len(earlier), np.zeros(len(group), dtype=bool)
-        changed[k:] = True
-        for name in ("members", "size", "birth", "used"):  # one of which changes with an atom
-            changed[:k] |= state.arrays[name][:k] != before.arrays[name]
-        return np.union1d(self._slots(group)[changed], self._slots(earlier)[changed[:k]])
 
     def _slots(self, group):
         """Return the slot of each atom's group: after the atom that names it, and further on for an atom by itself."""

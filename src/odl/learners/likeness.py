@@ -12,7 +12,8 @@ from odl.kernels import native
 
 kernels = native.Kernels("inverted_lists")
 SWEEPS = 30  # of coordinate descent over a handful of atoms
-LATE = 0.25  # share of the early columns that may have changed before all lists are made anew
+MANY = 0.15  # share of the columns from which on lists are made anew when so many change at once
+SPARE = 1.5  # room behind all columns and behind all lists, as a share of what they hold
 
 
 class Rows(NamedTuple):
@@ -23,11 +24,8 @@ class Rows(NamedTuple):
     weights: np.ndarray
 
 
-class Columns(NamedTuple):
-    """Columns of a matrix, or inverted lists of them, with weights also flattened: to a power, of unit l2 norm.
-
-    Of inverted lists ``starts`` is by terms and ``terms`` has pieces.
-    """
+class Flat(NamedTuple):
+    """The same, or inverted lists, with weights also flattened: to a power, of unit l2 norm."""
 
     starts: np.ndarray
     terms: np.ndarray
@@ -39,7 +37,30 @@ class Columns(NamedTuple):
         return Rows(self.starts, self.terms, self.flat if flat else self.weights)
 
 
-NOTHING = Columns(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.uint32), np.empty(0), np.empty(0))
+class Columns(NamedTuple):
+    """Columns of a matrix, with weights also flattened; what lies between them is of other columns, or room.
+
+    Parameters
+    ----------
+    spans : ndarray of int64, shape (n_columns, 2)
+        First entry and end of each column.
+    terms, weights, flat : ndarray of uint32, float64 and float64
+        Of entries; one that is there never changes.
+    """
+
+    spans: np.ndarray
+    terms: np.ndarray
+    weights: np.ndarray
+    flat: np.ndarray
+
+    def matrix(self, n_terms):
+        """Return them as a CSC matrix."""
+        own = taken(self.spans, self)
+        parts = own.weights, own.terms.view(np.int32), own.starts.astype(np.int32)
+        return sparse.csc_array(parts, shape=(n_terms, len(self.spans)))
+
+
+NOTHING = Flat(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint32), np.empty(0), np.empty(0))
 
 
 class Numbers:
@@ -79,101 +100,116 @@ class Numbers:
         return Rows(starts, place[np.minimum(terms, len(place) - 1)].view(np.uint32), weights)
 
 
-class Index(NamedTuple):
-    """Inverted lists of the columns of a matrix: early ones, and late ones of those that changed since.
+class Index:
+    """Inverted lists of columns, which change in place; so only the newest state has them.
 
     Parameters
     ----------
+    columns : Columns
+    n_terms : int
+    filled : bool
+        Only columns with entries have a place in the lists, or all have, in their order.
+
+    Attributes
+    ----------
     numbers : Numbers
-    columns, early, late : Columns
-        All columns, and lists.
+    columns : Columns
+    lists : Flat
+        Of pieces, which are columns in any order. ``starts`` has first and end of each list, in turn.
     owner : ndarray of int64
-        Column of each piece, those of the early lists and then of the late ones; -1: there is a late one.
-    before : int
-        Early pieces.
+        Column of each piece.
+    readers : list
+        An entry for everyone who reads the lists.
     """
 
-    numbers: Numbers
-    columns: Columns
-    early: Columns
-    late: Columns
-    owner: np.ndarray
-    before: int
+    def __init__(self, columns, n_terms, filled=False):
+        self.readers, self.filled = [], filled
+        self._make(columns, n_terms)
+
+    def _make(self, columns, n_terms):
+        """Make columns without gaps, and all lists."""
+        self.owner = np.flatnonzero((columns.spans[:, 0] < columns.spans[:, 1]) | (not self.filled))
+        self.piece = np.full(len(columns.spans), -1)
+        self.piece[self.owner] = np.arange(len(self.owner))
+        own, self.numbers = taken(columns.spans, columns, SPARE), Numbers(n_terms)
+        self.columns, size = Columns(spans_of(own.starts), *own[1:]), int(own.starts[-1])
+        terms, starts = self.numbers.of(own.terms[:size], n_terms), np.append(own.starts[self.owner], own.starts[-1])
+        lists = inverted(own._replace(starts=starts, terms=terms), self.numbers.count, SPARE)
+        self.lists, self.limits = lists._replace(starts=spans_of(lists.starts).ravel()), lists.starts[1:]
+        self.used, self.free = size, size  # of columns, of lists
+
+    def exchange(self, changed, fresh, n_columns, n_terms):
+        """Take other columns in some places, rising; all from the end of the columns on are among them."""
+        before, size = self.columns, int(fresh.starts[-1])
+        spans = np.zeros((n_columns, 2), dtype=np.int64)
+        spans[: len(before.spans)] = before.spans
+        earlier, spans[changed] = spans[changed], self.used + spans_of(fresh.starts)
+        entries = before[1:]
+        if self.used + size > len(before.terms):
+            entries = [np.concatenate([one[: self.used], np.empty(size, one.dtype)]) for one in entries]
+        for one, values in zip(entries, fresh[1:], strict=True):
+            one[self.used : self.used + size] = values
+        self.columns, self.used = Columns(spans, *entries), self.used + size
+        if len(changed) > MANY * n_columns or not self._follow(changed, earlier, fresh, n_terms):
+            self._make(self.columns, n_terms)
+
+    def _follow(self, changed, earlier, fresh, n_terms):
+        """Bring the lists up to date; return whether there was room."""
+        self.numbers.of(fresh.terms, n_terms)
+        more = self.numbers.count - len(self.limits)
+        if more > 0:
+            more += len(self.limits) // 8
+            self.limits = np.append(self.limits, np.zeros(more, dtype=np.int64))
+            self.lists = self.lists._replace(starts=np.append(self.lists.starts, np.zeros(2 * more, dtype=np.int64)))
+        self.piece = np.append(self.piece, np.full(len(self.columns.spans) - len(self.piece), -1))
+        new = changed[(self.piece[changed] < 0) & ((np.diff(fresh.starts) > 0) | (not self.filled))]
+        self.piece[new] = len(self.owner) + np.arange(len(new))
+        self.owner = np.concatenate([self.owner, new])
+        after = self.piece[changed], earlier, self.columns.terms, fresh, self.numbers.place
+        self.free = kernels.exchange(*after, self.lists, self.limits, self.free)
+        return self.free >= 0
+
+
+def spans_of(starts):
+    """Return first entry and end of each row."""
+    spans = np.empty((len(starts) - 1, 2), dtype=np.int64)
+    spans[:, 0], spans[:, 1] = starts[:-1], starts[1:]
+    return spans
 
 
 def indexed(A, power):
-    """Return the index of the columns of a CSC matrix that are not empty."""
-    return _anew(with_flat(A, power), A.shape[0])
+    """Return the index of the columns of a CSC matrix."""
+    starts, terms, weights = compressed(A)
+    return Index(Columns(spans_of(starts), terms, weights, flattened(starts, weights, power)), A.shape[0])
 
 
-def with_flat(A, power):
-    """Return the columns of a CSC matrix."""
-    return Columns(*compressed(A), flattened(A, power))
-
-
-def _anew(columns, n_terms):
-    numbers, filled = Numbers(n_terms), np.flatnonzero(np.diff(columns.starts))
-    terms, starts = numbers.of(columns.terms, n_terms), columns.starts[[*filled, -1]]
-    early = inverted(columns._replace(starts=starts, terms=terms), numbers.count)
-    return Index(numbers, columns, early, NOTHING, filled, len(filled))
-
-
-def exchanged(A, index, changed, columns, power, n_columns=None):
-    """Return a CSC matrix with other columns in some places, and its index.
-
-    Parameters
-    ----------
-    A : csc_array
-    index : Index
-        Of this matrix.
-    changed : ndarray of int64
-        Places, rising; all from the end of the matrix on are among them.
-    columns : csc_array
-    power : float
-    n_columns : int, optional
-        Columns in all; by default as many as there are.
-    """
-    source = np.arange(n_columns or A.shape[1])
-    source[changed] = A.shape[1] + np.arange(len(changed))
-    union, n_terms = taken(source, index.columns, with_flat(columns, power)), columns.shape[0]
-    A = sparse.csc_array(
-        (union.weights, union.terms.view(np.int32), union.starts.astype(np.int32)), (n_terms, len(source))
-    )
-    late = np.union1d(index.owner[index.before :], changed)
-    if len(late) > LATE * index.before:
-        return A, _anew(union, n_terms)
-    owner, late = index.owner[: index.before].copy(), late[np.diff(union.starts)[late] > 0]
-    owner[np.isin(owner, changed)] = -1
-    own = taken(late, union)
-    lists = inverted(own._replace(terms=index.numbers.of(own.terms, n_terms)), index.numbers.count)
-    return A, Index(index.numbers, union, index.early, lists, np.concatenate([owner, late]), index.before)
-
-
-def taken(source, early, late=NOTHING):
-    """Return some columns of two families; those of the second one are numbered behind the first."""
-    size = np.concatenate([np.diff(early.starts), np.diff(late.starts)])[source].sum()
-    result = Columns(np.empty(len(source) + 1, dtype=np.int64), np.empty(size, dtype=np.uint32), *np.empty((2, size)))
-    kernels.take(source, early, late, result)
+def taken(spans, columns, spare=0.0):
+    """Return columns in compressed form, from where they lie; behind them there is room, as a share of their size."""
+    size = int((spans[:, 1] - spans[:, 0]).sum())
+    result = _empty(len(spans), int(size * (1.0 + spare)))
+    kernels.take(spans, columns[1:], result)
     return result
 
 
-def inverted(rows, n_terms):
-    """Return the inverted lists of compressed rows with numbers for terms, rows ascending."""
-    size, flat = rows.starts[-1], rows[-1]  # of documents their weights
-    lists = Columns(np.zeros(n_terms + 1, dtype=np.int64), np.empty(size, dtype=np.uint32), *np.empty((2, size)))
-    kernels.invert((*rows[:3], flat), lists)
+def _empty(n_rows, size):
+    return Flat(np.zeros(n_rows + 1, dtype=np.int64), np.empty(size, dtype=np.uint32), *np.empty((2, size)))
+
+
+def inverted(rows, n_terms, spare=0.0):
+    """Return the inverted lists of compressed rows with numbers for terms, rows ascending; room as in `taken`."""
+    lists = _empty(n_terms, int(rows.starts[-1] * (1.0 + spare)))
+    kernels.invert((*rows[:3], rows[-1]), lists)  # of documents their weights
     return lists
 
 
-def flattened(A, power):
-    """Return the weights of a CSC matrix raised to a power, columns of unit l2 norm."""
-    starts, _, weights = compressed(A)
+def flattened(starts, weights, power):
+    """Return the weights of compressed rows raised to a power, rows of unit l2 norm."""
     values = np.empty(len(weights))
     kernels.flatten(starts, weights, float(power), values)
     return values
 
 
-def nearest(documents, index, most, scale, flat=False, apart=False):
+def nearest(documents, index, most, scale, flat=False):
     """Return the columns of the largest products of document, column and scale, falling; among equals the first one.
 
     Parameters
@@ -182,43 +218,47 @@ def nearest(documents, index, most, scale, flat=False, apart=False):
     index : Index
     most : int
         Columns that are looked for.
-    scale : ndarray, shape (n_columns,)
-        What products with a column are multiplied by.
+    scale : ndarray, shape (n_pieces,)
+        What products with the column of each piece are multiplied by.
     flat : bool
         Columns are compared with their weights flattened.
-    apart : bool
-        The columns are the documents, and none is compared with itself.
 
     Returns
     -------
     neighbours, best : ndarray of int64 and float64, shape (n_documents, min(most, n_columns))
         -1 and 0 where fewer are above 0.
     """
-    count, most = len(documents.starts) - 1, min(most, len(scale))
-    neighbours, best = np.full((count, most), -1), np.zeros((count, most))
-    lists = index.early.rows(flat), index.late.rows(flat), index.before, index.owner
-    scale = np.where(index.owner >= 0, scale[index.owner], 0.0)
-    if most:
-        kernels.nearest(apart, documents, *lists, scale, np.empty(len(scale)), np.empty(64), neighbours, best)
-    return neighbours, best
+    most = min(most, len(index.columns.spans))
+    return _nearest(documents, index.lists.rows(flat), index.owner, most, scale, apart=False)
 
 
 def nearest_among(P, most):
     """Return the most similar other documents of each document of a batch, and the cosines, as `nearest`."""
-    numbers = Numbers(P.shape[1])
+    numbers, count = Numbers(P.shape[1]), P.shape[0]
     documents = numbers.rows(sparse.csr_array(P))
-    lists, count = inverted(documents, numbers.count), P.shape[0]
-    index = Index(numbers, NOTHING, lists, NOTHING, np.arange(count), count)
-    return nearest(documents, index, most, np.ones(count), apart=True)
+    lists = inverted(documents, numbers.count)
+    lists = lists._replace(starts=spans_of(lists.starts).ravel()).rows()
+    return _nearest(documents, lists, np.arange(count), most, np.ones(count), apart=True)
 
 
-def codes(P, A, neighbours):
+def _nearest(documents, lists, owner, most, scale, apart):
+    count = len(documents.starts) - 1
+    neighbours, best = np.full((count, most), -1), np.zeros((count, most))
+    if most:
+        pieces = lists, NOTHING.rows(), len(owner), owner, scale
+        kernels.nearest(apart, documents, *pieces, np.empty(len(scale)), np.empty(64), neighbours, best)
+    return neighbours, best
+
+
+def codes(P, columns, n_terms, neighbours):
     """Return the codes of documents on a few columns of a matrix each: min over x >= 0 of ||p - A x||_2^2 / 2.
 
     Parameters
     ----------
     P : csr_array, shape (n_documents, n_terms)
-    A : csc_array
+    columns : Columns
+        Of the matrix, which has so many terms.
+    n_terms : int
     neighbours : ndarray of int64, shape (n_documents, m)
         Of `nearest`.
 
@@ -227,15 +267,16 @@ def codes(P, A, neighbours):
     csr_array, shape (n_documents, n_atoms)
     """
     (count, most), weights = neighbours.shape, np.zeros(neighbours.shape)
-    documents, atoms = compressed(P), compressed(A)
+    starts, *documents = compressed(P)
     if most:
-        work = np.zeros(max(P.shape[1], A.shape[0])), np.empty((most + 1, most))
-        kernels.codes(documents, atoms, neighbours, SWEEPS, weights, *work)
-    order = np.argsort(neighbours, axis=1)
-    neighbours, weights = (np.take_along_axis(array, order, axis=1) for array in (neighbours, weights))
-    used = (neighbours >= 0) & (weights > 0)
-    starts = np.concatenate([[0], np.cumsum(used.sum(axis=1))])
-    return sparse.csr_array((weights[used], neighbours[used], starts), shape=(count, A.shape[1]))
+        work = np.zeros(max(P.shape[1], n_terms)), np.empty((most + 1, most))
+        kernels.codes((spans_of(starts), *documents), columns[:3], neighbours, SWEEPS, weights, *work)
+    used = weights > 0
+    starts = np.zeros(count + 1, dtype=np.int64)
+    np.cumsum(used.sum(axis=1), out=starts[1:])
+    X = sparse.csr_array((weights[used], neighbours[used], starts), shape=(count, len(columns.spans)))
+    X.sort_indices()
+    return X
 
 
 def compressed(matrix):

@@ -282,6 +282,7 @@ def test_reuters_with_its_defects(tmp_path, monkeypatch, folder):
     assert words(documents, 1) == {"fed": 1, "report": 1, "reserves": 1}
     assert words(documents, 2) == {"stock": 1, "split": 1}
     assert {"blah", "lima", "dateline"}.isdisjoint(documents.vocabulary)
+    assert corpora.read("reuters21578", [path], {"labelled": True}).ids == ["1", "4"]
 
 
 def test_reuters_refuses_edited_and_incomplete_archives(tmp_path, monkeypatch):

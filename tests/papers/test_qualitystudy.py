@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import yaml
+from cosines import dense_cosines
 from places import ROOT
 from snakemake.utils import update_config
 
@@ -16,8 +17,8 @@ from odl.errors import ConfigError, DataError
 from odl.evaluation import baselines, metrics
 from odl.files import documents
 from odl.files.tables import read_table
-from odl.learners import clusters
-from odl.papers import experiments, qualitystudy
+from odl.learners import clusters, likeness
+from odl.papers import batchsizes, experiments, qualitystudy
 from odl.papers.experiments import quality, quality_overview
 
 CONFIG = ROOT / "config" / "quality.yaml"
@@ -251,8 +252,10 @@ def test_batches_of_other_sizes(held):
     smaller = made.cut(30)
     assert [len(batch.ids) for batch in smaller.batches[:3]] == [60, 30, 30]
     assert [name for batch in smaller.batches for name in batch.ids] == [n for batch in made.batches for n in batch.ids]
-    rows = qualitystudy.resize(made, chosen, {**SETTINGS, "sizes": [30]})["sizes"]
-    found = {(row["run"], row["size"]): row for row in rows}
+    tables = batchsizes.resize(made, chosen, {**SETTINGS, "sizes": [30]})
+    found = {(row["run"], row["size"]): row for row in tables["sizes"]}
+    assert {row["run"] for row in tables["seconds"]} == {"levels levels-context", "adaptive adaptive-context",
+                                                         "nearest5-logtf"}  # fmt: skip
     made.made_of[1]["topic_entry"] = {"held_back": 0.5, "first": 2, "last": 3}
     schedules = [made.cut(size).made_of[1]["topic_entry"] for size in (30, 60, 120)]
     assert [(entry["first"], entry["last"]) for entry in schedules] == [(3, 6), (2, 3), (2, 2)]
@@ -260,8 +263,23 @@ def test_batches_of_other_sizes(held):
     scores = [baselines.nearest(batch, smaller.batches[: batch.t])["nearest5-logtf"] for batch in smaller.batches[1:]]
     labels = np.concatenate(smaller.labels[1:])
     assert row["pooled"] == metrics.auc(np.concatenate(scores), labels) and row["novel"] == (labels == 1).sum() > 0
-    names = {"nearest5-logtf", "nearest5-logtf-levels-context", "nearest5-logtf-adaptive-context"}
+    aucs = [(score, own) for score, own in zip(scores, smaller.labels[1:], strict=True) if {0, 1} <= {*own.tolist()}]
+    assert row["listed"] == len(aucs) > 0
+    assert np.isclose(row["single"], np.mean([metrics.auc(score, own) for score, own in aucs]))
+    ways = ("", "-window200", "-window1000", "-window10000", "-half-life500", "-half-life2000", "-recency")
+    names = {f"nearest5-logtf{way}{kind}" for way in ways for kind in ("", "-levels-context")}
     assert {run for run, _ in found} == names | set(SETTINGS["runs"])
+    around = chosen["levels-context"]["learner"]
+    compared = batchsizes.neighbours(smaller, around)
+    for t, batch in enumerate(smaller.batches[1:], start=1):
+        cosines = dense_cosines(batch, smaller.batches[:t], "log")
+        ages = np.arange(cosines.shape[1])[::-1]
+        for way, factor in (("-window200", ages < 200), ("-half-life500", 0.5 ** (ages / 500))):
+            own = compared[f"nearest5-logtf{way}"][t]
+            assert np.allclose(own, 1 - np.sort(cosines * factor, axis=1)[:, -5:].mean(axis=1))
+            share = likeness.share_of_peers(around["context"], len(own))
+            ordered = likeness.in_order(smaller.P(t), own, share, around["peers"])
+            assert np.array_equal(compared[f"nearest5-logtf{way}-levels-context"][t], ordered)
     told = quality_overview.shown({"sizes": [{"stream": "s", "seed": 0, **row} for row in found.values()]})["sizes"]
     assert told[0] == ["batches of 30"] and told[1][-1][0] == "novel documents"
 
@@ -332,6 +350,8 @@ def test_an_experiment_and_its_overview(settings, corpus, tmp_path):
         parts = {"parts": ["table", "memory", "ablation", "sizes"], "batches": 4, "sizes": [90]}
         experiments.run("quality", folder, {**CHANGED, **parts}, [tmp_path / "documents.h5"], study)
     for path in folders[0].iterdir():
+        if path.name == "seconds.tsv":
+            continue
         assert path.read_bytes() == (folders[1] / path.name).read_bytes(), path.name
     held = json.loads((folders[0] / "settings.json").read_text())
     assert held["study"]["streams"].keys() == {"tdt2"} and held["settings"]["k"] == 20

@@ -15,7 +15,10 @@ from odl.text.tokens import TOKENS_SCHEMA
 
 READER = "reuters21578"
 FILES = ("reuters21578.tar.gz",)
-OPTIONS = {"tokens": TOKENS_SCHEMA}
+OPTIONS = {
+    "tokens": TOKENS_SCHEMA,
+    "labelled": {"type": "boolean", "description": "only documents that have a topic"},
+}
 
 N_DOCUMENTS = 21578
 FIRST_FILE_MD5 = "f31a85bdfafd5cf663f325c728360b46"  # edited copies of reut2-000.sgm are about
@@ -38,7 +41,7 @@ def read(sources, options):
     sources : list of path-like
         The one archive; its members are found by name, whatever their folder and order.
     options : dict
-        ``tokens`` (see `odl.text.tokens`).
+        ``tokens`` (see `odl.text.tokens`); ``labelled``: only documents that have a topic.
 
     Returns
     -------
@@ -68,6 +71,8 @@ def read(sources, options):
     numbers = [newid for newid, *_ in parsed]
     counted = {"number of documents": len(parsed), "set of NEWIDs complete": {*numbers} == {*range(1, len(parsed) + 1)}}
     check_content(path, counted, {"number of documents": N_DOCUMENTS, "set of NEWIDs complete": True})
+    if options.get("labelled"):
+        parsed = [document for document in parsed if document[2]]
     return documents_of(((str(newid), *fields) for newid, *fields in parsed), options)
 
 

@@ -156,34 +156,6 @@ def ablate(stream, learners_of, settings):
     }  # fmt: skip
 
 
-def _five(stream, steps, around):
-    """Five nearest documents of the whole past, plain and in the contexts."""
-    name = "nearest5-logtf"
-    plain = neighbours(stream, LOGTF, steps=steps)[name]
-    return {name: plain} | judged(stream, around, name, plain)
-
-
-def resize(stream, learners_of, settings):
-    """The runs and nearest neighbours in batches of other sizes: AUC of all documents after the first batch together.
-
-    A topic is new in one batch only, so that small batches have too few new documents each for an AUC of their own.
-    """
-    (grouped, around), rows = _runs(learners_of, settings), []
-    for size in settings["sizes"]:
-        if size < 100 and len(stream.made_of[0]) >= 10000:
-            continue
-        recut = stream.cut(size)
-        steps = range(1, len(recut.batches))
-        scores, _ = _learned(recut, grouped, settings["k"], every=True)
-        scores |= _five(recut, steps, around)
-        labels = np.concatenate([recut.labels[t] for t in steps])
-        novel = int((labels == 1).sum())
-        for run, by_timestep in scores.items():
-            pooled = metrics.auc(np.concatenate([by_timestep[t] for t in steps]), labels)
-            rows.append({"run": run, "size": size, "timesteps": len(steps), "novel": novel, "pooled": pooled})
-    return {"sizes": rows}
-
-
 def rival(stream, learners_of, settings):
     """Other methods, plain and using the batch, with what they store and the time that they take."""
     around = contexts(learners_of, settings["runs"])
@@ -191,7 +163,7 @@ def rival(stream, learners_of, settings):
     return {"rivals": rival_rows(stream, names, partial(judged, stream, around))}
 
 
-PARTS = {"table": compare, "memory": remember, "ablation": ablate, "rivals": rival, "sizes": resize}
+PARTS = {"table": compare, "memory": remember, "ablation": ablate, "rivals": rival}
 
 
 JUDGES = {

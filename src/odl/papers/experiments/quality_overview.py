@@ -132,6 +132,7 @@ def named(run):
     for start, kind in (("nearest5-", "5 nearest documents, "), ("nearest-", "nearest document, ")):
         if text.startswith(start) and words == text:
             words = kind + text.removeprefix(start).replace("tfidf", "tf-idf").replace("logtf", "log tf-idf")
+            words = words.replace("-window", ", last ").replace("-half-life", ", half-life ")
     return f"{words}, whole batch as {context[1]}" if context else words
 
 

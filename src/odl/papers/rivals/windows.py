@@ -3,10 +3,11 @@
 from types import SimpleNamespace
 
 import numpy as np
+from scipy import sparse
 
 from odl.evaluation import baselines
 from odl.evaluation.baselines import NEIGHBOURS
-from odl.learners import clusters
+from odl.learners import clusters, likeness
 from odl.stream.features import Features
 
 
@@ -85,6 +86,66 @@ class LastTenThousand(WholePast):
     WORDS = "5 nearest of the last 10,000 documents"
 
 
+class Memory:
+    """Log term frequencies of earlier documents by inverted lists, to be compared with a batch by the idf of today.
+
+    The squares of the idf go to the documents of the batch, so that the lists stay when frequencies change.
+    """
+
+    def __init__(self):
+        self.rows, self.early, self.before = sparse.csr_array((0, 0)), likeness.NOTHING, 0
+
+    @property
+    def ages(self):
+        """Documents that came after each one."""
+        return np.arange(self.rows.shape[0])[::-1]
+
+    def learn(self, batch):
+        """Append the counts of a batch."""
+        counts = batch.counts[:].astype(np.float64)
+        counts.data = 1.0 + np.log(counts.data)
+        earlier, n_terms = self.rows, counts.shape[1]
+        earlier = sparse.csr_array((earlier.data, earlier.indices, earlier.indptr), (earlier.shape[0], n_terms))
+        self.rows = sparse.vstack([earlier, counts], format="csr")
+        if self.rows.shape[0] > (1.0 + likeness.LATE) * self.before:
+            self.early, self.before = self._lists(0), self.rows.shape[0]
+
+    def _lists(self, first):
+        rows = likeness.compressed(self.rows)
+        return likeness.inverted(rows._replace(starts=rows.starts[first:]), self.rows.shape[1])
+
+    def nearest(self, batch, factors):
+        """Return places and values of the five largest cosines times the factors of their documents, by document.
+
+        Parameters
+        ----------
+        batch : odl.stream.features.Features
+        factors : dict of str to ndarray
+            A factor for each document, of each way; where the first ones are 0 it is faster.
+
+        Returns
+        -------
+        dict of str to (ndarray, ndarray)
+            As of `odl.learners.likeness.nearest`.
+        """
+        today, n = baselines.weighed(batch, "log"), self.rows.shape[0]
+        idf = np.log((1 + batch.n_before) / (1 + np.asarray(batch.frequencies))) + 1.0
+        today.data, found = today.data * idf[today.indices], {}
+        squares = sparse.csr_array((self.rows.data**2, self.rows.indices, self.rows.indptr), (n, len(idf))) @ idf**2
+        inverse, late = 1.0 / np.sqrt(np.maximum(squares, 1e-300)), self._lists(self.before)
+        for way, factor in factors.items():
+            first = int(np.argmax(factor > 0))
+            parts = (self.early, late, self.before)
+            if 2 * first > n:
+                parts = (self._lists(first), likeness.NOTHING, n - first)
+            else:
+                first = 0
+            index = likeness.Index(None, likeness.NOTHING, *parts[:2], np.arange(n - first), parts[2])
+            places, best = likeness.nearest(likeness.compressed(today), index, NEIGHBOURS, (factor * inverse)[first:])
+            found[way] = np.where(places < 0, -1, places + first), best
+        return found
+
+
 class Decaying(WholePast):
     """As `WholePast`, by cosines times 2^(-age / `HALF_LIFE`), the age being the documents between match and batch.
 
@@ -105,29 +166,26 @@ class Decaying(WholePast):
     NAME, HALF_LIFE = "nearest5-logtf-half-life", 2000
     WORDS = "5 nearest documents, cosines halved every 2000"
 
+    def __init__(self, seed: int = 0) -> None:
+        self.memory = Memory()
+
     def score(self, batch: Features) -> np.ndarray:
         """Compare with what is remembered, weighted by today's document frequencies and by age."""
-        best = self._largest(batch, self.factors(_ages(self.past)))[0]
-        return np.where(np.diff(batch.counts[:].indptr) > 0, 1.0 - best.mean(axis=1), 1.0)
+        _, best = self.memory.nearest(batch, {"": self.factors(self.memory.ages)})[""]
+        return 1.0 - best.sum(axis=1) / NEIGHBOURS
 
     def factors(self, ages: np.ndarray) -> np.ndarray:
         """Return what cosines are multiplied by."""
         return 0.5 ** (ages / self.HALF_LIFE)
 
-    def _largest(self, batch, factors):
-        """Return the largest cosines times factors, and the places in the past of their documents."""
-        today, first = baselines.weighed(batch, "log"), 0
-        best, places = np.zeros((today.shape[0], NEIGHBOURS)), np.full((today.shape[0], NEIGHBOURS), -1)
-        for earlier in self.past:
-            for counts in baselines.blocks(earlier, batch):
-                here = np.arange(first, first + counts.shape[0])
-                cosines = (today @ baselines.weighed(batch, "log", counts).T).toarray() * factors[here]
-                joined = np.concatenate([best, cosines], axis=1)
-                owners = np.concatenate([places, np.broadcast_to(here, cosines.shape)], axis=1)
-                kept = np.argpartition(joined, -NEIGHBOURS, axis=1)[:, -NEIGHBOURS:]
-                best, places = (np.take_along_axis(values, kept, axis=1) for values in (joined, owners))
-                first += counts.shape[0]
-        return best, np.where(best > 0, places, -1)
+    def learn(self, batch: Features) -> None:
+        """Hold the counts of a batch."""
+        self.memory.learn(batch)
+
+    @property
+    def stored(self) -> int:
+        """Word counts of the documents that are remembered."""
+        return self.memory.rows.nnz
 
 
 class Recent(Decaying):
@@ -160,21 +218,19 @@ class Recent(Decaying):
 
     def learn(self, batch: Features) -> None:
         """Count the ages of the five best matches, then hold the counts of the batch."""
-        if self.past:
-            ages = _ages(self.past)
-            _, places = self._largest(batch, np.ones(len(ages)))
-            self.counters = clusters.with_matches(self.counters, ages, np.ones(len(ages)), places)
+        if len(ages := self.memory.ages):
+            self.count(self.memory.nearest(batch, {"": np.ones(len(ages))})[""][0])
         super().learn(batch)
+
+    def count(self, places: np.ndarray) -> None:
+        """Count the ages of the best matches of a batch, by their places in the past."""
+        ages = self.memory.ages
+        self.counters = clusters.with_matches(self.counters, ages, np.ones(len(ages)), places)
 
     @property
     def stored(self) -> int:
         """Word counts of the documents that are remembered, and counters."""
         return super().stored + sum(values.size for values in self.counters.values())
-
-
-def _ages(past):
-    """Return the ages of all documents of batches."""
-    return np.arange(sum(earlier.counts.shape[0] for earlier in past))[::-1]
 
 
 class TemporalIdf:

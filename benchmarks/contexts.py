@@ -15,7 +15,7 @@ from levels import stream
 from odl import learners, novelty
 from odl.evaluation import metrics
 from odl.files import tables
-from odl.learners.likeness import in_order
+from odl.learners.likeness import by_peers, nearest_among
 
 SHARES = (0.0, 0.25, 0.5, 0.75)  # of the order that comes from the peers
 CONTRASTS = (None, 0.0, 0.15, 0.3)  # weight of the likeness to the batch; None: by the rule
@@ -24,7 +24,7 @@ PEERS = 10
 
 def plain(held, every):
     """Return timestep -> scores of each document for itself; of all timesteps but the first, or of the listed ones."""
-    learner, found = learners.make("levels", recency=0.0), {}
+    learner, found = learners.make("levels", recency=0.5), {}
     state = learner.start(held.P(0), 1, novelty.generator(held.seed, "start"))
     for t in range(1, len(held.batches)):
         state = learner.fit_terms(state, held.P(t).shape[1])
@@ -46,9 +46,10 @@ def measure(held, size):
     held = held.cut(size) if size else held
     scores = plain(held, bool(size))
     rows = [(0.0, "none", average(held, scores, bool(size)))]
+    peers = {t: nearest_among(held.P(t), min(PEERS, held.P(t).shape[0] - 1)) for t in scores}
     for share in SHARES:
         for contrast in CONTRASTS:
-            ordered = {t: in_order(held.P(t), value, share, PEERS, contrast) for t, value in scores.items()}
+            ordered = {t: by_peers(value, *peers[t], share, contrast) for t, value in scores.items()}
             rows.append((share, "rule" if contrast is None else contrast, average(held, ordered, bool(size))))
     return rows
 

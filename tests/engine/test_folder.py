@@ -72,3 +72,11 @@ def test_what_needs_more_than_one_chain_is_refused(news, more, said):
 def test_a_folder_is_a_study_of_its_own_name(news):
     assert news("study: other\n", "study: news\n").names["root"] == "results/other"
     assert news("", "study: news\n").names["root"] == "results/news"
+
+
+def test_a_folder_that_names_no_recency_has_none(news):
+    """Though the default study has it: what such a folder wrote before stays as it is."""
+    line = "learners: {levels: {recency: 0.5}}\n"
+    assert news().chain["learner"]["recency"] == 0.5 and "recency" not in news("", line).chain["learner"]
+    assert news("learners: {levels: {merged: 9}}\n", line).chain["learner"]["merged"] == 9
+    assert "recency" not in folders.opened().chain["learner"]

@@ -270,7 +270,7 @@ def test_batches_of_other_sizes(held):
     names = {f"nearest5-logtf{way}{kind}" for way in ways for kind in ("", "-levels-context")}
     assert {run for run, _ in found} == names | set(SETTINGS["runs"])
     around = chosen["levels-context"]["learner"]
-    compared = batchsizes.neighbours(smaller, around)
+    compared = batchsizes.neighbours(smaller, {"levels": around})
     for t, batch in enumerate(smaller.batches[1:], start=1):
         cosines = dense_cosines(batch, smaller.batches[:t], "log")
         ages = np.arange(cosines.shape[1])[::-1]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from odl.config.places import SNAKEFILE
 from odl.config.schema import LARGEST, check_map
-from odl.config.sections import Batches, Study
+from odl.config.sections import EARLIER_LEARNERS, Batches, Study
 from odl.config.setting import merge
 from odl.errors import ConfigError, advice
 from odl.files import listing
@@ -74,8 +74,9 @@ def expand(config):
         "alerts": {"run": run, "atoms": shown},
         "report": {"runs": runs, "run": run, "atoms": shown, "seed": 0},
     }
+    whole["learners"] = {LEARNER: {**EARLIER_LEARNERS[LEARNER]}}  # a folder of before does not name what is in these
     if named and run == LEARNER:
-        whole["learners"] = {LEARNER: {"atoms": atoms}}  # refused unless its memory holds as many
+        whole["learners"][LEARNER] |= {"atoms": atoms}  # refused unless its memory holds as many
     return merge({**general, "atoms": atoms}, whole)
 
 

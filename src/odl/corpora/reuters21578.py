@@ -15,10 +15,7 @@ from odl.text.tokens import TOKENS_SCHEMA
 
 READER = "reuters21578"
 FILES = ("reuters21578.tar.gz",)
-OPTIONS = {
-    "tokens": TOKENS_SCHEMA,
-    "labelled": {"type": "boolean", "description": "only documents that have a topic"},
-}
+OPTIONS = {"tokens": TOKENS_SCHEMA, "labelled": {"type": "boolean", "description": "only documents with a topic"}}
 
 N_DOCUMENTS = 21578
 FIRST_FILE_MD5 = "f31a85bdfafd5cf663f325c728360b46"  # edited copies of reut2-000.sgm are about

@@ -6,12 +6,11 @@ from collections import defaultdict
 import numpy as np
 
 from odl.evaluation import metrics
-from odl.learners.likeness import FEWEST, by_peers, nearest_among, share_of_peers
 from odl.papers import qualitystudy
 from odl.papers.rivals.windows import Recent
 
 WINDOWS, HALF_LIVES = (200, 1000, 10000), (500, 2000)
-NAME, WHOLE, LEAST = "nearest5-logtf", 10**9, 1e-6  # factors below the least one count as 0
+NAME, LIVES = "nearest5-logtf", 20  # half-lives after which nothing counts
 
 
 def resize(stream, learners_of, settings):
@@ -20,22 +19,20 @@ def resize(stream, learners_of, settings):
     ``pooled`` is the AUC of all documents after the first batch together, ``single`` the mean AUC of those batches
     that have one: a topic is new in one batch only, so that small batches have few new documents each.
     """
-    rows, seconds = [], []
+    tables, around = defaultdict(list), qualitystudy.contexts(learners_of, settings["runs"])
+    around = {name: around[name] for name in ("levels",) if name in around}  # enough to compare with, and quick
     for size in settings["sizes"]:
-        recut, spent, scores = stream.cut(size), {}, {}
-        for runs in qualitystudy.groups(learners_of, settings["runs"]):
+        recut = stream.cut(size)
+        for runs in [*qualitystudy.groups(learners_of, settings["runs"]), {}]:
             began = time.process_time()
-            scores |= qualitystudy.learn(recut, runs, settings["k"], every=True)[0]
-            spent[" ".join(runs)] = time.process_time() - began
-        began = time.process_time()
-        scores |= neighbours(recut, qualitystudy.contexts(learners_of, settings["runs"]).get("levels"))
-        spent[NAME] = time.process_time() - began
-        rows += [{"run": run, "size": size, **judged(recut, values)} for run, values in scores.items()]
-        seconds += [{"run": run, "size": size, "cpu_s": value} for run, value in spent.items()]
-    return {"sizes": rows, "seconds": seconds}
+            scores = qualitystudy.learn(recut, runs, settings["k"], True)[0] if runs else neighbours(recut, around)
+            row = {"run": " ".join(runs) or NAME, "size": size, "cpu_s": time.process_time() - began}
+            tables["seconds"].append(row)
+            tables["sizes"] += [{"run": run, "size": size, **measured(recut, values)} for run, values in scores.items()]
+    return tables
 
 
-def judged(stream, scores):
+def measured(stream, scores):
     """Return both AUCs of a run, and how many timesteps, novel documents and timesteps with an AUC there are."""
     labels = [stream.labels[t] for t in scores]
     both = [t for t, own in zip(scores, labels, strict=True) if 0 < (own == 1).sum() < (own >= 0).sum()]
@@ -45,14 +42,14 @@ def judged(stream, scores):
     return counted | {"pooled": pooled, "single": float(np.mean(single)) if both else float("nan")}
 
 
-def neighbours(stream, around=None):
+def neighbours(stream, around):
     """Score all timesteps after the first by five nearest documents: whole past, windows, half-lives, recency.
 
     Parameters
     ----------
     stream : odl.papers.experiments.quality.Stream
-    around : dict, optional
-        Hyper-parameters of a learner `levels` by which they use the batch, too.
+    around : dict
+        As of `odl.papers.qualitystudy.contexts`: the learners by which they use the batch, too.
 
     Returns
     -------
@@ -66,10 +63,9 @@ def neighbours(stream, around=None):
             for name, (_, cosines) in best.items():
                 scores[name][t] = 1.0 - cosines.sum(axis=1) / cosines.shape[1]
             rival.count(best[NAME][0])
-            if around:
-                for name, values in in_batch(stream.P(t), {name: scores[name][t] for name in best}, around).items():
-                    scores[f"{name}-levels-context"][t] = values
         rival.memory.learn(batch)
+    for name in list(scores):
+        scores |= qualitystudy.judged(stream, around, name, scores[name])
     return scores
 
 
@@ -78,16 +74,5 @@ def ways(rival):
     ages = rival.memory.ages
     factors = {NAME: np.ones(len(ages))}
     factors |= {f"{NAME}-window{window}": (ages < window).astype(float) for window in WINDOWS}
-    for half_life in HALF_LIVES:
-        fading = 0.5 ** (ages / half_life)
-        factors[f"{NAME}-half-life{half_life}"] = np.where(fading < LEAST, 0.0, fading)
+    factors |= {f"{NAME}-half-life{life}": 0.5 ** (ages / life) * (ages < LIVES * life) for life in HALF_LIVES}
     return factors | {f"{NAME}-recency": rival.factors(ages)}
-
-
-def in_batch(P, scores, learner):
-    """Return scores of several runs in the order that the batch gives them, as `odl.learners.likeness.in_order`."""
-    if P.shape[0] < FEWEST:
-        return scores
-    peers = nearest_among(P, min(learner["peers"], P.shape[0] - 1))
-    share = share_of_peers(learner["context"], P.shape[0])
-    return {name: by_peers(values, *peers, share) for name, values in scores.items()}

@@ -62,10 +62,10 @@ def groups(learners_of, names):
     return list(grouped.values())
 
 
-def neighbours(stream, weightings=baselines.WEIGHTINGS, window=None, steps=None):
+def neighbours(stream, weightings=baselines.WEIGHTINGS, window=None):
     """Return the cosine baselines of timesteps (the listed ones), over the past or its last `window` documents."""
     scores = defaultdict(dict)
-    for t in steps or stream.listed:
+    for t in stream.listed:
         past = baselines.latest(reversed(stream.batches[:t]), window) if window else stream.batches[:t]
         for name, score in baselines.nearest(stream.batches[t], past, weightings).items():
             scores[name][t] = score

@@ -104,9 +104,8 @@ class Memory:
         """Append the counts of a batch."""
         counts = batch.counts[:].astype(np.float64)
         counts.data = 1.0 + np.log(counts.data)
-        earlier, n_terms = self.rows, counts.shape[1]
-        earlier = sparse.csr_array((earlier.data, earlier.indices, earlier.indptr), (earlier.shape[0], n_terms))
-        self.rows = sparse.vstack([earlier, counts], format="csr")
+        self.rows.resize((self.rows.shape[0], counts.shape[1]))
+        self.rows = sparse.vstack([self.rows, counts], format="csr")
         if self.rows.shape[0] > (1.0 + likeness.LATE) * self.before:
             self.early, self.before = self._lists(0), self.rows.shape[0]
 
@@ -131,16 +130,14 @@ class Memory:
         today, n = baselines.weighed(batch, "log"), self.rows.shape[0]
         idf = np.log((1 + batch.n_before) / (1 + np.asarray(batch.frequencies))) + 1.0
         today.data, found = today.data * idf[today.indices], {}
-        squares = sparse.csr_array((self.rows.data**2, self.rows.indices, self.rows.indptr), (n, len(idf))) @ idf**2
-        inverse, late = 1.0 / np.sqrt(np.maximum(squares, 1e-300)), self._lists(self.before)
+        self.rows.resize((n, len(idf)))
+        inverse, late = 1.0 / np.sqrt(np.maximum(self.rows.power(2) @ idf**2, 1e-300)), self._lists(self.before)
         for way, factor in factors.items():
             first = int(np.argmax(factor > 0))
-            parts = (self.early, late, self.before)
-            if 2 * first > n:
-                parts = (self._lists(first), likeness.NOTHING, n - first)
-            else:
-                first = 0
-            index = likeness.Index(None, likeness.NOTHING, *parts[:2], np.arange(n - first), parts[2])
+            first = first if 2 * first > n else 0
+            lists = (self._lists(first), likeness.NOTHING) if first else (self.early, late)
+            parts = *lists, np.arange(n - first), n - first if first else self.before
+            index = likeness.Index(None, likeness.NOTHING, *parts)
             places, best = likeness.nearest(likeness.compressed(today), index, NEIGHBOURS, (factor * inverse)[first:])
             found[way] = np.where(places < 0, -1, places + first), best
         return found

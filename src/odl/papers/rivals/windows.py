@@ -93,7 +93,8 @@ class Memory:
     """
 
     def __init__(self):
-        self.rows, self.early, self.before = sparse.csr_array((0, 0)), likeness.NOTHING, 0
+        self.rows = sparse.csr_array((0, 0))
+        self.index = likeness.indexed(self.rows.T, 1.0)
 
     @property
     def ages(self):
@@ -103,15 +104,11 @@ class Memory:
     def learn(self, batch):
         """Append the counts of a batch."""
         counts = batch.counts[:].astype(np.float64)
-        counts.data = 1.0 + np.log(counts.data)
-        self.rows.resize((self.rows.shape[0], counts.shape[1]))
+        counts.data, (before, n_terms) = 1.0 + np.log(counts.data), (self.rows.shape[0], counts.shape[1])
+        self.rows.resize((before, n_terms))
         self.rows = sparse.vstack([self.rows, counts], format="csr")
-        if self.rows.shape[0] > (1.0 + likeness.LATE) * self.before:
-            self.early, self.before = self._lists(0), self.rows.shape[0]
-
-    def _lists(self, first):
-        rows = likeness.compressed(self.rows)
-        return likeness.inverted(rows._replace(starts=rows.starts[first:]), self.rows.shape[1])
+        new, fresh = np.arange(before, self.rows.shape[0]), likeness.Flat(*likeness.compressed(counts), counts.data)
+        self.index.exchange(new, fresh, self.rows.shape[0], n_terms)
 
     def nearest(self, batch, factors):
         """Return places and values of the five largest cosines times the factors of their documents, by document.
@@ -127,18 +124,16 @@ class Memory:
         dict of str to (ndarray, ndarray)
             As of `odl.learners.likeness.nearest`.
         """
-        today, n = baselines.weighed(batch, "log"), self.rows.shape[0]
-        idf = np.log((1 + batch.n_before) / (1 + np.asarray(batch.frequencies))) + 1.0
+        today, idf = baselines.weighed(batch, "log"), np.log((1 + batch.n_before) / (1 + batch.frequencies)) + 1.0
         today.data, found = today.data * idf[today.indices], {}
-        self.rows.resize((n, len(idf)))
-        inverse, late = 1.0 / np.sqrt(np.maximum(self.rows.power(2) @ idf**2, 1e-300)), self._lists(self.before)
+        self.rows.resize((self.rows.shape[0], len(idf)))
+        inverse = 1.0 / np.sqrt(np.maximum(self.rows.power(2) @ idf**2, 1e-300))
         for way, factor in factors.items():
             first = int(np.argmax(factor > 0))
-            first = first if 2 * first > n else 0
-            lists = (self._lists(first), likeness.NOTHING) if first else (self.early, late)
-            parts = *lists, np.arange(n - first), n - first if first else self.before
-            index = likeness.Index(None, likeness.NOTHING, *parts)
-            places, best = likeness.nearest(likeness.compressed(today), index, NEIGHBOURS, (factor * inverse)[first:])
+            first = first if 2 * first > len(inverse) else 0
+            index = likeness.indexed(self.rows[first:].T, 1.0) if first else self.index
+            scale = (factor * inverse)[first + index.owner]
+            places, best = likeness.nearest(index.numbers.known_rows(today), index, NEIGHBOURS, scale)
             found[way] = np.where(places < 0, -1, places + first), best
         return found
 

@@ -92,7 +92,7 @@ def measure(held, seed):
 
 def rivals(held, k=500):
     """Return such rows of `adaptive` and nearest neighbours, plain and in two contexts."""
-    context = {"contrast": 0.3, "context": 0.5, "peers": 10}
+    context = learners.make("adaptive", contrast=0.3, context=0.5)
     runs = {"adaptive": {"learner": {"algorithm": "adaptive"}, "features": {"tf": "log"}}}
     adaptive, stored = qualitystudy.learn(held, runs, k)
     past = sum(held.P(t).nnz for t in range(len(held.batches) - 1))

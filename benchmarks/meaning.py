@@ -20,10 +20,12 @@ from unittest import mock
 import minilm
 import numpy as np
 import yaml
+from scipy import sparse
 
 from odl import corpora, learners, novelty
 from odl.config import chains
 from odl.corpora import download
+from odl.evaluation import baselines
 from odl.files import tables
 from odl.learners.likeness import by_peers
 from odl.learners.vectors import Memory
@@ -36,6 +38,8 @@ HERE = Path(__file__).resolve().parent.parent
 FIXED, NEAREST, PEERS, SHARE = (0.0, 0.25, 0.5, 0.75, 1.0), 5, 10, 0.5
 ROOM = 320_000
 RECENT = 1000  # documents of a window of vectors
+# Weights by length, from a = 16/(16 + n): as it is, 8/(8 + n), and at most 2/3.
+RULES = {"a by length": lambda a: a, "a = 8/(8 + n)": lambda a: a / (2.0 - a), "a <= 2/3": lambda a: min(a, 2.0 / 3.0)}
 
 
 def documents_of(name, encoder, folder):
@@ -65,9 +69,10 @@ class Both(rivals.FusedRanks):
 
     def cosines(self, batch):
         """Return (words, vectors) of the batch with the past, and the same within the batch."""
-        today, past = self._words(batch)
+        blocks = (counts for earlier in self.words.past for counts in baselines.blocks(earlier, batch))
+        today, past = baselines.weighed(batch, "log"), [baselines.weighed(batch, "log", counts) for counts in blocks]
         vectors = dense.centred(self.vectors, batch.vector_mean)
-        across = (today @ past.T).toarray(), batch.vectors @ vectors.T
+        across = (today @ sparse.vstack(past).T).toarray(), batch.vectors @ vectors.T
         return across, ((today @ today.T).toarray(), batch.vectors @ batch.vectors.T)
 
 
@@ -82,12 +87,12 @@ def ranked(values):
     return (np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")) / (2 * len(values))
 
 
-def in_context(scores, words, vectors, weight):
-    """Return the scores in the order of `levels` using the batch, peers by the joint cosine."""
+def peers_by(words, vectors, weight):
+    """Return the peers of the documents of a batch by the joint cosine, and their cosines."""
     cosines = (1.0 - weight) * words + weight * vectors
     np.fill_diagonal(cosines, -np.inf)
     alike = np.argsort(-cosines, axis=1, kind="stable")[:, :PEERS]
-    return by_peers(scores, alike, np.maximum(np.take_along_axis(cosines, alike, axis=1), 0.0), SHARE)
+    return alike, np.maximum(np.take_along_axis(cosines, alike, axis=1), 0.0)
 
 
 def methods(across, words, weight):
@@ -110,7 +115,8 @@ def methods(across, words, weight):
     for name, own in {"neighbours": by_words, **words}.items():
         scores[name] = (own, 0.0)
         for window, vectors in (("", by_vectors), (f" of the last {RECENT}", recent)):
-            for rule, a in (("a = 0.5", 0.5), ("a by length", weight)):
+            rules = {rule: by(weight) for rule, by in RULES.items()}
+            for rule, a in (rules | {f"a = {a:g}": a for a in FIXED[1:-1]}).items():
                 mixed = (1.0 - a) * ranked(own) + a * ranked(vectors)
                 scores[f"{name}, vectors{window}, ranks with {rule}"] = (mixed, a)
     return scores
@@ -124,7 +130,7 @@ def lengths_of(batch):
 def measure(held):
     """Return (method, plain, using the batch) and the weights by length."""
     memory = Memory.empty(held.batches[0].vectors.shape[1])
-    made = {"levels": learners.make("levels", recency=0.0), "adaptive": learners.make("adaptive")}
+    made = {"levels": learners.make("levels"), "adaptive": learners.make("adaptive")}
     states = {
         name: learner.start(held.P(0), 500, novelty.generator(held.seed, "start")) for name, learner in made.items()
     }
@@ -147,9 +153,10 @@ def measure(held):
             weights.append(both.weight)
             rows = methods(across, words, both.weight)
             rows["levels, features.meaning"] = (run.score, both.weight)
+            peers = {weight: peers_by(*inside, weight) for weight in {weight for _, weight in rows.values()}}
             for name, (scores, weight) in rows.items():
                 plain.setdefault(name, {})[t] = scores
-                context.setdefault(name, {})[t] = in_context(scores, *inside, weight)
+                context.setdefault(name, {})[t] = by_peers(scores, *peers[weight], SHARE)
         states = {name: learner.learn(states[name], P, None) for name, learner in made.items()}
         if t < max(held.listed):
             both.learn(batch)

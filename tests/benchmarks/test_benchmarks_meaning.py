@@ -4,6 +4,7 @@ import io
 import json
 import types
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ from places import ROOT
 from scipy import sparse
 from scipy.special import erf, softmax
 
-from odl.learners.likeness import in_order
+from odl import corpora
+from odl.learners.likeness import by_peers, in_order
+from odl.papers.experiments import quality
 from odl.papers.rivals import meaning as meaning_weight
 from odl.stream import dense
 
@@ -134,7 +137,7 @@ def both(rng):
 def test_context_is_that_of_levels_among_joined_rows(meaning, both, weight, rng):
     P, E = (rows[:30] for rows in both)
     scores = rng.random(30)
-    found = meaning.in_context(scores, (P @ P.T).toarray(), E @ E.T, weight)
+    found = by_peers(scores, *meaning.peers_by((P @ P.T).toarray(), E @ E.T, weight), meaning.SHARE)
     assert np.allclose(found, in_order(meaning_weight.joined(P, E, weight), scores, 0.5, 10))
 
 
@@ -155,6 +158,24 @@ def test_methods_are_what_they_are_called(meaning, both, rng):
     assert np.allclose(
         found["neighbours, vectors, ranks with a by length"][0], 0.8 * rank(five(W)) + 0.2 * rank(five(V))
     )
+    capped, eighth = (found[f"levels, vectors, ranks with {rule}"][1] for rule in ("a <= 2/3", "a = 8/(8 + n)"))
+    assert capped == 0.2 and np.isclose(eighth, 8 / (8 + 64))  # of n = 64 words
     mixed, weight = found["levels, vectors, ranks with a = 0.5"]
     assert np.allclose(mixed, (rank(own) + rank(five(V))) / 2) and weight == 0.5
     assert np.array_equal(found["levels"][0], own) and found["levels"][1] == 0.0
+
+
+def test_a_stream_is_measured(meaning, rng):
+    documents = corpora.read("simulation", options={"documents": 900, "days": 9})
+    documents = replace(documents, vectors=rng.normal(size=(900, 8)).astype(np.float32))
+    setting = {
+        "protocol": "topic-entry", "topic_entry": {"held_back": 0.5, "first": 1, "last": 4}, "ties": "source",
+        "batches": {"by": "documents", "documents": 200, "period": "month", "initial": 100, "flush": True},
+        "timesteps": [],
+    }  # fmt: skip
+    rule = {"topics": "dominant", "min_novel": 5, "min_known": 5, "bootstrap": 0, "seed": 0}
+    rows, weights = meaning.measure(quality.Stream("simulation", documents, setting, rule, 0))
+    plain = {method: average for method, average, _ in rows}
+    assert plain["levels"] > 0.6 > plain["neighbours, a = 1"]
+    assert plain["neighbours"] == plain["neighbours, a = 0"]
+    assert all(0.2 < weight < 0.5 for weight in weights)

@@ -176,7 +176,9 @@ def test_all_that_is_stored_is_counted(held):
 def test_contexts_are_those_of_the_learners(held):
     chosen, made = held
     around = qualitystudy.contexts(chosen, ["levels", "levels-context", "adaptive-context", "adaptive"])
-    assert around == {name: chosen[f"{name}-context"]["learner"] for name in ("levels", "adaptive")}
+    assert around == {name: learners.make(**chosen[f"{name}-context"]["learner"]) for name in ("levels", "adaptive")}
+    fewer = {"learner": {"algorithm": "levels", "recency": 0.5, "context": 0.5}}  # as a study may name it
+    assert qualitystudy.contexts({"levels-context": fewer}, ["levels-context"]) == {"levels": around["levels"]}
     for name in ("levels", "adaptive"):
         runs = {run: chosen[run] for run in (name, f"{name}-context")}
         scores, _ = qualitystudy.learn(made, runs, 20)

@@ -167,8 +167,8 @@ PARTS = {"table": compare, "memory": remember, "ablation": ablate, "rivals": riv
 
 
 JUDGES = {
-    "adaptive": lambda P, scores, own: sum(in_context(P, scores, own["contrast"], own["context"], own["peers"])),
-    "levels": lambda P, scores, own: in_order(P, scores, share_of_peers(own["context"], P.shape[0]), own["peers"]),
+    "adaptive": lambda P, scores, own: sum(in_context(P, scores, own.contrast, own.context, own.peers)),
+    "levels": lambda P, scores, own: in_order(P, scores, share_of_peers(own.context, P.shape[0]), own.peers),
 }
 
 
@@ -179,8 +179,8 @@ def in_batch(learner):
 
 def contexts(learners_of, runs):
     """Return algorithm to learner of the last of these runs of it that look at the batch."""
-    settings = (learners_of[run]["learner"] for run in runs)
-    return {learner["algorithm"]: learner for learner in settings if in_batch(learner)}
+    made = (learners.make(**learner_of(learners_of[run]["learner"])) for run in runs)
+    return {learner.algorithm: learner for learner in made if learner.in_batch}
 
 
 def judged(stream, contexts, name, scores, alike=None):

@@ -5,8 +5,8 @@
 Streams, orders and timesteps are those of config/meaning.yaml. The encoder is `wordllama` (extra `meaning`) or `minilm`
 (minilm.py, which says what it needs). `--vectors FOLDER` keeps the vectors of each stream as a
 `.npy` there and reads them from there: those of any other encoder can be put in their place (a row a document, in the
-order of the reader). One row for each stream, seed and method: average AUC plain and in the context of `levels`, among
-documents that are alike in the same way.
+order of the reader). `--cut WORDS` leaves so many words of each text. One row for each stream, seed and method: average
+AUC plain and in the context of `levels`, among documents that are alike in the same way.
 """
 
 import argparse
@@ -24,11 +24,11 @@ from scipy import sparse
 
 from odl import corpora, learners, novelty
 from odl.config import chains
-from odl.corpora import download
+from odl.corpora import checks, download
 from odl.evaluation import baselines
 from odl.files import tables
 from odl.learners.likeness import by_peers
-from odl.learners.vectors import Memory
+from odl.learners.vectors import Memory, weight_of
 from odl.papers import rivals
 from odl.papers.experiments import quality
 from odl.stream import dense
@@ -38,23 +38,40 @@ HERE = Path(__file__).resolve().parent.parent
 FIXED, NEAREST, PEERS, SHARE = (0.0, 0.25, 0.5, 0.75, 1.0), 5, 10, 0.5
 ROOM = 320_000
 RECENT = 1000  # documents of a window of vectors
-# Weights by length, from a = 16/(16 + n): as it is, 8/(8 + n), and at most 2/3.
-RULES = {"a by length": lambda a: a, "a = 8/(8 + n)": lambda a: a / (2.0 - a), "a <= 2/3": lambda a: min(a, 2.0 / 3.0)}
+# Weights by the median number n of distinct words: that of runs, and without its bound, and another.
+RULES = {
+    "a by length": lambda n: weight_of([n]),
+    "a = 16/(16 + n)": lambda n: 16.0 / (16.0 + n),
+    "a = 8/(8 + n)": lambda n: 8.0 / (8.0 + n),
+}
 
 
-def documents_of(name, encoder, folder):
-    """Return the setting of a stream of config/meaning.yaml and its documents with vectors."""
+def shorter(text, words):
+    """Return so many words of a text, from a third of it on, or all."""
+    parts = text.split()
+    first = max(0, min(len(parts) // 3, len(parts) - words))
+    return " ".join(parts[first : first + words]) if len(parts) > words else text
+
+
+def documents_of(name, encoder, folder, cut=0):
+    """Return the setting of a stream of config/meaning.yaml and its documents with vectors; texts are cut to words."""
+
+    def cut_documents_of(records, options):
+        texts = ((*own, shorter(text, cut)) for *own, text in records)
+        return checks.documents_of(texts if cut else records, options)
+
     study = yaml.safe_load((HERE / "config/meaning.yaml").read_text(encoding="utf-8"))
     chosen, mirror = study["corpora"][name], os.environ["ODL_MIRROR"]
     registry = download.load_registry(HERE / "data/corpora.csv")
     files = [f"{mirror}/{row['folder']}/{row['file']}" for row in download.files_of(chosen["reader"], registry)]
-    kept = folder / f"{name}-{encoder}.npy" if folder else None
+    kept = folder / f"{name}-{encoder}{cut or ''}.npy" if folder else None
     found = kept is not None and kept.exists()
     began = time.process_time()
     # A reader knows encoders of the package by name; another takes the place of the one it asks for.
     other = {"encoder_of": lambda name: minilm.MiniLM() if name else None} if encoder == "minilm" else {}
     options = {**chosen["options"], "vectors": None if found else "wordllama"}
-    with mock.patch.multiple(encoders, **other) if other else nullcontext():
+    reader = mock.patch.object(corpora.readers()[chosen["reader"]], "documents_of", cut_documents_of)
+    with reader, mock.patch.multiple(encoders, **other) if other else nullcontext():
         documents = corpora.read(chosen["reader"], files, options)
     if found:
         documents = replace(documents, vectors=np.load(kept))
@@ -95,7 +112,7 @@ def peers_by(words, vectors, weight):
     return alike, np.maximum(np.take_along_axis(cosines, alike, axis=1), 0.0)
 
 
-def methods(across, words, weight):
+def methods(across, words, length):
     """Return name -> (scores of a batch, weight by which its documents are alike).
 
     Parameters
@@ -104,10 +121,10 @@ def methods(across, words, weight):
         Cosines with the past, by words and by vectors.
     words : dict of str to ndarray
         Scores of learners, by words.
-    weight : float
-        That by length.
+    length : float
+        Median number of distinct words of the documents before.
     """
-    W, V = across
+    (W, V), weight = across, weight_of([length])
     scores = {f"neighbours, a = {a:g}": (five((1.0 - a) * W + a * V), a) for a in FIXED}
     scores["neighbours, a by length"] = (five((1.0 - weight) * W + weight * V), weight)
     by_words, by_vectors, recent = scores["neighbours, a = 0"][0], scores["neighbours, a = 1"][0], five(V[:, -RECENT:])
@@ -115,7 +132,7 @@ def methods(across, words, weight):
     for name, own in {"neighbours": by_words, **words}.items():
         scores[name] = (own, 0.0)
         for window, vectors in (("", by_vectors), (f" of the last {RECENT}", recent)):
-            rules = {rule: by(weight) for rule, by in RULES.items()}
+            rules = {rule: by(length) for rule, by in RULES.items()}
             for rule, a in (rules | {f"a = {a:g}": a for a in FIXED[1:-1]}).items():
                 mixed = (1.0 - a) * ranked(own) + a * ranked(vectors)
                 scores[f"{name}, vectors{window}, ranks with {rule}"] = (mixed, a)
@@ -151,7 +168,9 @@ def measure(held):
             }
             across, inside = both.cosines(batch)
             weights.append(both.weight)
-            rows = methods(across, words, both.weight)
+            rows = methods(
+                across, words, np.median(np.concatenate([lengths_of(earlier) for earlier in both.words.past]))
+            )
             rows["levels, features.meaning"] = (run.score, both.weight)
             peers = {weight: peers_by(*inside, weight) for weight in {weight for _, weight in rows.values()}}
             for name, (scores, weight) in rows.items():
@@ -169,11 +188,12 @@ def main():
     words.add_argument("--encoder", default="wordllama")
     words.add_argument("--streams", nargs="+", default=["subjects", "titles"])
     words.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
+    words.add_argument("--cut", type=int, default=0, help="words that are left of a text")
     words.add_argument("--vectors", type=Path, help="folder that keeps vectors")
     words.add_argument("--output", default="meaning.tsv")
     given, rows = words.parse_args(), []
     for name in given.streams:
-        chosen, rule, documents = documents_of(name, given.encoder, given.vectors)
+        chosen, rule, documents = documents_of(name, given.encoder, given.vectors, given.cut)
         for seed in given.seeds:
             order = chains.order_seed({"corpora": {name: chosen}}, name, seed)
             held = quality.Stream(name, documents, chosen, rule, order)

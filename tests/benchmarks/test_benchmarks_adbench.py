@@ -61,7 +61,7 @@ def test_vectors_beside_words_are_ranks_by_length(adbench, posts, rng):
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
     alone = 1.0 - np.sort(unit[60:] @ unit[:60].T, axis=1)[:, -5:].mean(axis=1)
     assert np.allclose(found["5 nearest by given"], alone)
-    mixed = 0.2 * rankdata(found["levels"]) + 0.8 * rankdata(alone)  # four words a post: a = 16/(16 + 4)
+    mixed = (rankdata(found["levels"]) + 2.0 * rankdata(alone)) / 3.0  # four words a post: a = 2/3
     assert np.allclose(found["levels and given, ranks by length"], mixed)
 
 

@@ -144,7 +144,7 @@ def test_context_is_that_of_levels_among_joined_rows(meaning, both, weight, rng)
 def test_methods_are_what_they_are_called(meaning, both, rng):
     P, E = both
     W, V, own = (P[:30] @ P[30:].T).toarray(), E[:30] @ E[30:].T, rng.random(30)
-    found = meaning.methods((W, V), {"levels": own}, weight=0.2)
+    found = meaning.methods((W, V), {"levels": own}, length=64)
 
     def five(cosines):
         return 1.0 - np.sort(cosines, axis=1)[:, -5:].mean(axis=1)
@@ -158,11 +158,18 @@ def test_methods_are_what_they_are_called(meaning, both, rng):
     assert np.allclose(
         found["neighbours, vectors, ranks with a by length"][0], 0.8 * rank(five(W)) + 0.2 * rank(five(V))
     )
-    capped, eighth = (found[f"levels, vectors, ranks with {rule}"][1] for rule in ("a <= 2/3", "a = 8/(8 + n)"))
-    assert capped == 0.2 and np.isclose(eighth, 8 / (8 + 64))  # of n = 64 words
+    assert np.isclose(found["levels, vectors, ranks with a = 8/(8 + n)"][1], 8 / (8 + 64))
     mixed, weight = found["levels, vectors, ranks with a = 0.5"]
     assert np.allclose(mixed, (rank(own) + rank(five(V))) / 2) and weight == 0.5
     assert np.array_equal(found["levels"][0], own) and found["levels"][1] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [("a b c d e f g", "c d e"), ("a b c d", "b c d"), ("a  b", "a  b"), ("a b c", "a b c"), ("", "")],
+)
+def test_texts_are_cut(meaning, text, left):
+    assert meaning.shorter(text, 3) == left
 
 
 def test_a_stream_is_measured(meaning, rng):

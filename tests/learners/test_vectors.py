@@ -63,12 +63,14 @@ def test_too_few_recent_scores_are_filled_up_with_the_batch(rng):
     assert np.allclose(words, [5 / 6, 1 / 6, 1 / 2])
 
 
-@pytest.mark.parametrize(("lengths", "weight"), [([16], 0.5), ([4, 8, 300], 2 / 3), ([8, 24], 0.5), ([900], 16 / 271)])
+@pytest.mark.parametrize(
+    ("lengths", "weight"), [([16], 0.5), ([4, 8, 300], 2 / 3), ([8, 24], 0.5), ([900], 16 / 271), ([3, 5], 2 / 3)]
+)
 def test_the_weight_is_that_of_the_median_length(lengths, weight, rng):
     n = len(lengths)
     memory = Memory.empty(3).after(np.zeros(n), np.zeros(n), rows_of(rng, n, 3), np.array(lengths), 100)
     assert np.isclose(memory.weight(), weight) and memory.weight(0.3) == 0.3
-    assert Memory.empty(3).weight() == 1.0
+    assert Memory.empty(3).weight() == 2 / 3
 
 
 def test_the_last_documents_that_fit_are_remembered(rng):

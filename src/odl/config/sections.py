@@ -163,7 +163,7 @@ class Weighting(Section):
     meaning: float | None = setting(
         0.0,
         "weight of vectors beside the words, of streams that have them (docs/method.md#meaning-beside-words); `null`: "
-        "16/(16 + n), n the median number of distinct words of a document so far; 0: words alone",
+        "16/(16 + n), at most 2/3, n the median number of distinct words of a document so far; 0: words alone",
         values="0 to 1, or `null`",
         minimum=0,
         maximum=1,

@@ -8,7 +8,7 @@ from odl.errors import CheckpointError
 from odl.learners.base import Kept
 
 NEAREST = 5  # documents that a vector is compared with
-HALFWAY = 16  # distinct words of a document whose vector counts as much as its words
+HALFWAY, MOST = 16, 2 / 3  # distinct words of a document whose vector counts as much as its words; largest weight
 LENGTHS = 256  # numbers of distinct words that are told apart
 RECENT, FEWEST = 2000, 50  # scores that a scale is made of; with fewer the batch's own are added
 BEYOND = 1.0  # beyond the recent scores a scale rises over so much
@@ -159,7 +159,7 @@ def on_scale(scores: np.ndarray, recent: np.ndarray) -> np.ndarray:
 
 
 def weight_of(lengths: Any) -> float:
-    """Return the weight of vectors, 16/(16 + n) with the median number n of distinct words of a document.
+    """Return the weight of vectors, 16/(16 + n) with the median number n of distinct words, at most 2/3.
 
     Equation `length-weight` of docs/method.md.
 
@@ -167,6 +167,6 @@ def weight_of(lengths: Any) -> float:
     --------
     >>> from odl.learners.vectors import weight_of
     >>> weight_of([8, 16, 90]), weight_of([48]), weight_of([])
-    (0.5, 0.25, 1.0)
+    (0.5, 0.25, 0.6666666666666666)
     """
-    return HALFWAY / (HALFWAY + (float(np.median(lengths)) if len(lengths) else 0.0))
+    return min(MOST, HALFWAY / (HALFWAY + (float(np.median(lengths)) if len(lengths) else 0.0)))

@@ -45,12 +45,8 @@ ATOMS = 500  # of `adaptive`; `levels` has what its memory holds
 LEARNERS = {"levels": {}, "adaptive": {}}
 NEAREST, WEIGHTS = (5,), (None,)  # None: by length
 # What is chosen from, with `LEARNERS`.
-MORE = {
-    "levels, 60,000 numbers": {"memory": 60_000},
-    "levels, 600,000 numbers": {"memory": 600_000},
-    "levels, using the batch": {"context": 0.5},
-    "adaptive, using the batch": {"contrast": 0.3, "context": 0.5},
-}
+MORE = {"levels, 60,000 numbers": {"memory": 60_000}, "levels, 600,000 numbers": {"memory": 600_000}}
+AROUND = {"levels": {"context": 0.5}, "adaptive": {"contrast": 0.3, "context": 0.5}}  # the same atoms
 MORE_NEAREST, MORE_WEIGHTS = (1, 5, 20), (None, 0.25, 0.5, 0.75)
 
 
@@ -127,15 +123,20 @@ def nearest(today, past, numbers):
     return {number: 1.0 - np.concatenate(largest)[:, -number:].mean(axis=1) for number in numbers}
 
 
-def learned(settings, P, Q):
-    """Return the scores of Q by learners of P, by their names."""
+def learned(settings, P, Q, around=False):
+    """Return the scores of Q by learners of P, by their names; using the batch too where it is asked for."""
     results = {}
     for name, setting in settings.items():
-        learner = learners.make(name.partition(",")[0], **setting)
+        algorithm = name.partition(",")[0]
+        learner = learners.make(algorithm, **setting)
         state = learner.start(P[:BATCH], ATOMS, novelty.generator(0, "start"))
         for first in range(BATCH, P.shape[0], BATCH):
             state = learner.learn(state, P[first : first + BATCH], None)
-        results[name] = novelty.score(learner, learner.fit_terms(state, Q.shape[1]), Q).score
+        state = learner.fit_terms(state, Q.shape[1])
+        results[name] = novelty.score(learner, state, Q).score
+        if around:
+            learner = learners.make(algorithm, **setting, **AROUND[algorithm])
+            results[f"{name}, using the batch"] = novelty.score(learner, state, Q).score
     return results
 
 
@@ -153,7 +154,7 @@ def scores(posts, past, judged, more=False):
     before = features.follow(posts.documents.select(past))
     today = features.follow(posts.documents.select(judged), before)
     P, Q = (batch.weighed(tf="log", norm="l2")[:] for batch in (before, today))
-    results = learned(LEARNERS | (MORE if more else {}), P, Q)
+    results = learned(LEARNERS | (MORE if more else {}), P, Q, more)
     numbers = MORE_NEAREST if more else NEAREST
     words, counts = baselines.weighed(today, "log"), list(baselines.blocks(before, today))
     views = {"words": (words, sparse.vstack([baselines.weighed(today, "log", part) for part in counts]))}

@@ -271,7 +271,7 @@ def test_batches_of_other_sizes(held):
     ways = ("", "-window200", "-window1000", "-window10000", "-half-life500", "-half-life2000", "-recency")
     names = {f"nearest5-logtf{way}{kind}" for way in ways for kind in ("", "-levels-context")}
     assert {run for run, _ in found} == names | set(SETTINGS["runs"])
-    around = chosen["levels-context"]["learner"]
+    around = learners.make(**chosen["levels-context"]["learner"])
     compared = batchsizes.neighbours(smaller, {"levels": around})
     for t, batch in enumerate(smaller.batches[1:], start=1):
         cosines = dense_cosines(batch, smaller.batches[:t], "log")
@@ -279,8 +279,8 @@ def test_batches_of_other_sizes(held):
         for way, factor in (("-window200", ages < 200), ("-half-life500", 0.5 ** (ages / 500))):
             own = compared[f"nearest5-logtf{way}"][t]
             assert np.allclose(own, 1 - np.sort(cosines * factor, axis=1)[:, -5:].mean(axis=1))
-            share = likeness.share_of_peers(around["context"], len(own))
-            ordered = likeness.in_order(smaller.P(t), own, share, around["peers"])
+            share = likeness.share_of_peers(around.context, len(own))
+            ordered = likeness.in_order(smaller.P(t), own, share, around.peers)
             assert np.array_equal(compared[f"nearest5-logtf{way}-levels-context"][t], ordered)
     told = quality_overview.shown({"sizes": [{"stream": "s", "seed": 0, **row} for row in found.values()]})["sizes"]
     assert told[0] == ["batches of 30"] and told[1][-1][0] == "novel documents"

@@ -27,30 +27,34 @@ def add(first, last, terms, weights, lists, total):
                 total[rows[place]] += weight * values[place]
 
 
-@called("l[] (ROWS) (ROWS) (ROWS) l l[] d[] d[] d[,]")
+@called("l[] (l[,] u[] d[]) i[] (ROWS) l[] d[] d[] u[] d[,]")
 @kernel
-def grams(which, compressed, early, late, before, owner, sizes, total, gram):
+def grams(which, rows, place, lists, owner, sizes, total, numbers, gram):
     """Fill rows `which` of a matrix with the inner products of unit rows of these sizes.
 
     Parameters
     ----------
     which : ndarray of int64
-        Rows that `compressed` is of.
-    compressed, early, late, before, owner : as of `nearest`; the owner of a piece that is no row any more is -1
+        Rows that `rows` is of.
+    rows : tuple of ndarray
+        As of `take`.
+    place : ndarray of int32
+        Number of each term.
+    lists, owner : as of `nearest`
     sizes : ndarray, shape (n,)
-    total : ndarray of float64, shape (n_pieces,)
+    total, numbers : ndarray of float64, shape (n_pieces,), and of uint32, as long as the longest row
         Work space.
     gram : ndarray of float64, at least n x n, changed
     """
-    starts, terms, weights = compressed
-    for place in range(len(which)):
-        row = which[place]
+    spans, terms, weights = rows
+    for i in range(len(which)):
+        row, first = which[i], spans[i, 0]
         gram[row, :], total[:] = 0.0, 0.0
-        add(starts[place], starts[place + 1], terms, weights, early, total)
-        add(starts[place], starts[place + 1], terms, weights, late, total[before:])
+        for entry in range(spans[i, 1] - first):
+            numbers[entry] = place[terms[first + entry]]
+        add(0, spans[i, 1] - first, numbers, weights[first:], lists, total)
         for piece in range(len(owner)):
-            if owner[piece] >= 0:
-                gram[row, owner[piece]] = total[piece] * (sizes[row] * sizes[owner[piece]])
+            gram[row, owner[piece]] = total[piece] * (sizes[row] * sizes[owner[piece]])
 
 
 @called("l[] d[,]")
@@ -176,6 +180,7 @@ def take(spans, entries, result):
     ----------
     spans : ndarray of int64, shape (n_rows, 2)
     entries : tuple of ndarray
+        Terms and weights.
     result : tuple of ndarray, filled
     """
     (source, plain, raised), (starts, terms, weights, flat), free = entries, result, np.uint64(0)
@@ -187,99 +192,177 @@ def take(spans, entries, result):
     starts[len(spans)] = free
 
 
-@called("l[] l[,] u[] (FLAT) i[] (FLAT) l[] l -> l")
 @kernel
-def exchange(rows, spans, before, after, place, lists, limits, free):
+def _replace(row, number, entry, entries, lists):
+    """Put other weights into the list that has a row, or take it out (-1)."""
+    (_, weights, flat), (bounds, owners, values, raised) = entries, lists
+    at, last = bounds[2 * number], bounds[2 * number + 1] - 1
+    while at < last and owners[at] != row:
+        at += 1
+    if entry >= 0:
+        values[at], raised[at] = weights[entry], flat[entry]
+    else:
+        owners[at], values[at], raised[at] = owners[last], values[last], raised[last]
+        bounds[2 * number + 1] = last
+
+
+@kernel
+def _append(row, entry, entries, place, lists, limits, counters):
+    """Put a row into the list of a term, which may have to lie elsewhere; tell whether there was room."""
+    (terms, weights, flat), (bounds, owners, values, raised) = entries, lists
+    if place[terms[entry]] < 0:
+        place[terms[entry]] = counters[0]
+        counters[0] += 1
+    number = place[terms[entry]]
+    if number >= len(limits):
+        return False
+    first, end, free = bounds[2 * number], bounds[2 * number + 1], counters[1]
+    if end == limits[number]:
+        room = (end - first) * 5 // 4 + 4
+        if free + room > len(owners):
+            return False
+        for at in range(first, end):
+            moved = free + at - first
+            owners[moved], values[moved], raised[moved] = owners[at], values[at], raised[at]
+        end += free - first
+        bounds[2 * number], limits[number], counters[1] = free, free + room, free + room
+    owners[end], values[end], raised[end] = row, weights[entry], flat[entry]
+    bounds[2 * number + 1] = end + 1
+    return True
+
+
+@called("l[] l[,] l[,] (u[] d[] d[]) i[] (FLAT) l[] l[] -> ?")
+@kernel
+def exchange(rows, before, after, entries, place, lists, limits, counters):
     """Take the entries of some rows out of inverted lists and put in others; the order within a list may change.
 
     Parameters
     ----------
-    rows : ndarray of uint32, shape (n,)
-    spans : ndarray of int64, shape (n, 2)
-        Where the terms of each row lie in `before`.
-    before : ndarray of uint32
-    after : tuple of ndarray
-        Compressed rows, of plain and flattened weights.
-    place : ndarray of int32
-        Number of each term.
+    rows : ndarray of int64, shape (n,)
+    before, after : ndarray of int64, shape (n, 2)
+        Where the entries of each row lie, terms rising.
+    entries : tuple of ndarray
+    place : ndarray of int32, changed
+        Number of each term, -1: none yet.
     lists : tuple of ndarray, changed
-        First and end of each list, one after the other, then rows and weights.
+        First and end of each list, in turn, then rows and weights.
     limits : ndarray of int64, changed
         Where the room of each list ends.
+    counters : ndarray of int64, changed
+        The next number of a term, and where the room behind all lists begins.
+
+    Returns
+    -------
+    bool
+        Whether there was room; else the lists are of no use any more.
+    """
+    terms = entries[0]
+    for i in range(len(rows)):
+        old, new = before[i, 0], after[i, 0]
+        while old < before[i, 1] or new < after[i, 1]:
+            gone = new == after[i, 1] or (old < before[i, 1] and terms[old] < terms[new])
+            if gone or (old < before[i, 1] and terms[old] == terms[new]):
+                _replace(rows[i], place[terms[old]], -1 if gone else new, entries, lists)
+                old, new = old + 1, new if gone else new + 1
+            elif _append(rows[i], new, entries, place, lists, limits, counters):
+                new += 1
+            else:
+                return False
+    return True
+
+
+@allocating
+def _add_up(places, source, factors, rows, dense, free, entries):
+    """Put the sum of weighted rows behind `free`, terms rising, what is 0 left out; return its end."""
+    (early, late), (terms, weights), begin = rows, entries, free
+    before = len(early[0])
+    for place in places:
+        own, at = (early, source[place]) if source[place] < before else (late, source[place] - before)
+        for entry in range(np.uint64(own[0][at, 0]), np.uint64(own[0][at, 1])):
+            term = own[1][entry]
+            if dense[term] == 0.0:
+                terms[free] = term
+                free += 1
+            dense[term] += own[2][entry] * factors[place]
+    terms[begin:free].sort()
+    end = begin
+    for entry in range(begin, free):
+        term = terms[entry]
+        if dense[term] != 0.0:
+            terms[end], weights[end], dense[term] = term, dense[term], 0.0
+            end += 1
+    return end
+
+
+@called("l[] l[] l[] d[] ((l[,] u[] d[]) (l[,] u[] d[])) l d (u[] d[] d[]) d[] l l[,] d[] -> l")
+@allocating
+def sums(changed, owner, source, factors, rows, most, power, entries, dense, free, spans, sizes):
+    """Fill columns with sums of weighted rows of two families, cut to their heaviest terms, of unit l2 norm.
+
+    Parameters
+    ----------
+    changed : ndarray of int64
+        The columns.
+    owner : ndarray of int64
+        Place in `changed` of the sum that each summand is part of, in their order; -1: none.
+    source : ndarray of int64
+        Row of the first family, or number of these and row of the second one.
+    factors : ndarray of float64
+        What each is multiplied by.
+    rows : tuple
+        Two families as of `take`, of weights that are not negative.
+    most : int
+        Terms that are kept, as of `heaviest`.
+    power : float
+        Of flattened weights.
+    entries : tuple of ndarray, filled from `free` on
+    dense : ndarray of float64, shape (n_terms,)
+        Work space, zeros; zeros again afterwards.
     free : int
-        Where the room behind all lists begins.
+    spans : ndarray of int64, shape (n_columns, 2), changed
+        Where the entries of each column lie.
+    sizes : ndarray, shape (n,), filled
+        Norms of what is kept, before it is scaled.
 
     Returns
     -------
     int
-        Where that begins now, or -1: there is too little of it, and the lists are of no use any more.
+        The end of the entries, or -1: there was too little room.
     """
-    (starts, terms, weights, flat), (bounds, owners, values, raised) = after, lists
-    for i in range(len(rows)):
-        row = np.uint32(rows[i])
-        for entry in range(spans[i, 0], spans[i, 1]):
-            number = place[before[entry]]
-            at, last = bounds[2 * number], bounds[2 * number + 1] - 1
-            while at < last and owners[at] != row:
-                at += 1
-            owners[at], values[at], raised[at] = owners[last], values[last], raised[last]
-            bounds[2 * number + 1] = last
-    for i in range(len(rows)):
-        for entry in range(starts[i], starts[i + 1]):
-            number = place[terms[entry]]
-            first, end = bounds[2 * number], bounds[2 * number + 1]
-            if end == limits[number]:
-                room = (end - first) * 5 // 4 + 4
-                if free + room > len(owners):
-                    return -1
-                for at in range(first, end):
-                    moved = free + at - first
-                    owners[moved], values[moved], raised[moved] = owners[at], values[at], raised[at]
-                end += free - first
-                bounds[2 * number], limits[number] = free, free + room
-                free += room
-            owners[end], values[end], raised[end] = np.uint32(rows[i]), weights[entry], flat[entry]
-            bounds[2 * number + 1] = end + 1
+    first, (terms, weights, flat) = np.zeros(len(changed) + 1, dtype=np.int64), entries
+    for row in owner:
+        if row >= 0:
+            first[row + 1] += 1
+    first = np.cumsum(first)
+    order, ends = np.empty(first[-1], dtype=np.int64), first.copy()
+    for place in range(len(owner)):
+        if owner[place] >= 0:
+            order[ends[owner[place]]] = place
+            ends[owner[place]] += 1
+    for i in range(len(changed)):
+        places, most_terms, begin = order[first[i] : first[i + 1]], 0, free
+        for place in places:
+            at, before = source[place], len(rows[0][0])
+            own = rows[0][0][at] if at < before else rows[1][0][at - before]
+            most_terms += own[1] - own[0]
+        if begin + most_terms > len(terms):
+            return -1
+        end = _add_up(places, source, factors, rows, dense, begin, (terms, weights))
+        free, sizes[i] = _cut(most, begin, end, begin, terms, weights)
+        spans[changed[i], 0], spans[changed[i], 1] = begin, free
+        _flatten(begin, free, weights, power, flat)
     return free
 
 
-@called("l[] l[] d[] (l[,] u[] d[]) (l[,] u[] d[]) d[] (ROWS)")
-@allocating
-def add_up(first, source, factors, early, late, dense, result):
-    """Fill compressed rows, terms rising, with sums of rows of two families; what is 0 is left out.
-
-    Parameters
-    ----------
-    first : ndarray of int64, shape (n_rows + 1,)
-        Row i is the sum, in this order, of what `source` has at ``first[i]`` to ``first[i + 1]``.
-    source : ndarray of int64
-        Row of the first family, or number of these and row of the second one.
-    factors : ndarray of float64
-        What each of them is multiplied by.
-    early, late : tuple of ndarray
-        Where the entries of each row lie, as of `take`, then terms, and weights that are not negative.
-    dense : ndarray of float64, shape (n_terms,)
-        Work space, zeros; zeros again afterwards.
-    result : tuple of ndarray, filled
-    """
-    (starts, terms, weights), before, end = result, len(early[0]), 0
-    for row in range(len(first) - 1):
-        starts[row], free = end, end
-        for place in range(first[row], first[row + 1]):
-            own, at = (early, source[place]) if source[place] < before else (late, source[place] - before)
-            for entry in range(np.uint64(own[0][at, 0]), np.uint64(own[0][at, 1])):
-                term = own[1][entry]
-                if dense[term] == 0.0:
-                    terms[free] = term
-                    free += 1
-                dense[term] += own[2][entry] * factors[place]
-        terms[end:free].sort()
-        for entry in range(end, free):
-            term = terms[entry]
-            if dense[term] != 0.0:
-                terms[end], weights[end], dense[term] = term, dense[term], 0.0
-                end += 1
-    starts[len(first) - 1] = end
+@kernel
+def _flatten(begin, end, weights, power, values):
+    total = 0.0
+    for entry in range(begin, end):
+        values[entry] = weights[entry] ** power
+        total += values[entry] * values[entry]
+    factor = 1.0 / math.sqrt(total) if total > 0.0 else 0.0
+    for entry in range(begin, end):
+        values[entry] *= factor
 
 
 @called("l[] d[] d d[]")
@@ -287,13 +370,7 @@ def add_up(first, source, factors, early, late, dense, result):
 def flatten(starts, weights, power, values):
     """Fill `values` with the weights of rows raised to a power, in rows of unit l2 norm."""
     for row in range(len(starts) - 1):
-        total = 0.0
-        for entry in range(starts[row], starts[row + 1]):
-            values[entry] = weights[entry] ** power
-            total += values[entry] * values[entry]
-        factor = 1.0 / math.sqrt(total) if total > 0.0 else 0.0
-        for entry in range(starts[row], starts[row + 1]):
-            values[entry] *= factor
+        _flatten(starts[row], starts[row + 1], weights, power, values)
 
 
 @kernel
@@ -329,7 +406,7 @@ def codes(documents, atoms, neighbours, sweeps, x, dense, gram):
     Parameters
     ----------
     documents, atoms : tuple of ndarray
-        As of `add_up`.
+        As `rows` of `sums`.
     neighbours : ndarray of int64, shape (n_documents, m)
         Atoms of each document; from the first -1 on there are none.
     sweeps : int
@@ -375,6 +452,30 @@ def _descend(count, target, gram, x, sweeps):
             return
 
 
+@allocating
+def _cut(most, begin, end, free, terms, weights):
+    """Move the `most` largest weights of a row to `free`, scaled to unit l2 norm; return their end, and the norm."""
+    first, least, level = free, 0.0, 0
+    if end - begin > most:
+        least = np.partition(weights[begin:end], end - begin - most)[end - begin - most]
+        level = most
+        for entry in range(begin, end):
+            level -= weights[entry] > least
+    total = 0.0
+    for entry in range(begin, end):
+        weight = weights[entry]
+        if weight == least:
+            level -= 1
+        if weight > least or (weight == least and level >= 0):
+            terms[free], weights[free] = terms[entry], weight
+            total += weight * weight
+            free += 1
+    size = math.sqrt(total)
+    for entry in range(first, free):
+        weights[entry] /= size
+    return free, size
+
+
 @called("l (ROWS) l[] d[]")
 @allocating
 def heaviest(most, compressed, ends, sizes):
@@ -392,23 +493,6 @@ def heaviest(most, compressed, ends, sizes):
     """
     (starts, terms, weights), free = compressed, 0
     for row in range(len(sizes)):
-        begin, end, ends[row] = starts[row], starts[row + 1], free
-        least, level = 0.0, 0
-        if end - begin > most:
-            least = np.partition(weights[begin:end], end - begin - most)[end - begin - most]
-            level = most
-            for entry in range(begin, end):
-                level -= weights[entry] > least
-        total = 0.0
-        for entry in range(begin, end):
-            weight = weights[entry]
-            if weight == least:
-                level -= 1
-            if weight > least or (weight == least and level >= 0):
-                terms[free], weights[free] = terms[entry], weight
-                total += weight * weight
-                free += 1
-        sizes[row] = math.sqrt(total)
-        for entry in range(ends[row], free):
-            weights[entry] /= sizes[row]
+        ends[row] = free
+        free, sizes[row] = _cut(most, starts[row], starts[row + 1], free, terms, weights)
     ends[-1] = free

@@ -50,7 +50,6 @@ class Clusters:
         self.settings, self.worth = settings, worth
         self.index, self.changed = taken_index(state, settings["flatten"]), np.empty(0, dtype=np.int64)
         self.atoms = state.derived.pop("merging", None)
-        self.dense = np.zeros(self.n_terms)
 
     def learn(self, P):
         """Learn documents, rows of unit norm, by as many of their heaviest words as an atom keeps.
@@ -67,7 +66,7 @@ class Clusters:
         arrays, index, count = self.arrays, self.index, len(P.starts) - 1
         documents = P._replace(terms=index.numbers.of(P.terms, self.n_terms))
         before, k, n_numbers = len(index.owner), len(arrays["size"]), index.numbers.count
-        alone = likeness.NOTHING._replace(starts=np.zeros(n_numbers + 1, dtype=np.int64))
+        alone = likeness.NOTHING._replace(starts=index.zeros(n_numbers + 1)[: n_numbers + 1].view(np.int64))
         new = likeness.inverted(documents, n_numbers) if count > 1 else alone
         if self.atoms is None:
             room = int(arrays["limit"][0])
@@ -89,29 +88,28 @@ class Clusters:
     def _cut(self, owner, weight, P):
         """Put the pieces of every atom that changed together, and cut it to its heaviest terms."""
         index, before, n_atoms = self.index, self.index.owner, len(self.arrays["used"])
-        now, k = owner[: len(before)], len(index.columns.spans)
-        changed = np.unique(np.concatenate([now[now != before], owner[len(before) :]]))
-        changed = changed[np.searchsorted(changed, 0) :]
-        places = np.full(n_atoms + 1, -1)  # the last one: of pieces that are of no atom
+        now, others = owner[: len(before)], np.zeros(n_atoms + 1, dtype=bool)
+        others[now[now != before]] = others[owner[len(before) :]] = True
+        changed = np.flatnonzero(others[:-1])
+        places = np.full(n_atoms + 1, -1)  # the last one, as in `others`: of pieces that are of no atom
         places[changed] = np.arange(len(changed))
-        source = np.concatenate([before, k + np.arange(len(P.starts) - 1)])
+        source = np.concatenate([before, len(index.columns.spans) + np.arange(len(P.starts) - 1)])
         rows = index.columns[:3], (likeness.spans_of(P.starts), *P[1:])
-        fresh, sizes = sums(places[owner], source, weight, rows, len(changed), self.dense, self.settings["terms"])
-        fresh = likeness.Flat(*fresh, likeness.flattened(fresh.starts, fresh.weights, self.settings["flatten"]))
-        index.exchange(changed, fresh, n_atoms, self.n_terms)
+        rule, summands = (self.settings["terms"], float(self.settings["flatten"])), (places[owner], source, weight)
+        sizes = index.renew(changed, summands, rows, rule, (self.n_terms, n_atoms))
         self.arrays["size"] = padded(self.arrays["size"], n_atoms)
         self.arrays["size"][changed] = sizes
         self.changed = np.union1d(self.changed, changed) if len(self.changed) else changed
-        self._keep(changed, fresh)
+        self._keep(changed)
 
-    def _keep(self, changed, fresh):
+    def _keep(self, changed):
         """Bring what is known for merging up to date with atoms that were cut, if all slots are used."""
         atoms, size = self.atoms, self.arrays["size"]
         room = len(atoms.documents)
         if not len(atoms.gram) or len(size) < room:
             self.atoms = None
             return
-        products(size, self.index, changed, fresh, atoms.gram)
+        products(size, self.index, changed, atoms.gram)
         atoms.squares[changed], atoms.inverse[changed] = size[changed] ** 2, inverse(size[changed])
         times = atoms.counters[TIME] + np.arange(1, len(changed) + 1)
         atoms.stamp[changed], atoms.recent[times % room], atoms.partner[changed, 0] = times, changed, UNKNOWN
@@ -179,11 +177,12 @@ def inverse(size):
     return np.where(size > 0, 1.0 / np.maximum(size, 1e-300), 0.0)
 
 
-def products(size, index, which, columns, gram):
-    """Fill rows and columns of a matrix with the inner products of some atoms, in compressed form, and all."""
-    rows = columns.starts, index.numbers.of(columns.terms, 0), columns.weights
-    pieces = index.lists.rows(), likeness.NOTHING.rows(), len(index.owner), index.owner
-    lists.grams(which, rows, *pieces, size, np.empty(len(index.owner)), gram)
+def products(size, index, which, gram):
+    """Fill rows and columns of a matrix with the inner products of some atoms and all, of these sizes."""
+    rows = index.columns.spans[which], *index.columns[1:3]
+    longest = np.empty(np.max(rows[0][:, 1] - rows[0][:, 0], initial=0), dtype=np.uint32)
+    pieces = index.numbers.place, index.lists.rows(), index.owner
+    lists.grams(which, rows, *pieces, size, np.empty(len(index.owner)), longest, gram)
     if len(which) < len(size):
         lists.mirror(which, gram)
 
@@ -194,7 +193,7 @@ def merging(arrays, index, room, merges=True):
     gram = np.empty((room, room) if merges else (0, 0))
     atoms = mergeable(gram, padded(arrays["members"], room), padded(size, room), k)
     if merges:
-        products(size, index, np.arange(k), likeness.taken(index.columns.spans, index.columns), gram)
+        products(size, index, np.arange(k), gram)
     return atoms
 
 
@@ -212,55 +211,20 @@ def mergeable(gram, documents, size, n_atoms):
     )
 
 
-def sums(owner, source, weight, rows, n_rows, dense, most=NO_LIMIT):
-    """Return sums of weighted columns and documents cut to their `most` largest weights, as rows of unit l2 norm.
-
-    Parameters
-    ----------
-    owner : ndarray of int64
-        Sum that each summand is part of, in their order; -1: none.
-    source : ndarray of int64
-        Column of each, or number of columns and document.
-    weight : ndarray of float64
-        What each is multiplied by.
-    rows : tuple
-        The columns, and the documents: where the entries of each lie, terms and weights.
-    n_rows : int
-        Sums.
-    dense : ndarray of float64, shape (n_terms,)
-        Work space, zeros; zeros again afterwards.
-    most : int
-
-    Returns
-    -------
-    odl.learners.likeness.Rows
-    sizes : ndarray, shape (n_rows,)
-        Norms of what is kept.
-    """
-    order = np.flatnonzero(owner >= 0)
-    order = order[np.argsort(owner[order], kind="stable")]
-    first, source = np.searchsorted(owner[order], np.arange(n_rows + 1)), source[order]
-    lengths = np.concatenate([spans[:, 1] - spans[:, 0] for spans, _, _ in rows])
-    size = lengths[source].sum()
-    result = np.empty(n_rows + 1, dtype=np.int64), np.empty(size, dtype=np.uint32), np.empty(size)
-    lists.add_up(first, source, weight[order], *rows, dense, result)
-    return _cut(most, *result)
-
-
 def shortened(P, most):
     """Return the rows of documents with no more than their `most` heaviest words, among equals the first."""
     rows = likeness.compressed(P)
     if np.diff(rows.starts).max(initial=0) <= most:
         return rows
-    (starts, terms, weights), sizes = _cut(most, rows.starts, rows.terms.copy(), rows.weights.copy())
-    return likeness.Rows(starts, terms, weights * np.repeat(sizes, np.diff(starts)))
-
-
-def _cut(most, starts, terms, weights):
-    """Cut rows, which change, to their heaviest terms and unit norm; return them, and norms before."""
-    ends, sizes = np.empty(len(starts), dtype=np.int64), np.empty(len(starts) - 1)
-    lists.heaviest(most, (starts, terms, weights), ends, sizes)
-    return likeness.Rows(ends, terms[: ends[-1]], weights[: ends[-1]]), sizes
+    terms, weights, starts, sizes = (
+        rows.terms.copy(),
+        rows.weights.copy(),
+        np.empty_like(rows.starts),
+        np.empty(P.shape[0]),
+    )
+    lists.heaviest(most, (rows.starts, terms, weights), starts, sizes)
+    own = slice(starts[-1])
+    return likeness.Rows(starts, terms[own], weights[own] * np.repeat(sizes, np.diff(starts)))
 
 
 def with_matches(

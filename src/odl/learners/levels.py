@@ -18,7 +18,7 @@ from odl.kernels import marshalling, native
 from odl.learners import likeness
 from odl.learners.adaptive import NO_ATOM, Adaptive, ClusterLearner, cut
 from odl.learners.base import Kept, Scores, State, setting
-from odl.learners.clusters import UNKNOWN, index_of, merging, sums, taken_index
+from odl.learners.clusters import NO_LIMIT, UNKNOWN, index_of, merging, taken_index
 from odl.learners.likeness import in_order, share_of_peers
 from odl.learners.sparse_atoms import check_atoms, with_data
 
@@ -209,32 +209,26 @@ class Levels(ClusterLearner):
         Without an earlier one, of all.
         """
         arrays, slots, n_slots = state.arrays, self._slots(state.arrays["group"]), 2 * self.limit
-        which, old = np.arange(n_slots), {"members": np.zeros(n_slots), "size": np.zeros(n_slots)}
-        old["used"] = np.full(n_slots, -1)
         if before:
-            earlier, known = before.arrays["group"], changed[changed < before.shape[1]]
-            which = np.union1d(slots[changed], self._slots(earlier)[known])
-            old = before.derived["groups"].arrays
+            old, others = before.derived["groups"], np.zeros(n_slots, dtype=bool)
+            others[slots[changed]] = True
+            others[self._slots(before.arrays["group"])[changed[changed < before.shape[1]]]] = True
+            which, index = np.flatnonzero(others), taken_index(old, self.flatten)
+            new = {name: old.arrays[name].copy() for name in ("members", "size", "used")}
+        else:
+            which, index = np.arange(n_slots), likeness.Index(likeness.NO_COLUMNS, state.shape[0], filled=True)
+            new = {"members": np.zeros(n_slots), "size": np.zeros(n_slots), "used": np.zeros(n_slots, dtype=np.int64)}
         places = np.full(n_slots, -1)
         places[which] = np.arange(len(which))
         owner = places[slots]
         atoms = np.flatnonzero(owner >= 0)
-        columns, n_terms = index_of(state, self.flatten).columns, state.shape[0]
-        rows = columns[:3], (np.empty((0, 2), dtype=np.int64), *likeness.NOTHING[1:3])
-        fresh, norms = sums(owner, np.arange(len(slots)), arrays["size"], rows, len(which), np.zeros(n_terms))
-        fresh = likeness.Flat(*fresh, likeness.flattened(fresh.starts, fresh.weights, self.flatten))
-        used, members = np.full(len(which), -1), arrays["members"][atoms]
-        np.maximum.at(used, owner[atoms], arrays["used"][atoms])
-        members = np.bincount(owner[atoms], members, minlength=len(which))
-        new = {name: value.copy() for name, value in old.items() if name in ("members", "size", "used")}
-        new["members"][which], new["size"][which], new["used"][which] = members, norms, used
-        if before:
-            index = taken_index(before.derived["groups"], self.flatten)
-            index.exchange(which, fresh, n_slots, n_terms)
-        else:
-            columns = likeness.Columns(likeness.spans_of(fresh.starts), *fresh[1:])
-            index = likeness.Index(columns, n_terms, filled=True)
-        groups = State.of(index.columns, n_terms, {**arrays, **new}, 0)
+        rows = index_of(state, self.flatten).columns[:3], likeness.NO_COLUMNS[:3]
+        summands, rule = (owner, np.arange(len(slots)), arrays["size"]), (NO_LIMIT, float(self.flatten))
+        new["size"][which] = index.renew(which, summands, rows, rule, (state.shape[0], n_slots))
+        new["members"][which], new["used"][which] = 0.0, -1
+        np.add.at(new["members"], slots[atoms], arrays["members"][atoms])
+        np.maximum.at(new["used"], slots[atoms], arrays["used"][atoms])
+        groups = State.of(index.columns, state.shape[0], {**arrays, **new}, 0)
         groups.derived["index", self.flatten] = index
         return groups
 

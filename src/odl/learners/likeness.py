@@ -61,6 +61,7 @@ class Columns(NamedTuple):
 
 
 NOTHING = Flat(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint32), np.empty(0), np.empty(0))
+NO_COLUMNS = Columns(np.empty((0, 2), dtype=np.int64), *NOTHING[1:])
 
 
 class Numbers:
@@ -85,11 +86,15 @@ class Numbers:
         starts, terms, weights = compressed(matrix)
         return Rows(starts, self.of(terms, matrix.shape[1]), weights)
 
-    def of(self, terms, n_terms):
-        """Return the numbers of terms, of which there are so many in all."""
+    def widen(self, n_terms):
+        """Let there be so many terms in all."""
         more = n_terms + 1 - len(self.place)
         if more > 0:
             self.place = np.concatenate([self.place, np.full(more, -1, dtype=np.int32)])
+
+    def of(self, terms, n_terms):
+        """Return the numbers of terms, of which there are so many in all."""
+        self.widen(n_terms)
         numbers = np.empty(len(terms), dtype=np.uint32)
         self.count = kernels.number(terms, self.place, self.count, numbers)
         return numbers
@@ -123,7 +128,7 @@ class Index:
     """
 
     def __init__(self, columns, n_terms, filled=False):
-        self.readers, self.filled = [], filled
+        self.readers, self.filled, self._zeros = [], filled, np.empty(0)
         self._make(columns, n_terms)
 
     def _make(self, columns, n_terms):
@@ -135,39 +140,62 @@ class Index:
         self.columns, size = Columns(spans_of(own.starts), *own[1:]), int(own.starts[-1])
         terms, starts = self.numbers.of(own.terms[:size], n_terms), np.append(own.starts[self.owner], own.starts[-1])
         lists = inverted(own._replace(starts=starts, terms=terms), self.numbers.count, SPARE)
-        self.lists, self.limits = lists._replace(starts=spans_of(lists.starts).ravel()), lists.starts[1:]
+        more = np.zeros(2 * self.numbers.count, dtype=np.int64)  # of terms to come
+        self.lists = lists._replace(starts=np.append(spans_of(lists.starts), more))
+        self.limits = np.append(lists.starts[1:], more[::2])
         self.used, self.free = size, size  # of columns, of lists
 
-    def exchange(self, changed, fresh, n_columns, n_terms):
-        """Take other columns in some places, rising; all from the end of the columns on are among them."""
-        before, size = self.columns, int(fresh.starts[-1])
-        spans = np.zeros((n_columns, 2), dtype=np.int64)
-        spans[: len(before.spans)] = before.spans
-        earlier, spans[changed] = spans[changed], self.used + spans_of(fresh.starts)
-        entries = before[1:]
-        if self.used + size > len(before.terms):
-            entries = [np.concatenate([one[: self.used], np.empty(size, one.dtype)]) for one in entries]
-        for one, values in zip(entries, fresh[1:], strict=True):
-            one[self.used : self.used + size] = values
-        self.columns, self.used = Columns(spans, *entries), self.used + size
-        if len(changed) > MANY * n_columns or not self._follow(changed, earlier, fresh, n_terms):
-            self._make(self.columns, n_terms)
+    def renew(self, changed, summands, rows, rule, shape):
+        """Make columns anew, as sums; return their sizes.
 
-    def _follow(self, changed, earlier, fresh, n_terms):
+        Parameters
+        ----------
+        changed : ndarray of int64
+            Their places, rising; all from the end of the columns on are among them.
+        summands : (ndarray of int64, ndarray of int64, ndarray of float64)
+            Place in `changed` of the sum that each is part of, or -1, where it is in `rows`, and its factor.
+        rows : tuple
+            Two families: where the entries of each lie, terms and weights.
+        rule : (int, float)
+            How many of the heaviest terms are kept, and the power of flattened weights.
+        shape : (int, int)
+            Terms and columns.
+        """
+        (n_terms, n_columns), before, entries = shape, self.columns.spans, self.columns[1:]
+        spans, sizes, used = np.zeros((n_columns, 2), dtype=np.int64), np.empty(len(changed)), -1
+        spans[: len(before)] = before
+        earlier = spans[changed]
+        while used < 0:
+            target = entries, self.zeros(n_terms), self.used, spans, sizes
+            used = kernels.sums(changed, *summands, rows, *rule, *target)
+            if used < 0:
+                lengths = np.concatenate([one[:, 1] - one[:, 0] for one, _, _ in rows])
+                more = lengths[summands[1][summands[0] >= 0]].sum()
+                entries = [np.append(one[: self.used], np.empty(more, dtype=one.dtype)) for one in entries]
+        self.columns, self.used = Columns(spans, *entries), used
+        if len(changed) > MANY * n_columns or not self._follow(changed, earlier, n_terms):
+            self._make(self.columns, n_terms)
+        return sizes
+
+    def zeros(self, size):
+        """Return so many zeros at least; who changes some makes them 0 again."""
+        if len(self._zeros) < size:
+            self._zeros = np.zeros(size)
+        return self._zeros
+
+    def _follow(self, changed, earlier, n_terms):
         """Bring the lists up to date; return whether there was room."""
-        self.numbers.of(fresh.terms, n_terms)
-        more = self.numbers.count - len(self.limits)
-        if more > 0:
-            more += len(self.limits) // 8
-            self.limits = np.append(self.limits, np.zeros(more, dtype=np.int64))
-            self.lists = self.lists._replace(starts=np.append(self.lists.starts, np.zeros(2 * more, dtype=np.int64)))
+        after, numbers = self.columns.spans[changed], self.numbers
         self.piece = np.append(self.piece, np.full(len(self.columns.spans) - len(self.piece), -1))
-        new = changed[(self.piece[changed] < 0) & ((np.diff(fresh.starts) > 0) | (not self.filled))]
+        new = changed[(self.piece[changed] < 0) & ((after[:, 0] < after[:, 1]) | (not self.filled))]
         self.piece[new] = len(self.owner) + np.arange(len(new))
-        self.owner = np.concatenate([self.owner, new])
-        after = self.piece[changed], earlier, self.columns.terms, fresh, self.numbers.place
-        self.free = kernels.exchange(*after, self.lists, self.limits, self.free)
-        return self.free >= 0
+        self.owner = np.append(self.owner, new)
+        numbers.widen(n_terms)
+        counters, lists = np.array([numbers.count, self.free]), (self.lists, self.limits)
+        rows = self.piece[changed], earlier, after, self.columns[1:], numbers.place
+        whole = kernels.exchange(*rows, *lists, counters)
+        numbers.count, self.free = counters.tolist()
+        return whole
 
 
 def spans_of(starts):
@@ -179,6 +207,7 @@ def spans_of(starts):
 
 def indexed(A, power):
     """Return the index of the columns of a CSC matrix."""
+    A = A if A.has_sorted_indices else A.sorted_indices()
     starts, terms, weights = compressed(A)
     return Index(Columns(spans_of(starts), terms, weights, flattened(starts, weights, power)), A.shape[0])
 

@@ -161,21 +161,40 @@ class Index:
         shape : (int, int)
             Terms and columns.
         """
-        (n_terms, n_columns), before, entries = shape, self.columns.spans, self.columns[1:]
-        spans, sizes, used = np.zeros((n_columns, 2), dtype=np.int64), np.empty(len(changed)), -1
-        spans[: len(before)] = before
+        (n_terms, n_columns), entries = shape, self.columns[1:]
+        spans, sizes, used = self._spans(n_columns), np.empty(len(changed)), -1
         earlier = spans[changed]
         while used < 0:
             target = entries, self.zeros(n_terms), self.used, spans, sizes
             used = kernels.sums(changed, *summands, rows, *rule, *target)
             if used < 0:
                 lengths = np.concatenate([one[:, 1] - one[:, 0] for one, _, _ in rows])
-                more = lengths[summands[1][summands[0] >= 0]].sum()
-                entries = [np.append(one[: self.used], np.empty(more, dtype=one.dtype)) for one in entries]
-        self.columns, self.used = Columns(spans, *entries), used
-        if len(changed) > MANY * n_columns or not self._follow(changed, earlier, n_terms):
-            self._make(self.columns, n_terms)
+                entries = self._longer(lengths[summands[1][summands[0] >= 0]].sum())
+        self._take(changed, earlier, Columns(spans, *entries), used, n_terms)
         return sizes
+
+    def exchange(self, changed, fresh, n_columns, n_terms):
+        """Take other columns, in compressed form, in some places, as `renew`."""
+        spans, used = self._spans(n_columns), self.used + len(fresh.terms)
+        entries = self._longer(len(fresh.terms)) if used > len(self.columns.terms) else self.columns[1:]
+        earlier, spans[changed] = spans[changed], self.used + spans_of(fresh.starts)
+        for one, values in zip(entries, fresh[1:], strict=True):
+            one[self.used : used] = values
+        self._take(changed, earlier, Columns(spans, *entries), used, n_terms)
+
+    def _spans(self, n_columns):
+        spans = np.zeros((n_columns, 2), dtype=np.int64)
+        spans[: len(self.columns.spans)] = self.columns.spans
+        return spans
+
+    def _longer(self, more):
+        return [np.append(one[: self.used], np.empty(more, dtype=one.dtype)) for one in self.columns[1:]]
+
+    def _take(self, changed, earlier, columns, used, n_terms):
+        """Go on with other columns, of which some changed; bring the lists up to date."""
+        self.columns, self.used = columns, used
+        if len(changed) > MANY * len(columns.spans) or not self._follow(changed, earlier, n_terms):
+            self._make(columns, n_terms)
 
     def zeros(self, size):
         """Return so many zeros at least; who changes some makes them 0 again."""

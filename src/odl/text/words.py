@@ -34,12 +34,13 @@ EMOJI_PARTS = re.compile(f"[{scripts.SKIN}\u200d]")
 LONGEST = 40  # characters of a name with digits
 LONGEST_RUN = 200  # characters of a run without spaces for which a function is kept
 SPACELESS = "".join(scripts.SPACELESS)
-RUNS = re.compile("|".join(f"[{script}]+" for script in scripts.SPACELESS)).findall
+LETTERED_ASCII = r"(?<![!-~])[!-@[-`{-~]*+[A-Za-z][!-~]*"
+PARTS = re.compile("|".join((*(f"[{script}]+" for script in scripts.SPACELESS), LETTERED_ASCII))).findall
 APART = (
     "0-9./:?=&%+~_\\-\u00b7\u2014\u2018-\u201d\u2026\u3001\u3002\u3008-\u3011\u301c\u30fb"
     "\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f\uff5e"
 )
-RUNS_ONLY = re.compile(f"[{SPACELESS}{APART}]+").fullmatch  # between digits and signs, of which no word is made
+MIXED = re.compile(f"[{SPACELESS}{APART}A-Za-z]+").fullmatch  # runs, ASCII, signs that no word has
 HOST = f"[^\\W{SPACELESS}]"
 ADDRESS = re.compile(
     f"(?i)(?:[a-z][a-z0-9+.-]{{0,20}}://|(?<![\\w.])www\\.)(?:[^\\s/?#@]{{0,64}}@)?((?:{HOST}|[.-])+)(?:[!-~]|{HOST})*"
@@ -143,8 +144,9 @@ class Words:
         piece = piece.decode("utf-8", "surrogatepass")
         if SCRIPT.fullmatch(word := piece.strip(EDGES)):
             return [self.fold(word)] if len(word) > 1 else []
-        if RUNS_ONLY(word):
-            return [*chain.from_iterable(map(self.segment, RUNS(word)))]
+        if MIXED(word) and not has_address(piece):
+            parts = [self.segment(part) if part > "\x7f" else self.of(part.encode()) for part in PARTS(piece)]
+            return [*chain.from_iterable(parts)]
         if self.unusual(piece):
             piece = FORMS.sub(lambda form: unicodedata.normalize("NFKC", form[0]), piece)
             piece = unicodedata.normalize("NFC", self.leave_out("", piece))
@@ -193,9 +195,14 @@ def names(word):
     return [part for part in word.split("-") if len(part) > 1 and not DIGIT.search(part)]
 
 
+def has_address(piece):
+    """Tell whether what begins an address is in a piece."""
+    return "://" in piece or ("." in piece and "www." in piece.lower())
+
+
 def prepare(piece):
     """Put hosts in the place of addresses, and spaces in that of what is encoded."""
-    if "://" in piece or "www." in piece.lower():
+    if has_address(piece):
         piece = ADDRESS.sub(_host, piece)
     if "@" in piece:
         piece = MAIL.sub(_host, piece)
@@ -235,9 +242,7 @@ def several_scripts(word):
     parts, last = [], ""
     for letter in word:
         script = scripts.script_of(letter) or last
-        if script != last and parts and last:
-            parts.append("")
-        if not parts:
+        if not parts or (last and script != last):
             parts.append("")
         parts[-1] += letter
         last = script

@@ -5,6 +5,7 @@
     ODL_MIRROR=... python benchmarks/words.py --alerts [--seeds 0 1 2] [--output alerts.tsv]
     ODL_MIRROR=... python benchmarks/words.py --segments [--output segments.tsv]
     ODL_MIRROR=... python benchmarks/words.py --stems [--streams ...] [--seeds ...] [--output stems.tsv]
+    ODL_MIRROR=... python benchmarks/words.py --ranks --streams subjects titles [--seeds ...] [--output ranks.tsv]
     ODL_MIRROR=... python benchmarks/words.py --languages
     ODL_MIRROR=... python benchmarks/words.py --speed
     python benchmarks/words.py --sentences
@@ -17,6 +18,8 @@ characters, on the streams and draws of config/languages.yaml. It has the weight
 `--stems` takes stems of Snowball (`snowballstemmer`) as pieces of words: in each of these languages that it knows,
 beside words with the weight of the rule and in their place, then on the English streams with the weight .5. There
 pieces of words have three weights.
+`--ranks` has `levels` as `odl init` writes it, by several weights of pieces, and by the mean of the ranks that a
+document has in its batch by words and by pieces.
 `--languages` prints which languages the sentences of SIB-200 are told to be of, `--sentences` the table of
 docs/guides/documents.md: what a sentence of each script becomes.
 """
@@ -36,6 +39,7 @@ import numpy as np
 import whatsnew
 import yaml
 from scipy import sparse
+from scipy.stats import rankdata
 
 from odl import corpora, learners, novelty
 from odl.config import chains
@@ -90,16 +94,21 @@ def documents_of(name, tokeniser, stop_words="english"):
 
 
 def auc(stream, **weighting):
-    """Return the average AUC of `levels`."""
+    """Return the average AUC of `levels` without recency."""
+    return stream.average(scored(stream, 0.0, **weighting))
+
+
+def scored(stream, recency, **weighting):
+    """Return the scores of `levels` by timestep."""
     weighting = {"tf": "log", **weighting}
-    learner = learners.make("levels", recency=0.0)
+    learner = learners.make("levels", recency=recency)
     state, scores = learner.start(stream.P(0, weighting), 500, novelty.generator(stream.seed, "start")), {}
     for t in range(1, max(stream.listed) + 1):
         P = stream.P(t, weighting)
         if t in stream.listed:
             scores[t] = novelty.score(learner, learner.fit_terms(state, P.shape[1]), P).score
         state = learner.learn(state, P, None)
-    return stream.average(scores)
+    return scores
 
 
 def compare(names, seeds, output):
@@ -205,6 +214,22 @@ def compare_stems(names, seeds, output):
     tables.write_table(output, rows)
 
 
+def compare_ranks(names, seeds, output):
+    """Write the AUC by weight of pieces, and by the mean of the ranks that words and pieces alone give in a batch."""
+    rows = []
+    for name in names:
+        setting, rule, documents = documents_of(name, "words")
+        for seed in seeds:
+            order = chains.order_seed({"corpora": {name: setting}}, name, seed)
+            stream = quality.Stream(name, documents, setting, rule, order)
+            scores = {share: scored(stream, 0.5, pieces=share) for share in (0.0, 0.3, 0.5, 0.65, ALONE)}
+            scores["ranks"] = {t: rankdata(scores[0.0][t]) + rankdata(scores[ALONE][t]) for t in stream.listed}
+            for way, values in scores.items():
+                rows.append({"stream": name, "seed": seed, "by": way, "auc": stream.average(values)})
+                print(*rows[-1].values(), sep="\t", flush=True)
+    tables.write_table(output, rows)
+
+
 def compare_alerts(seeds, output):
     """Write the precision of the alerts on raw posts by tokeniser, seed and timestep."""
     posts, rows = newsposts.read(Path(os.environ["ODL_MIRROR"])), []
@@ -274,6 +299,7 @@ def main():
     words.add_argument("--alerts", action="store_true")
     words.add_argument("--segments", action="store_true")
     words.add_argument("--stems", action="store_true")
+    words.add_argument("--ranks", action="store_true")
     words.add_argument("--languages", action="store_true")
     words.add_argument("--speed", action="store_true")
     words.add_argument("--sentences", action="store_true")
@@ -288,6 +314,8 @@ def main():
         compare_segments(told.output)
     elif told.stems:
         compare_stems(told.streams, told.seeds, told.output)
+    elif told.ranks:
+        compare_ranks(told.streams, told.seeds, told.output)
     elif told.alerts:
         compare_alerts(told.seeds, told.output)
     else:

@@ -190,7 +190,7 @@ def names(word):
         return []
     if not DIGIT.search(word):
         return several_scripts(word)
-    if SIMPLE.fullmatch(word) or named(word):
+    if SIMPLE.fullmatch(word) or CODE.fullmatch(word) or named(word):
         return [word]
     return [part for part in word.split("-") if len(part) > 1 and not DIGIT.search(part)]
 
@@ -227,8 +227,6 @@ def named(word):
     """Tell whether a folded word with digits is a name: no number, quantity or date, no string of a machine."""
     if len(word) > LONGEST:
         return False
-    if CODE.fullmatch(word):
-        return True
     parts = word.split("-")
     if any(HASH.fullmatch(part) or len(CHANGE.findall(part)) > 3 for part in parts):
         return False
@@ -239,10 +237,10 @@ def several_scripts(word):
     """Return the parts of a word without digits between which its script changes; of a single letter there is none."""
     if word.isascii():
         return [word] if len(word) > 1 else []
-    parts, last = [], ""
+    parts, last = [""], ""
     for letter in word:
         script = scripts.script_of(letter) or last
-        if not parts or (last and script != last):
+        if last and script != last:
             parts.append("")
         parts[-1] += letter
         last = script

@@ -24,7 +24,10 @@ from odl.files.documents import Documents
 from odl.papers import batchsizes
 from odl.papers.experiments import quality
 
-RUNS = {"levels": "`levels`", "adaptive": "`adaptive`", "nearest5-logtf-recency": "five nearest by recency"}
+RUNS = {
+    "levels": "`levels`", "adaptive": "`adaptive`", "nearest5-logtf": "five nearest",
+    "nearest5-logtf-recency": "five nearest by recency",
+}  # fmt: skip
 DAY = 86_400_000
 
 
@@ -94,13 +97,15 @@ def best_of(runs):
 def told(run):
     """Say what a window is."""
     kind = run.removeprefix("nearest5-logtf").removeprefix("-")
-    return kind.replace("window", "last ").replace("half-life", "half-life ") or "whole past"
+    return kind.replace("window", "last ").replace("half-life", "half-life ").replace("10000", "10,000") or "whole past"
 
 
 def shown(rows, column):
     """Print the table of one AUC, and its regrets with standard errors over cells."""
     found, regrets = cells(rows, column), defaultdict(list)
-    print(f"\n{column}: plain / using the batch\n\n| stream, batch | {' | '.join(RUNS.values())} | best window |")
+    print(
+        f"\n{column}: plain / using the batch\n\n| stream, batch, seeds | {' | '.join(RUNS.values())} | best window |"
+    )
     print("|" + " --- |" * (len(RUNS) + 2))
     for stream, size in dict.fromkeys((stream, size) for stream, size, _ in found):
         both = [found[stream, size, around] for around in (False, True)]
@@ -111,7 +116,8 @@ def shown(rows, column):
         parts = [" / ".join(f"{runs[run].mean():.3f}"[1:] for runs in both) for run in RUNS]
         last = " / ".join(f"{runs[name].mean():.3f}"[1:] for runs, name in zip(both, best, strict=True))
         kinds = " / ".join(dict.fromkeys(told(name) for name in best))
-        print(f"| {stream}, {size:g} | {' | '.join(parts)} | {last} ({kinds}) |")
+        seeds = len(both[0]["levels"])
+        print(f"| {stream}, {size:g}, {seeds} | {' | '.join(parts)} | {last} ({kinds}) |")
         for around, runs, name in zip((0, 1), both, best, strict=True):
             behind = runs[name] - runs["levels"]
             if behind.mean() > 0.005:

@@ -53,6 +53,8 @@ def _make_room(nearest, cosine, worth, pieces, full, owner, atoms, used, birth):
     # The atom of more documents, then the older one, keeps its number.
     if documents[gone] > documents[kept] or (documents[gone] == documents[kept] and birth[gone] < birth[kept]):
         gone, kept = kept, gone
+    ward_merging.complete(gone, atoms)
+    ward_merging.complete(kept, atoms)
     ward_merging.merge(gone, kept, atoms)
     used[kept] = max(used[kept], used[gone])
     _reassign(owner, pieces, gone, kept)
@@ -105,23 +107,13 @@ def _gather(n_atoms, pieces, owner, weight, total, inner):
 
 
 @kernel
-def _above(inner, inverse, size, most, cosines):
-    """Compute cosines; return how many are above `most`."""
-    above = 0
-    for i in range(size):
-        value = inner[i] * inverse[i]
-        cosines[i] = value
-        above += 1 if value > most else 0
-    return above
-
-
-@kernel
 def _nearest(n_atoms, atoms):
     """Return the atom of the largest cosine, among equals the first, and that cosine; -1 and -1 where there is none."""
     nearest, most, cosines = -1, 0.0, atoms.work
     for first in range(0, n_atoms, ward_merging.BLOCK):
         size = min(ward_merging.BLOCK, n_atoms - first)
-        if _above(atoms.inner[first:], atoms.inverse[first:], size, most, cosines):
+        least = max(most, inverted_lists.TINY)
+        if inverted_lists.scaled(atoms.inner[first:], atoms.inverse[first:], size, least, cosines):
             for i in range(size):
                 if cosines[i] > most:
                     nearest, most = first + i, cosines[i]
@@ -186,6 +178,16 @@ def learn(pieces, owner, weight, total, atoms, used, birth, late, before, seen, 
         else:
             birth[slot], documents[slot], inner[slot] = seen + d, 0.0, 0.0
         owner[piece] = slot
-        _place(slot, joined, weight[piece], norm, atoms)
         documents[slot] += weight[piece]
+        _place(slot, joined, weight[piece], norm, atoms)
         used[slot] = seen + d
+
+
+@called("l[] Merging")
+@kernel
+def settle(changed, atoms):
+    """Note that atoms have changed, and that all of `gram` is right."""
+    for place in range(len(changed)):
+        ward_merging.note_change(changed[place], atoms)
+    ward_merging.close_up(atoms)
+    atoms.counters[ward_merging.START] = atoms.counters[ward_merging.TIME]

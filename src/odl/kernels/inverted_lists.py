@@ -8,11 +8,29 @@ flatter, coded on a few atoms, cut to their heaviest terms.
 import math
 
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
 from odl.kernels.compiled import allocating, called, kernel
 
 BLOCK = 256  # columns that are mirrored together: what is read of them fits the nearest cache
+AHEAD = 6  # entries of a document after which the list is needed that is fetched now
 TINY = 5e-324  # the least number above 0
+
+
+@intrinsic
+def fetch(typing, array, place):
+    """Have an entry of an array fetched from memory, which will be needed soon."""
+
+    def write(context, builder, signature, arguments):
+        start = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        entry, word = builder.bitcast(builder.gep(start, arguments[1:]), ir.IntType(8).as_pointer()), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), (entry.type, word, word, word))
+        prefetch = builder.module.declare_intrinsic("llvm.prefetch", (entry.type,), kind)
+        return builder.call(prefetch, [entry, word(0), word(3), word(1)])
+
+    return types.void(array, types.uint64), write
 
 
 @kernel
@@ -21,6 +39,10 @@ def add(first, last, terms, weights, lists, total):
     bounds, rows, values = lists
     for entry in range(first, last):
         weight, term = weights[entry], np.uint64(terms[entry])
+        soon = np.uint64(terms[min(entry + AHEAD, last - 1)])
+        if soon < np.uint64(len(bounds) // 2):
+            fetch(rows, np.uint64(bounds[2 * soon]))
+            fetch(values, np.uint64(bounds[2 * soon]))
         if term < np.uint64(len(bounds) // 2):
             # Unsigned places: of others each would be checked for whether it counts from the end.
             for place in range(np.uint64(bounds[2 * term]), np.uint64(bounds[2 * term + 1])):
@@ -70,7 +92,7 @@ def mirror(which, gram):
 
 
 @kernel
-def _scaled(total, scale, size, least, products):
+def scaled(total, scale, size, least, products):
     """Multiply with scales; return how many products are at least `least`."""
     above = 0
     for piece in range(size):
@@ -88,7 +110,7 @@ def _largest(total, scale, owner, products, neighbours, best):
     for first in range(0, len(total), len(products)):
         size = min(len(products), len(total) - first)
         # Parts of arrays: with a sum as the place of each number the loop is not made of vector instructions.
-        for piece in range(size if _scaled(total[first:], scale[first:], size, least, products) else 0):
+        for piece in range(size if scaled(total[first:], scale[first:], size, least, products) else 0):
             value, row, rank = products[piece], owner[first + piece], most
             if value < least:
                 continue
@@ -374,17 +396,10 @@ def flatten(starts, weights, power, values):
 
 
 @kernel
-def _spread(row, compressed, dense):
+def _spread(row, compressed, factor, dense):
     spans, terms, weights = compressed
     for entry in range(spans[row, 0], spans[row, 1]):
-        dense[terms[entry]] = weights[entry]
-
-
-@kernel
-def _clear(row, compressed, dense):
-    spans, terms, _ = compressed
-    for entry in range(spans[row, 0], spans[row, 1]):
-        dense[terms[entry]] = 0.0
+        dense[terms[entry]] = weights[entry] * factor
 
 
 @kernel
@@ -422,16 +437,16 @@ def codes(documents, atoms, neighbours, sweeps, x, dense, gram):
         while count < neighbours.shape[1] and neighbours[d, count] >= 0:
             count += 1
         target = gram[count]
-        _spread(d, documents, dense)
+        _spread(d, documents, 1.0, dense)
         for i in range(count):
             target[i] = _product(neighbours[d, i], atoms, dense)
-        _clear(d, documents, dense)
+        _spread(d, documents, 0.0, dense)
         for i in range(count):
-            _spread(neighbours[d, i], atoms, dense)
+            _spread(neighbours[d, i], atoms, 1.0, dense)
             for j in range(i, count):
                 gram[i, j] = _product(neighbours[d, j], atoms, dense)
                 gram[j, i] = gram[i, j]
-            _clear(neighbours[d, i], atoms, dense)
+            _spread(neighbours[d, i], atoms, 0.0, dense)
         _descend(count, target, gram, x[d], sweeps)
 
 

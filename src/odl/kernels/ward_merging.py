@@ -5,18 +5,21 @@ j is searched, the `CANDIDATES` of these that are cheapest to merge with it are 
 costs `cost[j]`, rising. `price[j]` is the first of them. It is that still if this partner has not changed since,
 otherwise a lower bound: then the next partner that has not changed is the cheapest, and the row is searched again only
 where none is left. Every pair is looked at by the one that changed last, and only when its bound is the least of all.
+
+A search goes over the atoms in the order of their changes, so that documents and 1 / ||S_j|| are kept in that order too
+(`_in_order`). An atom that has changed again has no documents there.
 """
 
 import math
 
 import numpy as np
 
-from odl.kernels.compiled import allocating, called, comparing, kernel
+from odl.kernels.compiled import allocating, called, comparing, inlined, kernel
 
 # In `counters`: slots in use, time, time at which all of `gram` was right, time of the last search of what changed.
 ATOMS, TIME, START, SEARCHED = 0, 1, 2, 3
 BLOCK = 64  # prices that have a least one of their own
-PART = 32  # atoms that are compared before the cheapest are picked
+LANES = 128  # atoms whose costs are compared with those of the next ones
 CANDIDATES = 4  # partners that are kept
 NOBODY = -1  # as partner: there is no other
 UNKNOWN = -2  # as partner: to be searched for
@@ -58,44 +61,58 @@ def _next_at(value, first, atoms):
 
 
 @kernel
-def _compare(row, own, scale, documents, inverse, size, most, work):
-    """Find the squared costs of merging an atom with the first ones of `row`; return how many are below `most`."""
-    below, one, zero = 0, own / own, own - own  # of its precision
+def _costs(row, own, inverse, documents, inverses, size, least):
+    """Turn products of an atom and those of a block into squared costs of merging, infinite where nothing is."""
+    one, zero = own / own, own - own  # of its precision
     for i in range(size):
-        distance = one - row[i] * (scale * inverse[i])
+        distance = one - row[i] * (inverse * inverses[i])
         distance = distance if distance > zero else zero
         value = distance * distance * (own * documents[i] / (own + documents[i]))
-        work[i] = value
-        below += 1 if value < most else 0
-    return below
+        row[i] = value if documents[i] > zero else own / zero
+        least[i] = row[i] if row[i] < least[i] else least[i]
 
 
 @kernel
 def _insert(i, value, partner, cost):
-    """Put atom i among the cheapest partners, behind those of the same cost."""
-    rank = CANDIDATES - 1
-    while rank > 0 and value < cost[rank - 1]:
-        partner[rank], cost[rank] = partner[rank - 1], cost[rank - 1]
+    """Put i among the cheapest ones if it is of them, among those of the same cost by their numbers."""
+    rank = CANDIDATES
+    while rank > 0 and (value < cost[rank - 1] or (value == cost[rank - 1] and i < partner[rank - 1])):
+        if rank < CANDIDATES:
+            partner[rank], cost[rank] = partner[rank - 1], cost[rank - 1]
         rank -= 1
-    partner[rank], cost[rank] = i, value
+    if rank < CANDIDATES:
+        partner[rank], cost[rank] = i, value
+
+
+@inlined
+def _in_order(atoms):
+    """Return documents and 1 / ||S_j|| by the time of the change, room for products, and room for least costs."""
+    least, rest, room = atoms.work[:LANES], atoms.work[LANES:], len(atoms.recent)
+    return rest[:room], rest[room : 2 * room], rest[2 * room :], least
 
 
 @kernel
 def _search(j, atoms):
-    """Find the atoms that are cheapest to merge with j among those that changed before it; among equals the first."""
-    documents, inverse, stamp, counters = atoms.documents, atoms.inverse, atoms.stamp, atoms.counters
-    n_atoms = j if stamp[j] == j + 1 else counters[ATOMS]  # at first atoms change in their order
-    partners, costs, own, work = atoms.partner[j], atoms.cost[j], documents[j], atoms.work
-    partners[:], costs[:] = NOBODY, np.inf
-    for first in range(0, n_atoms if own > 0.0 else 0, PART):
-        size, last = min(PART, n_atoms - first), costs[CANDIDATES - 1]
+    """Find the atoms that are cheapest to merge with j among those that changed before it; among equals the first.
+
+    Of every `LANES`-th of them, from each of the first ones on, the least cost is found. Only where that is one of the
+    least so far these are looked at.
+    """
+    (documents, inverses, work, least), recent, row = _in_order(atoms), atoms.recent, atoms.gram[j]
+    own, partners, costs = atoms.documents[j], atoms.partner[j], atoms.cost[j]
+    size = atoms.stamp[j] if own > 0.0 else 0
+    partners[:], costs[:], least[:] = NOBODY, np.inf, np.inf
+    for time in range(size):
+        work[time] = row[np.uint64(recent[time])]
+    for first in range(0, size, LANES):
         # Parts of arrays: with a sum as the place of each number the loop is not made of vector instructions.
-        others, times = documents[first:], stamp[first:]
-        if _compare(atoms.gram[j, first:], own, inverse[j], others, inverse[first:], size, last, work):
-            for i in range(size):
-                if work[i] < last and times[i] < stamp[j] and others[i] > 0.0:
-                    _insert(first + i, work[i], partners, costs)
-                    last = costs[CANDIDATES - 1]
+        others = documents[first:], inverses[first:], min(LANES, size - first)
+        _costs(work[first:], own, atoms.inverse[j], *others, least)
+    for lane in range(LANES):
+        if least[lane] <= costs[CANDIDATES - 1]:
+            for time in range(lane, size, LANES):
+                if work[time] <= costs[CANDIDATES - 1]:
+                    _insert(recent[time], work[time], partners, costs)
     set_price(j, costs[0], atoms)
 
 
@@ -125,12 +142,10 @@ def _renew(j, atoms):
 @kernel
 def search_changed(atoms):
     """Search the rows of atoms that have changed since this was done."""
-    counters, recent = atoms.counters, atoms.recent
-    since = counters[SEARCHED]
-    recently = counters[TIME] - since < len(recent)
-    for place in range(counters[TIME] - since if recently else counters[ATOMS]):
-        j = recent[(since + 1 + place) % len(recent)] if recently else place
-        if atoms.partner[j, 0] == UNKNOWN:
+    counters = atoms.counters
+    for time in range(counters[SEARCHED], counters[TIME]):
+        j = atoms.recent[time]
+        if atoms.stamp[j] == time and atoms.partner[j, 0] == UNKNOWN:
             _search(j, atoms)
     counters[SEARCHED] = counters[TIME]
 
@@ -170,40 +185,55 @@ def _first_of_equals(first, atoms):
 @kernel
 def complete(j, atoms):
     """Take into row j of `gram` what has changed after it."""
-    gram, stamp, recent, places, counters = atoms.gram, atoms.stamp, atoms.recent, atoms.places, atoms.counters
-    since, count = max(stamp[j], counters[START]), 0
+    gram, stamp, recent, places, count = atoms.gram, atoms.stamp, atoms.recent, atoms.places, 0
+    # First which, then what: numbers far from each other are fetched at once only with no choice in between.
+    for time in range(max(stamp[j] + 1, atoms.counters[START]), atoms.counters[TIME]):
+        places[count] = recent[time]
+        count += 1 if stamp[recent[time]] == time else 0
     row = gram[j]
-    if counters[TIME] - since < len(recent):
-        place = since % len(recent)
-        # First which, then what: numbers far from each other are fetched at once only with no choice in between.
-        for time in range(since + 1, counters[TIME] + 1):
-            place = place + 1 if place + 1 < len(recent) else 0
-            places[count] = recent[place]
-            count += 1 if stamp[recent[place]] == time else 0  # not changed again since
-        for k in range(count):
-            row[places[k]] = gram[places[k], j]
-    else:
-        for i in range(counters[ATOMS]):
-            if stamp[i] > since:
-                row[i] = gram[i, j]
+    for i in range(count):
+        row[places[i]] = gram[places[i], j]
 
 
 @kernel
 def note_change(j, atoms):
     """Note that row j of `gram` is new."""
-    counters = atoms.counters
+    (documents, inverses, _, _), counters = _in_order(atoms), atoms.counters
+    leave(j, atoms)
+    if counters[TIME] == len(atoms.recent):
+        close_up(atoms)
+    now = counters[TIME]
+    atoms.stamp[j], atoms.recent[now], atoms.partner[j, 0] = now, j, UNKNOWN
+    documents[now], inverses[now] = atoms.documents[j], atoms.inverse[j]
     counters[TIME] += 1
-    atoms.stamp[j] = counters[TIME]
-    atoms.recent[counters[TIME] % len(atoms.recent)] = j
-    atoms.partner[j, 0] = UNKNOWN
+
+
+@kernel
+def leave(j, atoms):
+    """Take an atom out of the order, where it may be."""
+    if atoms.stamp[j] != NEVER:
+        _in_order(atoms)[0][atoms.stamp[j]], atoms.stamp[j] = 0.0, NEVER
+
+
+@kernel
+def close_up(atoms):
+    """Count time anew, without the times of which the atom has changed again, and bring what is in order up to date."""
+    (documents, inverses, _, _), counters, now, start, searched = _in_order(atoms), atoms.counters, 0, 0, 0
+    for time in range(counters[TIME]):
+        j = atoms.recent[time]
+        if atoms.stamp[j] == time:
+            atoms.stamp[j], atoms.recent[now] = now, j
+            documents[now], inverses[now] = atoms.documents[j], atoms.inverse[j]
+            now += 1
+            start += 1 if time < counters[START] else 0
+            searched += 1 if time < counters[SEARCHED] else 0
+    counters[TIME], counters[START], counters[SEARCHED] = now, start, searched
 
 
 @kernel
 def merge(gone, kept, atoms):
-    """Add atom `gone` to atom `kept`."""
+    """Add an atom to another one; their rows of `gram` are right."""
     gram, squares = atoms.gram, atoms.squares
-    complete(gone, atoms)
-    complete(kept, atoms)
     squares[kept] += squares[gone] + 2.0 * gram[kept, gone]
     atoms.inverse[kept] = 1.0 / math.sqrt(squares[kept]) if squares[kept] > 0.0 else 0.0
     row, other = gram[kept], gram[gone]
@@ -231,18 +261,24 @@ def group(atoms, target):
     ndarray of int64, shape (k,)
         The atom whose group each atom is in at last: the one of most documents when groups were merged.
     """
-    documents = atoms.documents
-    owner = np.arange(len(documents))
-    for _ in range(len(documents) - target):
+    documents, owner, right = atoms.documents, np.arange(len(atoms.documents)), np.zeros_like(atoms.stamp)
+    merged = np.empty((2, len(owner)), dtype=np.int64)
+    for time in range(len(owner) - target):
+        if time % LANES == 0:
+            close_up(atoms)
         j = cheapest(atoms)
         gone, kept = min(j, atoms.partner[j, 0]), max(j, atoms.partner[j, 0])
         if documents[gone] > documents[kept]:
             gone, kept = kept, gone
+        for i in (gone, kept):  # the merges since row i was right
+            row, others, into = atoms.gram[i], merged[0, right[i] : time], merged[1, right[i] : time]
+            for other in range(len(into)):
+                row[np.uint64(into[other])] += row[np.uint64(others[other])]
+        merged[0, time], merged[1, time], owner[gone], right[kept] = gone, kept, kept, time + 1
+        leave(gone, atoms)  # so that a price with it as partner is a bound
         merge(gone, kept, atoms)
-        owner[gone] = kept
-        documents[gone], atoms.partner[gone, 0] = np.inf, NOBODY  # costs with it are no number, never the least
+        atoms.partner[gone, 0] = NOBODY
         set_price(gone, np.inf, atoms)
-        atoms.stamp[gone] = NEVER  # so that a price with it as partner is a bound
     for i in range(len(owner)):
         last = i
         while owner[last] != last:

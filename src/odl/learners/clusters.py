@@ -15,8 +15,8 @@ kernels = native.Kernels("atom_clusters")
 lists = native.Kernels("inverted_lists")
 BLOCK = 1024  # documents that are learned before atoms are cut
 FULL = {"merge": 0, "join": 1, "retire": 2}  # as in odl.kernels.atom_clusters
-ATOMS, TIME, START = 0, 1, 2  # counters, as in odl.kernels.ward_merging
-PRICES, CANDIDATES, UNKNOWN = 64, 4, -2
+ATOMS = 0  # of counters, as in odl.kernels.ward_merging
+PRICES, LANES, CANDIDATES, UNKNOWN, NEVER = 64, 128, 4, -2, 1 << 62
 NO_LIMIT = 1 << 62
 EDGES = np.array([50, *(round(step * 10**power) for power in range(2, 6) for step in (1, 2, 3.5, 5, 7))])
 PRIOR = 100.0  # matches of each bin, and as many expected, before there are any
@@ -111,10 +111,7 @@ class Clusters:
             return
         products(size, self.index, changed, atoms.gram)
         atoms.squares[changed], atoms.inverse[changed] = size[changed] ** 2, inverse(size[changed])
-        times = atoms.counters[TIME] + np.arange(1, len(changed) + 1)
-        atoms.stamp[changed], atoms.recent[times % room], atoms.partner[changed, 0] = times, changed, UNKNOWN
-        atoms.counters[[TIME, START]] += len(changed)
-        atoms.counters[START] = atoms.counters[TIME]
+        kernels.settle(changed, atoms)
 
     def state(self, updates):
         """Return the state after the batch; what is derived of it goes with it."""
@@ -200,15 +197,15 @@ def merging(arrays, index, room, merges=True):
 def mergeable(gram, documents, size, n_atoms):
     """Return atoms that may merge, of which nothing has been searched for; there is room for as many as `documents`."""
     k = len(documents)
-    times, (recent, places) = np.zeros(k, dtype=np.int64), np.zeros((2, k), dtype=np.int64)
-    times[:n_atoms] = np.arange(1, n_atoms + 1)
+    stamp, recent, places = np.full(k, NEVER), np.zeros(k + k // 4 + 1, dtype=np.int64), np.zeros(k, dtype=np.int64)
     partner, cost = np.full((k, CANDIDATES), UNKNOWN), np.zeros((k, CANDIDATES))
-    prices = np.full(k, np.inf), np.full(k // PRICES + 1, np.inf)
-    counters = np.array([n_atoms, n_atoms, n_atoms, -k])
-    return marshalling.Merging(
-        *(gram, documents, size**2, inverse(size), np.zeros(k), times, recent, partner, cost, *prices, counters),
-        *(places, np.zeros(PRICES)),
+    prices, counters = (np.full(k, np.inf), np.full(k // PRICES + 1, np.inf)), np.array([n_atoms, 0, 0, 0])
+    atoms = marshalling.Merging(
+        *(gram, documents, size**2, inverse(size), np.zeros(k), stamp, recent, partner, cost, *prices, counters),
+        *(places, np.zeros(3 * len(recent) + LANES)),
     )
+    kernels.settle(np.arange(n_atoms), atoms)
+    return atoms
 
 
 def shortened(P, most):

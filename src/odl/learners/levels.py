@@ -266,7 +266,8 @@ def groups(atoms, documents, target, rooms):
             gram[:, short] = atoms.gram[:, short] * times[short] * times[:, None]
         capped = np.minimum(atoms.inverse, 1.0 / SHORTEST)
         unknown = np.full_like(atoms.partner, UNKNOWN)  # the prices are lower bounds
-        atoms = atoms._replace(squares=atoms.squares * times * times, inverse=capped, partner=unknown)
+        short = {"inverse": capped, "partner": unknown, "work": np.zeros_like(atoms.work)}
+        atoms = atoms._replace(squares=atoms.squares * times * times, **short)
     others = (value.astype(np.float32) if value.dtype == np.float64 else value.copy() for value in atoms[1:])
     copies = marshalling.Grouping(gram, *others)
     copies.documents[:] = documents

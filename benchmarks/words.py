@@ -205,6 +205,7 @@ def compare_stems(names, seeds, output):
                 name, documents, setting, rule, chains.order_seed({"corpora": {name: setting}}, name, seed)
             )
             measured = [("pieces", share, auc(stream, pieces=share)) for share in (0.25, 0.5, 0.75)]
+            stream.weighed.clear()  # by pieces, of the same weight
             with stems_as_pieces(snowballstemmer.stemmer("english")):
                 ways = ("words", 0.0), ("stems beside words", 0.5), ("stems alone", ALONE)
                 measured += [(way, share, auc(stream, pieces=share)) for way, share in ways]

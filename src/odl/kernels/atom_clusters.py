@@ -80,12 +80,11 @@ def _place(slot, joined, worth, norm, atoms):
 
 
 @kernel
-def _products(d, pieces, late, before, total):
+def _products(d, pieces, before, total):
     """Fill `total` with the inner products of document d and the pieces; return the square of its norm."""
-    (starts, terms, weights), early_lists, late_lists, (offsets, rows, values) = pieces
+    (starts, terms, weights), lists, (offsets, rows, values) = pieces
     total[: before + d] = 0.0
-    inverted_lists.add(starts[d], starts[d + 1], terms, weights, early_lists, total)
-    inverted_lists.add(starts[d], starts[d + 1], terms, weights, late_lists, total[late:])
+    inverted_lists.add(starts[d], starts[d + 1], terms, weights, lists, total)
     norm, others = 0.0, total[before:]
     for entry in range(starts[d], starts[d + 1]):
         weight, term = weights[entry], terms[entry]
@@ -124,9 +123,9 @@ def _nearest(n_atoms, atoms):
     return nearest, most if nearest >= 0 else -1.0
 
 
-@called("PIECES l[] d[] d[] Merging l[] l[] l l l d l")
+@called("((ROWS) (ROWS) (ROWS)) l[] d[] d[] Merging l[] l[] l d l")
 @kernel
-def learn(pieces, owner, weight, total, atoms, used, birth, late, before, seen, same, full):
+def learn(pieces, owner, weight, total, atoms, used, birth, seen, same, full):
     """Let the documents of a block join, open and merge atoms, one after another.
 
     A document whose cosine with its nearest atom is at least `same` joins it. Any other opens an atom: in an unused
@@ -137,19 +136,16 @@ def learn(pieces, owner, weight, total, atoms, used, birth, late, before, seen, 
     Parameters
     ----------
     pieces : tuple
-        Documents in CSR form, of unit l2 norm, with numbers for terms; inverted lists of atoms, early and late, and of
-        the documents.
-    owner : ndarray of int64, shape (before + n_documents,), changed
-        Slot that each piece is part of: early atoms, late ones and documents, which get theirs here; -1: none.
-    weight : ndarray of float64, shape (before + n_documents,)
+        Documents in CSR form, of unit l2 norm, with numbers for terms; inverted lists of atoms, and of the documents.
+    owner : ndarray of int64, shape (n_atoms + n_documents,), changed
+        Slot that each piece is part of: atoms and documents, which get theirs here; -1: none.
+    weight : ndarray of float64, shape (n_atoms + n_documents,)
         Sizes of the atoms, and what a document is worth.
-    total : ndarray of float64, shape (before + n_documents,)
+    total : ndarray of float64, shape (n_atoms + n_documents,)
         Work space.
     atoms : odl.kernels.marshalling.Merging, changed
     used, birth : ndarray of int64, shape (n_slots,), changed
         Number of the last document that joined, and of the first.
-    late, before : int
-        Pieces before the late ones, and before the documents.
     seen : int
         Documents learned before the block.
     same : float
@@ -157,12 +153,13 @@ def learn(pieces, owner, weight, total, atoms, used, birth, late, before, seen, 
         What to do when all slots are used: MERGE, JOIN (the nearest atom) or RETIRE (the smallest atom).
     """
     starts, documents, inner, counters = pieces[0][0], atoms.documents, atoms.inner, atoms.counters
+    before = len(owner) - (len(starts) - 1)
     for d in range(len(starts) - 1):
         piece = before + d
         owner[piece] = -1
         if starts[d] == starts[d + 1]:
             continue
-        norm = _products(d, pieces, late, before, total)
+        norm = _products(d, pieces, before, total)
         _gather(counters[ATOMS], piece, owner, weight, total, inner)
         nearest, cosine = _nearest(counters[ATOMS], atoms)
         slot = -1

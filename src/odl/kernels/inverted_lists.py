@@ -123,19 +123,17 @@ def _largest(total, scale, owner, products, neighbours, best):
             least = max(best[most - 1], TINY)
 
 
-@called("? (ROWS) (ROWS) (ROWS) l l[] d[] d[] d[] l[,] d[,]")
+@called("? (ROWS) (ROWS) l[] d[] d[] d[] l[,] d[,]")
 @kernel
-def nearest(apart, documents, early, late, before, owner, scale, total, products, neighbours, best):
+def nearest(apart, documents, lists, owner, scale, total, products, neighbours, best):
     """Find the rows of the largest inner products with each document, as `_largest` does.
 
     Parameters
     ----------
     apart : bool
         The rows are the documents, and none is compared with itself.
-    documents, early, late : tuple of ndarray
-        Compressed rows and inverted lists of pieces.
-    before : int
-        Pieces before the late ones.
+    documents, lists : tuple of ndarray
+        Compressed rows, and inverted lists of pieces.
     owner : ndarray of int64, shape (n_pieces,)
         Row of each piece.
     scale : ndarray of float64, shape (n_pieces,)
@@ -147,8 +145,7 @@ def nearest(apart, documents, early, late, before, owner, scale, total, products
     starts, terms, weights = documents
     for d in range(len(starts) - 1):
         total[:] = 0.0
-        add(starts[d], starts[d + 1], terms, weights, early, total)
-        add(starts[d], starts[d + 1], terms, weights, late, total[before:])
+        add(starts[d], starts[d + 1], terms, weights, lists, total)
         if apart:
             total[d] = 0.0
         _largest(total, scale, owner, products, neighbours[d], best[d])

@@ -29,8 +29,7 @@ L2, D2 = Annotated[np.ndarray, "l[,]"], Annotated[np.ndarray, "d[,]"]
 
 # Arguments of several kernels.
 ROWS = "l[] u[] d[]"  # starts, indices, values of a sparse matrix, as `odl.prox.projections.parts` returns them
-FLAT = "l[] u[] d[] d[]"  # the same with values raised to a power as well (`odl.learners.likeness.Columns`)
-PIECES = "((ROWS) (ROWS) (ROWS) (ROWS))"  # a block of documents and three inverted lists (`odl.kernels.atom_clusters`)
+FLAT = "l[] u[] d[] d[]"  # the same with values raised to a power as well (`odl.learners.likeness.Flat`)
 TREE_CODES = "Layout d d ? ? (? d l l)"  # lam, lipschitz, infinity, positive, rule (`odl.kernels.tree_codes`)
 
 
@@ -89,7 +88,7 @@ class Merging(NamedTuple):
     least: D1  # least price of each block of atoms
     counters: L1  # four
     places: L1  # work space
-    work: D1  # of a block; work space
+    work: D1  # atoms in order: documents and 1 over the norms; work space
 
 
 class Grouping(Merging):

@@ -65,7 +65,7 @@ class Clusters:
     def _learn(self, P):
         arrays, index, count = self.arrays, self.index, len(P.starts) - 1
         documents = P._replace(terms=index.numbers.of(P.terms, self.n_terms))
-        before, k, n_numbers = len(index.owner), len(arrays["size"]), index.numbers.count
+        k, n_numbers = len(arrays["size"]), index.numbers.count
         alone = likeness.NOTHING._replace(starts=index.zeros(n_numbers + 1)[: n_numbers + 1].view(np.int64))
         new = likeness.inverted(documents, n_numbers) if count > 1 else alone
         if self.atoms is None:
@@ -76,10 +76,10 @@ class Clusters:
         used, birth = padded(arrays["used"], room), padded(arrays["birth"], room)
         owner = np.concatenate([index.owner, np.empty(count, dtype=np.int64)])
         weight = np.concatenate([arrays["size"][index.owner], np.full(count, self.worth)])
-        pieces = documents, index.lists.rows(), likeness.NOTHING.rows(), new.rows()
+        pieces = documents, index.lists.rows(), new.rows()
         slots, seen = (self.atoms, used, birth), int(arrays["seen"][0])
         rule = float(self.settings["same"]), FULL[self.settings["full"]]
-        kernels.learn(pieces, owner, weight, np.empty(len(owner)), *slots, before, before, seen, *rule)
+        kernels.learn(pieces, owner, weight, np.empty(len(owner)), *slots, seen, *rule)
         n_atoms = int(self.atoms.counters[ATOMS])
         arrays |= {name: slots[:n_atoms] for name, slots in (("used", used), ("birth", birth))}
         arrays |= {"members": self.atoms.documents[:n_atoms].copy(), "seen": arrays["seen"] + count}

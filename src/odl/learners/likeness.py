@@ -293,8 +293,8 @@ def _nearest(documents, lists, owner, most, scale, apart):
     count = len(documents.starts) - 1
     neighbours, best = np.full((count, most), -1), np.zeros((count, most))
     if most:
-        pieces = lists, NOTHING.rows(), len(owner), owner, scale
-        kernels.nearest(apart, documents, *pieces, np.empty(len(scale)), np.empty(64), neighbours, best)
+        work = np.empty(len(scale)), np.empty(64)
+        kernels.nearest(apart, documents, lists, owner, scale, *work, neighbours, best)
     return neighbours, best
 
 

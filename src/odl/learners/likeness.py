@@ -188,7 +188,7 @@ class Index:
         return spans
 
     def _longer(self, more):
-        return [np.append(one[: self.used], np.empty(more, dtype=one.dtype)) for one in self.columns[1:]]
+        return tuple(np.append(one[: self.used], np.empty(more, dtype=one.dtype)) for one in self.columns[1:])
 
     def _take(self, changed, earlier, columns, used, n_terms):
         """Go on with other columns, of which some changed; bring the lists up to date."""

@@ -120,6 +120,9 @@ class TestMeaning:
         monkeypatch.setattr(preparation.encoder, "encoder_of", lambda name: name)
         options, features, why = preparation.meaning_of(self.TEXTS, self.TOKENS, True)
         assert options == {"vectors": "wordllama"} and features == {"meaning": None} and "a checkpoint" in why
+        assert "a weight of 0.67 for about 2 distinct words" in why
+        long = [" ".join(f"word{chr(97 + n)}{chr(97 + m)}" for n in range(24) for m in range(2))]
+        assert "a weight of 0.25 for about 48 distinct words" in preparation.meaning_of(long, self.TOKENS, True)[2]
         monkeypatch.undo()
         monkeypatch.setitem(sys.modules, "tokenizers", None)
         (tmp_path / "a.csv").write_text("id,text\n1,the harvest is in\n2,the port of call\n")

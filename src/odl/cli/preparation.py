@@ -9,6 +9,7 @@ import numpy as np
 from odl.config.sections import Alerts
 from odl.errors import ConfigError, DataError
 from odl.files.documents import NO_TIME
+from odl.learners.vectors import weight_of
 from odl.stream import batching, boilerplate, pieces
 from odl.text import encoder, stopwords
 from odl.text.cleaning import CHAINED, CLEANERS
@@ -80,10 +81,11 @@ def meaning_of(texts, tokens, asked):
     ConfigError
         If they are asked for, and their encoder cannot be loaded.
     """
+    length = np.median(np.diff(count_words(texts, tokens)[0].indptr)) if len(texts) else 0
     if asked:
         encoder.encoder_of(ENCODER)
-        return {"vectors": ENCODER}, {"meaning": None}, f"vectors of {ENCODER} beside words; {COST}"
-    length = np.median(np.diff(count_words(texts, tokens)[0].indptr)) if len(texts) else 0
+        weight = f"with a weight of {weight_of([length]):.2f} for about {length:.0f} distinct words a text"
+        return {"vectors": ENCODER}, {"meaning": None}, f"vectors of {ENCODER} beside words, {weight}; {COST}"
     if not 0 < length <= BRIEF or tokens.get("stop_words", "english") != "english":
         return {}, {}, ""
     offer = f"none; texts have about {length:.0f} distinct words, so that vectors beside them would tell more"

@@ -5,6 +5,7 @@ import json
 import types
 import zipfile
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from places import ROOT
 from scipy import sparse
 from scipy.special import erf, softmax
 
-from odl import corpora
+from odl import corpora, learners
 from odl.learners.likeness import by_peers, in_order
 from odl.papers.experiments import quality
 from odl.papers.rivals import meaning as meaning_weight
@@ -186,3 +187,18 @@ def test_a_stream_is_measured(meaning, rng):
     assert plain["levels"] > 0.6 > plain["neighbours, a = 1"]
     assert plain["neighbours"] == plain["neighbours, a = 0"]
     assert all(0.2 < weight < 0.5 for weight in weights)
+
+
+def test_vectors_of_atoms_follow_their_documents(meaning, rng):
+    """With the number 1 as the vector of each document, their sum is the number of documents of the atom."""
+    import atomvectors
+
+    learner = learners.make("levels", memory=300, terms=10, half_life=0)
+    followed, state = atomvectors.Followed(1), None
+    for count in (40, 7, 1, 90):
+        P = sparse.random_array((count, 60), density=0.1, rng=rng, format="csr")
+        P = sparse.csr_array(dense.unit(P.toarray()))
+        learn = partial(learner.learn, state, P, None) if state else partial(learner.start, P, 1, rng)
+        state = followed.learn(learn, np.ones((count, 1)))
+        assert np.allclose(followed.sums[:, 0], state.arrays["members"])
+    assert 1 < len(followed.sums) <= learner.limit < 138

@@ -249,6 +249,12 @@ def test_ablation(held):
     assert [row["run"] for row in rows] == list(some) and all(0.5 < row["average"] <= 1 for row in rows)
 
 
+def test_batches_of_one_document_have_no_auc_of_their_own(held):
+    chosen, made = held
+    (row, *_) = batchsizes.resize(made, chosen, {**SETTINGS, "sizes": [1], "runs": ["levels"]})["sizes"]
+    assert row["listed"] == 0 and np.isnan(row["single"]) and 0.5 < row["pooled"] <= 1 and row["timesteps"] == 300
+
+
 def test_batches_of_other_sizes(held):
     chosen, made = held
     smaller = made.cut(30)

@@ -95,7 +95,7 @@ def test_first_stories_by_buckets_as_lists(chain, monkeypatch):
     assert len(held) < len(past) and rival.stored == np.count_nonzero(past[sorted(held)]) + entries
 
 
-def test_rows_of_a_study(chain):
+def test_rows_of_a_study(chain, monkeypatch):
     class Held:
         seed, batches, listed = 0, chain, [1, 3]
 
@@ -108,11 +108,12 @@ def test_rows_of_a_study(chain):
         def judge(kind, scores):
             seen[kind] = seen.get(kind, []) + list(scores)
 
-    def judged(name, scores, alike):
+    def judged(stream, around, name, scores, alike):
         return {f"{name}-levels-context": {t: 2 * s for t, s in scores.items()}}
 
     seen = {}
-    rows = qualitystudy.rival_rows(Held, rivals.names(), judged)
+    monkeypatch.setattr(qualitystudy, "judged", judged)
+    rows = qualitystudy.rival(Held, {}, {"runs": []})["rivals"]
     assert seen["plain"] == rivals.names() and len(seen["context"]) == len(seen["plain"])
     assert [row["run"] for row in rows[::2]] == rivals.names()
     for plain, context in zip(rows[::2], rows[1::2], strict=True):

@@ -5,7 +5,6 @@ Everything is scored before it is learned, in the order of the stream; labels ar
 
 import time
 from collections import defaultdict
-from functools import partial
 
 import numpy as np
 
@@ -159,9 +158,14 @@ def ablate(stream, learners_of, settings):
 
 def rival(stream, learners_of, settings):
     """Other methods, plain and using the batch, with what they store and the time that they take."""
-    around = contexts(learners_of, settings["runs"])
-    names = rivals.names() + (rivals.names("vectors") if stream.batches[0].vectors is not None else [])
-    return {"rivals": rival_rows(stream, names, partial(judged, stream, around))}
+    around, rows = contexts(learners_of, settings["runs"]), []
+    for name in rivals.names() + (rivals.names("vectors") if stream.batches[0].vectors is not None else []):
+        scores, alike, stored, ms = follow(stream, name)
+        for kind, runs in (("plain", {name: scores}), ("context", judged(stream, around, name, scores, alike))):
+            if runs and rivals.RIVALS[name].NEEDS == "counts":  # vectors are more to go by than the runs have
+                stream.judge(kind, runs)
+            rows += [{"run": run, "entries": stored, "ms": ms, "average": stream.average(runs[run])} for run in runs]
+    return {"rivals": rows}
 
 
 PARTS = {"table": compare, "memory": remember, "ablation": ablate, "rivals": rival}
@@ -287,24 +291,3 @@ def follow(stream, name):
                 spent[phase] += time.process_time() - begin
                 documents[phase] += batch.counts.shape[0]
     return scores, alike, rival.stored, sum(1000.0 * spent[phase] / max(documents[phase], 1) for phase in spent)
-
-
-def rival_rows(stream, names, judged):
-    """Return a row for each rival, plain and in the contexts of the batch.
-
-    Parameters
-    ----------
-    stream : odl.papers.experiments.quality.Stream
-    names : list of str
-    judged : callable
-        Name, scores of timesteps and what their documents are compared by -> names to scores that use the batch.
-    """
-    rows = []
-    for name in names:
-        scores, alike, stored, ms = follow(stream, name)
-        kept = rivals.RIVALS[name].NEEDS == "counts"  # vectors are more to go by than the runs have
-        for kind, runs in (("plain", {name: scores}), ("context", judged(name, scores, alike))):
-            if kept and runs:
-                stream.judge(kind, runs)
-            rows += [{"run": run, "entries": stored, "ms": ms, "average": stream.average(runs[run])} for run in runs]
-    return rows

@@ -37,7 +37,8 @@ digest = hashlib.sha256()
 for part in (A.data, X.data, X.indices, objective):
     digest.update(part.tobytes())
 for algorithm, options in (
-    ("adaptive", {"terms": 20}), ("batch_l2", {}), ("flat", {}), ("hierarchical", {"group_norm": "linf"}),
+    ("adaptive", {"terms": 20}), ("levels", {"terms": 20, "memory": 900}),
+    ("batch_l2", {}), ("flat", {}), ("hierarchical", {"group_norm": "linf"}),
     ("diffusion", {"task": "nmf_huber", "solver": "diffusion", "network": "ring", "iterations": 40}), ("diffusion", {}),
     ("diffusion", {"solver": "fixed_point", "network": "ring"}),
 ):
@@ -45,8 +46,26 @@ for algorithm, options in (
     state = learner.start(P, 10, rng)
     codes = learner.score(state, P).codes
     state = learner.learn(state, P, codes, [P])
+    state = learner.learn(state, P[:1], learner.score(state, P[:1]).codes, [P])
     digest.update(state.dictionary.data.tobytes() + codes.data.tobytes())
 print(digest.hexdigest(), "numba" in sys.modules)
+"""
+
+
+GROWTH = """
+import resource, sys
+import numpy as np
+from odl.learners import likeness
+
+spans, terms = np.array([[0, 60]] * 8), np.arange(60, dtype=np.uint32)
+index = likeness.Index(likeness.Columns(spans, terms, *np.ones((2, 60))), 60)
+which, peaks = np.arange(8), []
+for _ in range(2):
+    for _ in range(3000):
+        rows = index.columns[:3], likeness.NO_COLUMNS[:3]
+        index.renew(which, (which, which, np.ones(8)), rows, (60, 0.6), (60, 8))
+    peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print((peaks[1] - peaks[0]) // (1024 if sys.platform == "darwin" else 1), "numba" in sys.modules)
 """
 
 
@@ -56,9 +75,9 @@ def by_numba():
     return run(ODL_NATIVE="0")
 
 
-def run(**settings):
+def run(code=CODE, **settings):
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **settings}
-    done = subprocess.run([sys.executable, "-c", CODE], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     return done.stdout.split()
 
 
@@ -70,6 +89,15 @@ def test_libraries_give_the_same_bytes_without_numba():
     found, used = run()
     assert used == "False"
     assert by_numba() == [found, "True"]
+
+
+@pytest.mark.skipif(not shutil.which(os.environ.get("CC", "cc")), reason="no C compiler to link a library with")
+def test_what_kernels_sort_with_is_freed():
+    from odl.jobs import compile as ahead
+
+    assert ahead.build("inverted_lists")
+    grown, used = run(GROWTH)  # in KiB, where each of 24,000 lists of parts has 1.6
+    assert int(grown) < 10000 and used == "False"
 
 
 @pytest.mark.skipif(not shutil.which(os.environ.get("CC", "cc")), reason="no C compiler to link a library with")

@@ -15,6 +15,7 @@ from odl import learners, novelty
 from odl.errors import ParameterError
 from odl.evaluation import metrics
 from odl.learners import clusters, likeness
+from odl.learners import levels as levels_module
 from odl.learners.adaptive import NO_ATOM, Adaptive
 from odl.learners.base import State
 from odl.learners.levels import PER_ATOM, groups
@@ -290,6 +291,51 @@ def test_a_state_may_be_learned_from_while_another_thread_scores_by_it(rng):
     again = learner.learn(State(state.dictionary, state.arrays, 0), P, None)
     assert np.array_equal(learner.score(state, P).residual, expected)
     assert np.array_equal(learner.score(again, P).residual, learner.score(after[0], P).residual)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_lists_that_a_learner_takes_before_they_are_read_are_made_again(grouped, rng, monkeypatch):
+    """Also where groups are made of them: what is read is of the state that scores."""
+    learner, P, look = levels(memory=1700, terms=30, context=0.0), stream(rng, 60, 9)[0], clusters.index_of
+    state, taken = learner.start(stream(rng, 300, 5)[0], 50, None), []
+    expected = learner.score(State(state.dictionary, state.arrays), P).residual
+    if grouped:
+        learner.score(state, P)
+
+    def taking(of, power):
+        index = look(of, power)
+        if of is state and not taken:
+            taken.append(index)
+            taken.append(learner.learn(state, P, None))
+        return index
+
+    for module in [module for module in (clusters, levels_module) if hasattr(module, "index_of")]:
+        monkeypatch.setattr(module, "index_of", taking)
+    assert np.array_equal(learner.score(state, P).residual, expected)
+    assert clusters.index_of(taken[1], learner.flatten) is taken[0]
+
+
+def test_lists_are_found_though_another_thread_takes_them():
+    class Taken(dict):
+        def __contains__(self, key):
+            return super().__contains__(key) and self.pop(key, None) is not None
+
+    state = levels(memory=1700, terms=30).start(sparse.csr_array(np.eye(4)), 4, None)
+    object.__setattr__(state, "derived", Taken())
+    assert all(clusters.index_of(state, 0.6).columns.spans.shape == (4, 2) for _ in range(2))
+
+
+@pytest.mark.parametrize("name", ["levels", "adaptive"])
+def test_what_documents_that_come_again_leave_behind_is_taken_away(name, rng):
+    """Atoms that change and keep their words do not make lists move, and columns grow no more for that."""
+    learner, P = learners.make(name, terms=30), stream(rng, 40, 5)[0]
+    state = learner.start(P, 40, None)
+    learner.score(state, P)
+    for row in np.tile(np.arange(40), 10):
+        state = learner.learn(state, P[[row]], None)
+    of_groups = [state.derived["groups"]] if name == "levels" else []
+    for index in [clusters.index_of(one, learner.flatten) for one in [state, *of_groups]]:
+        assert len(index.columns.terms) <= 3 * np.diff(index.columns.spans).sum()
 
 
 def test_groups_are_as_many_as_the_memory_has_room_for():

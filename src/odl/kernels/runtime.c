@@ -29,7 +29,7 @@ void *NRT_MemInfo_alloc_safe_aligned(size_t size, unsigned aligned) { return NRT
 
 void *NRT_MemInfo_alloc(size_t size) { return NRT_MemInfo_alloc_aligned(size, 16); }
 
-/* Of lists: `end` frees the data. */
+/* Of lists, as to sort makes one: `end` lets go of the entries, and the data are freed after it. */
 void *NRT_MemInfo_new_varsize_dtor(size_t size, void (*end)(void *, size_t, void *)) {
     Memory *made = malloc(sizeof(Memory));
     void *data = made ? malloc(size) : NULL;
@@ -51,7 +51,10 @@ void *NRT_MemInfo_varsize_realloc(Memory *held, size_t size) {
 }
 
 void NRT_MemInfo_call_dtor(Memory *held) {
-    if (held->end) held->end(held->data, held->size, held->told);
+    if (held->end) {
+        held->end(held->data, held->size, held->told);
+        free(held->data);
+    }
     free(held);
 }
 

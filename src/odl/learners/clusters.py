@@ -5,6 +5,8 @@ of a match is the number of documents between it and the batch. Two counters for
 how many matches had such an age, and how many would have if ages were drawn from what is remembered.
 """
 
+from contextlib import contextmanager
+
 import numpy as np
 
 from odl.kernels import marshalling, native
@@ -124,9 +126,10 @@ class Clusters:
 
 def index_of(state, power):
     """Return the index of the atoms of a state, which is kept with it."""
-    if ("index", power) not in state.derived:
-        state.derived["index", power] = likeness.indexed(state.dictionary, power)
-    return state.derived["index", power]
+    index = state.derived.get(("index", power))
+    if index is None:
+        index = state.derived["index", power] = likeness.indexed(state.dictionary, power)
+    return index
 
 
 def taken_index(state, power):
@@ -135,19 +138,9 @@ def taken_index(state, power):
     return likeness.indexed(state.dictionary, power) if index is None or index.readers else index
 
 
-def nearest(state, P, power, most, scale=None):
-    """Return the nearest atoms of documents as `odl.learners.likeness.nearest` does, and the columns of atoms.
-
-    Parameters
-    ----------
-    state : State
-        It may be learned from meanwhile: the lists that are read here do not change.
-    P : csr_array
-    power : float
-    most : int
-    scale : callable, optional
-        Columns to what products of their flattened weights are multiplied by; by default products of plain weights.
-    """
+@contextmanager
+def reading(state, power):
+    """Lend the index of the atoms of a state; it does not change meanwhile, though the state may be learned from."""
     index = None
     while index is None or state.derived.get(("index", power)) is not index:
         if index:
@@ -155,11 +148,27 @@ def nearest(state, P, power, most, scale=None):
         index = index_of(state, power)
         index.readers.append(None)
     try:
+        yield index
+    finally:
+        index.readers.pop()
+
+
+def nearest(state, P, power, most, scale=None):
+    """Return the nearest atoms of documents as `odl.learners.likeness.nearest` does, and the columns of atoms.
+
+    Parameters
+    ----------
+    state : State
+    P : csr_array
+    power : float
+    most : int
+    scale : callable, optional
+        Columns to what products of their flattened weights are multiplied by; by default products of plain weights.
+    """
+    with reading(state, power) as index:
         documents, flat = index.numbers.known_rows(P), scale is not None
         scales = scale(index.owner) if flat else np.ones(len(index.owner))
         return *likeness.nearest(documents, index, most, scales, flat), index.columns
-    finally:
-        index.readers.pop()
 
 
 def padded(values, length):
@@ -213,12 +222,8 @@ def shortened(P, most):
     rows = likeness.compressed(P)
     if np.diff(rows.starts).max(initial=0) <= most:
         return rows
-    terms, weights, starts, sizes = (
-        rows.terms.copy(),
-        rows.weights.copy(),
-        np.empty_like(rows.starts),
-        np.empty(P.shape[0]),
-    )
+    terms, weights = rows.terms.copy(), rows.weights.copy()
+    starts, sizes = np.empty_like(rows.starts), np.empty(P.shape[0])
     lists.heaviest(most, (rows.starts, terms, weights), starts, sizes)
     own = slice(starts[-1])
     return likeness.Rows(starts, terms[own], weights[own] * np.repeat(sizes, np.diff(starts)))

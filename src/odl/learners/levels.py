@@ -18,7 +18,7 @@ from odl.kernels import marshalling, native
 from odl.learners import likeness
 from odl.learners.adaptive import NO_ATOM, Adaptive, ClusterLearner, cut
 from odl.learners.base import Kept, Scores, State, setting
-from odl.learners.clusters import NO_LIMIT, UNKNOWN, index_of, merging, taken_index
+from odl.learners.clusters import NO_LIMIT, UNKNOWN, index_of, merging, reading, taken_index
 from odl.learners.likeness import in_order, share_of_peers
 from odl.learners.sparse_atoms import check_atoms, with_data
 
@@ -222,7 +222,8 @@ class Levels(ClusterLearner):
         places[which] = np.arange(len(which))
         owner = places[slots]
         atoms = np.flatnonzero(owner >= 0)
-        rows = index_of(state, self.flatten).columns[:3], likeness.NO_COLUMNS[:3]
+        with reading(state, self.flatten) as lists:
+            rows = lists.columns[:3], likeness.NO_COLUMNS[:3]
         summands, rule = (owner, np.arange(len(slots)), arrays["size"]), (NO_LIMIT, float(self.flatten))
         new["size"][which] = index.renew(which, summands, rows, rule, (state.shape[0], n_slots))
         new["members"][which], new["used"][which] = 0.0, -1

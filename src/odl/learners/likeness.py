@@ -191,9 +191,10 @@ class Index:
         return tuple(np.append(one[: self.used], np.empty(more, dtype=one.dtype)) for one in self.columns[1:])
 
     def _take(self, changed, earlier, columns, used, n_terms):
-        """Go on with other columns, of which some changed; bring the lists up to date."""
+        """Take other columns, of which some changed; bring the lists up to date, or make all anew, without gaps."""
+        outgrown = len(columns.terms) > len(self.columns.terms)
         self.columns, self.used = columns, used
-        if len(changed) > MANY * len(columns.spans) or not self._follow(changed, earlier, n_terms):
+        if outgrown or len(changed) > MANY * len(columns.spans) or not self._follow(changed, earlier, n_terms):
             self._make(columns, n_terms)
 
     def zeros(self, size):

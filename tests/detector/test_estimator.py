@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import odl.detector
 from odl import NoveltyDetector, learners
 from odl.detector import mechanism
-from odl.errors import OdlError
+from odl.errors import OdlError, ParameterError
 from odl.evaluation import metrics
 from odl.files import checkpoints
 
@@ -161,6 +161,26 @@ def test_scoring_changes_nothing(rng):
     with pytest.raises(ValueError, match="NaN"):
         detector.partial_fit(bad)
     assert detector.n_features_in_ == 60 and np.array_equal(detector.score_samples(X), before)
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array])
+@pytest.mark.parametrize("growing", [False, True])
+def test_entries_outside_of_a_sparse_matrix_are_refused(growing, kind, rng):
+    """Compiled code would write there; the detector is what it was."""
+    X = kind(stream(rng)[0])
+    detector, end = NoveltyDetector(n_atoms=10, growing=growing).fit(X), len(X.indices)
+    last = np.arange(end) == end - 1
+    expected, whole = detector.score_samples(X), (X.data, X.indices, X.indptr)
+    for part, value in ((1, np.where(last, max(X.shape), X.indices)), (1, np.where(last, -3, X.indices))):
+        damaged = kind((*whole[:part], value.astype(np.int32), *whole[part + 1 :]), shape=X.shape)
+        for step in (detector.partial_fit, detector.score_samples, NoveltyDetector(n_atoms=10).fit):
+            with pytest.raises(ParameterError, match="X is a sparse matrix with entries outside its shape"):
+                step(damaged)
+    for value in (end + 9, -5):
+        starts = np.append(X.indptr[:1], np.append(value, X.indptr[2:])).astype(np.int32)
+        with pytest.raises(ParameterError, match="X is a sparse matrix with entries outside its shape"):
+            detector.partial_fit(kind((X.data, X.indices, starts), shape=X.shape))
+    assert np.array_equal(detector.score_samples(X), expected)
 
 
 @pytest.mark.parametrize("growing", [False, True])

@@ -19,7 +19,7 @@ from odl.config.sections import EARLIER_LEARNERS, Alerts
 from odl.detector.hyperparameters import LearnerSettings, check_whole, named, seed_of
 from odl.errors import OdlError, ParameterError
 from odl.files import checkpoints
-from odl.prox.projections import MatrixLike
+from odl.prox.projections import MatrixLike, check_structure
 
 LEVEL = 0.05  # alone; in a stream, which has a budget as well, that of `odl.config.sections.Alerts`
 
@@ -278,6 +278,8 @@ class Mechanism(LearnerSettings):
         checks = {"accept_sparse": "csr", "dtype": np.float64}
         if not reset and self._usual(X):
             return scaled(X, model.norm)
+        if sparse.issparse(X) and X.ndim == 2:
+            check_structure(X, "X")
         if self.growing and not reset:
             self._grown_names(X)
             X = check_array(X, **checks)
@@ -293,7 +295,11 @@ class Mechanism(LearnerSettings):
             return False
         right = X.ndim == 2 and X.shape[0] > 0 and (X.dtype, X.indices.dtype) == (np.float64, np.int32)
         wider = X.shape[-1] - self.n_features_in_
-        return right and (wider == 0 or (wider > 0 and self.growing)) and bool(np.isfinite(X.data).all())
+        if not right or wider < 0 or (wider > 0 and not self.growing):
+            return False
+        starts, places = X.indptr, X.indices.view(np.uint32)  # of which those below 0 are large
+        whole = starts[0] == 0 and starts[-1] == len(places) == len(X.data) and np.diff(starts).min() >= 0
+        return bool(whole and places.max(initial=0) < X.shape[1] and np.isfinite(X.data).all())
 
     def _grown_names(self, X):
         """Return the columns of a data frame that is wider than before; refused unless the known ones come first."""

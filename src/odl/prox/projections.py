@@ -51,9 +51,9 @@ def real_matrix(matrix, name, form=sparse.csr_array):
         raise ParameterError(f"{name} is of type {matrix.dtype}", "real numbers", todo)
     if max(matrix.shape) >= np.iinfo(np.int32).max:
         raise ParameterError(f"{name} is of shape {matrix.shape}", "fewer than 2**31 - 1 rows and columns", "split it")
-    _check_structure(matrix, name)
+    check_structure(matrix, name)
     matrix = form(matrix, dtype=np.float64)
-    _check_structure(matrix, name)  # again: formats of lists and diagonals are not looked into
+    check_structure(matrix, name)  # again: formats of lists and diagonals are not looked into
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
@@ -62,7 +62,7 @@ def real_matrix(matrix, name, form=sparse.csr_array):
     return matrix
 
 
-def _check_structure(matrix, name):
+def check_structure(matrix, name):
     """Refuse a sparse matrix whose entries lie outside its shape: compiled code would read foreign memory."""
     form = getattr(matrix, "format", None)
     names = {"coo": ("row", "col"), "csr": COMPRESSED, "csc": COMPRESSED, "bsr": COMPRESSED}.get(form, ())

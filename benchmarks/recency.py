@@ -95,9 +95,9 @@ def best_of(runs):
 
 
 def told(run):
-    """Say what a window is."""
+    """Say what a window is; nothing of the whole past."""
     kind = run.removeprefix("nearest5-logtf").removeprefix("-")
-    return kind.replace("window", "last ").replace("half-life", "half-life ").replace("10000", "10,000") or "whole past"
+    return kind.replace("window", "last ").replace("half-life", "half-life ").replace("10000", "10,000")
 
 
 def shown(rows, column):
@@ -115,9 +115,10 @@ def shown(rows, column):
                 regrets[run, around].append((runs[name] - runs[run]).mean())
         parts = [" / ".join(f"{runs[run].mean():.3f}"[1:] for runs in both) for run in RUNS]
         last = " / ".join(f"{runs[name].mean():.3f}"[1:] for runs, name in zip(both, best, strict=True))
-        kinds = " / ".join(dict.fromkeys(told(name) for name in best))
+        kinds = " / ".join(dict.fromkeys(told(name) for name in best)).strip()
+        named = f" ({kinds})" if kinds else ""
         seeds = len(both[0]["levels"])
-        print(f"| {stream}, {size:g}, {seeds} | {' | '.join(parts)} | {last} ({kinds}) |")
+        print(f"| {stream}, {size:g}, {seeds} | {' | '.join(parts)} | {last}{named} |")
         for around, runs, name in zip((0, 1), both, best, strict=True):
             behind = runs[name] - runs["levels"]
             if behind.mean() > 0.005:

@@ -249,6 +249,12 @@ def test_ablation(held):
     assert [row["run"] for row in rows] == list(some) and all(0.5 < row["average"] <= 1 for row in rows)
 
 
+def test_batches_of_one_document_have_no_auc_of_their_own(held):
+    chosen, made = held
+    (row, *_) = batchsizes.resize(made, chosen, {**SETTINGS, "sizes": [1], "runs": ["levels"]})["sizes"]
+    assert row["listed"] == 0 and np.isnan(row["single"]) and 0.5 < row["pooled"] <= 1 and row["timesteps"] == 300
+
+
 def test_batches_of_other_sizes(held):
     chosen, made = held
     smaller = made.cut(30)
@@ -256,8 +262,6 @@ def test_batches_of_other_sizes(held):
     assert [name for batch in smaller.batches for name in batch.ids] == [n for batch in made.batches for n in batch.ids]
     tables = batchsizes.resize(made, chosen, {**SETTINGS, "sizes": [30]})
     found = {(row["run"], row["size"]): row for row in tables["sizes"]}
-    assert {row["run"] for row in tables["seconds"]} == {"levels levels-context", "adaptive adaptive-context",
-                                                         "nearest5-logtf"}  # fmt: skip
     made.made_of[1]["topic_entry"] = {"held_back": 0.5, "first": 2, "last": 3}
     schedules = [made.cut(size).made_of[1]["topic_entry"] for size in (30, 60, 120)]
     assert [(entry["first"], entry["last"]) for entry in schedules] == [(3, 6), (2, 3), (2, 2)]
@@ -352,8 +356,6 @@ def test_an_experiment_and_its_overview(settings, corpus, tmp_path):
         parts = {"parts": ["table", "memory", "ablation", "sizes"], "batches": 4, "sizes": [90]}
         experiments.run("quality", folder, {**CHANGED, **parts}, [tmp_path / "documents.h5"], study)
     for path in folders[0].iterdir():
-        if path.name == "seconds.tsv":
-            continue
         assert path.read_bytes() == (folders[1] / path.name).read_bytes(), path.name
     held = json.loads((folders[0] / "settings.json").read_text())
     assert held["study"]["streams"].keys() == {"tdt2"} and held["settings"]["k"] == 20

@@ -1,6 +1,5 @@
 """A stream in batches of several sizes: learners beside windows of nearest documents, half-lives and recency."""
 
-import time
 from collections import defaultdict
 
 import numpy as np
@@ -14,22 +13,19 @@ NAME, LIVES = "nearest5-logtf", 20  # half-lives after which nothing counts
 
 
 def resize(stream, learners_of, settings):
-    """Rows of the runs and of five nearest neighbours in batches of each size, and of the time that they take.
+    """Rows of the runs and of five nearest neighbours in batches of each size.
 
     ``pooled`` is the AUC of all documents after the first batch together, ``single`` the mean AUC of those batches
     that have one: a topic is new in one batch only, so that small batches have few new documents each.
     """
-    tables, around = defaultdict(list), qualitystudy.contexts(learners_of, settings["runs"])
+    grouped, around = qualitystudy.compared(learners_of, settings)
     around = {name: around[name] for name in ("levels",) if name in around}  # enough to compare with, and quick
+    rows = []
     for size in settings["sizes"]:
         recut = stream.cut(size)
-        for runs in [*qualitystudy.groups(learners_of, settings["runs"]), {}]:
-            began = time.process_time()
-            scores = qualitystudy.learn(recut, runs, settings["k"], True)[0] if runs else neighbours(recut, around)
-            row = {"run": " ".join(runs) or NAME, "size": size, "cpu_s": time.process_time() - began}
-            tables["seconds"].append(row)
-            tables["sizes"] += [{"run": run, "size": size, **measured(recut, values)} for run, values in scores.items()]
-    return tables
+        scores = qualitystudy.learned(recut, grouped, settings["k"], every=True)[0] | neighbours(recut, around)
+        rows += [{"run": run, "size": size, **measured(recut, values)} for run, values in scores.items()]
+    return {"sizes": rows}
 
 
 def measured(stream, scores):

@@ -71,24 +71,25 @@ def neighbours(stream, weightings=baselines.WEIGHTINGS, window=None):
     return scores
 
 
-def _runs(learners_of, settings):
+def compared(learners_of, settings):
     """The runs compared, by the atoms they make, and the contexts of the batch that they have."""
     return groups(learners_of, settings["runs"]), contexts(learners_of, settings["runs"])
 
 
-def _learned(stream, grouped, k, **options):
+def learned(stream, grouped, k, **options):
+    """Return the scores of all these runs, and the numbers stored at the end, as of `learn`."""
     scores, entries = {}, {}
     for runs in grouped:
-        learned, stored = learn(stream, runs, k, **options)
-        scores |= learned
-        entries |= dict.fromkeys(learned, stored)
+        own, stored = learn(stream, runs, k, **options)
+        scores |= own
+        entries |= dict.fromkeys(own, stored)
     return scores, entries
 
 
 def compare(stream, learners_of, settings):
     """The runs and the cosines over the whole past, plain and using the batch."""
-    grouped, around = _runs(learners_of, settings)
-    scores, _ = _learned(stream, grouped, settings["k"])
+    grouped, around = compared(learners_of, settings)
+    scores, _ = learned(stream, grouped, settings["k"])
     cosines, kinds = neighbours(stream), {"plain": {}, "context": {}}
     for run, averages in scores.items():
         kinds["context" if in_batch(learners_of[run]["learner"]) else "plain"][run] = averages
@@ -128,7 +129,7 @@ def _sized(grouped, settings):
 
 def remember(stream, learners_of, settings):
     """AUC against the numbers that are kept: dictionaries, windows of documents."""
-    (grouped, around), rows = _runs(learners_of, settings), []
+    (grouped, around), rows = compared(learners_of, settings), []
     for size, k, runs in _sized(grouped, settings):
         scores, entries = learn(stream, runs, k)
         for run, judgement in scores.items():
@@ -147,7 +148,7 @@ def remember(stream, learners_of, settings):
 
 def ablate(stream, learners_of, settings):
     """Every learner that the experiment names: what each ingredient brings."""
-    scores, entries = _learned(stream, groups(learners_of, learners_of), settings["k"])
+    scores, entries = learned(stream, groups(learners_of, learners_of), settings["k"])
     return {
         "ablation": [
             {"run": run, "entries": entries[run], "average": stream.average(scores[run])} for run in learners_of

@@ -70,7 +70,7 @@ class Stream:
             [t for t in setting["timesteps"] if t < len(self.batches)],
             **{name: rule[name] for name in ("min_novel", "min_known")},
         )
-        if not self.listed:
+        if not self.listed and rule["min_novel"]:  # which a stream of another size does not ask for
             expected = f"{rule['min_novel']} novel and {rule['min_known']} known documents in one of them"
             raise DataError(f"no timestep of {name} can be evaluated", expected, "lower evaluate.min_novel")
         self.weighed, self.judged = {}, {"plain": {}, "context": {}}

@@ -233,6 +233,7 @@ def curves(memory, compared=(), others=()):
         handles |= {label: handle for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
     for axis in axes[:, 0]:
         axis.set_ylabel("average AUC")
-    figure.legend(handles.values(), handles, loc="outside lower center", ncols=min(across, 3))
+    close = {"fontsize": 8, "columnspacing": 1.0} if len(handles) > 9 else {}
+    figure.legend(handles.values(), handles, loc="outside lower center", ncols=min(across, 3), **close)
     despine(figure)
     return figure

@@ -41,10 +41,35 @@ def test_words_of_its_own_are_spelled_and_joined_as_in_the_text():
     each = replace(alert([], own=[0.6, 0.4]), text="NASA sagt, die Kräfte in Köln")
     own = tuple(Reason(word, 0.5) for word in ("köln", "nasa"))
     assert breakdown.line(replace(each, reasons=own)) == "words of its own 100 % (Köln NASA)"
-    each, pairs = replace(each, text="新しい気象衛星が"), tuple(Reason(word, 0.3) for word in ("気象", "象衛", "衛星"))
+    each, pairs = (
+        replace(each, text="新しい気象衛星が"),
+        tuple(Reason(word, 1 / 3) for word in ("気象", "象衛", "衛星")),
+    )
     assert breakdown.line(replace(each, reasons=pairs)) == "words of its own 100 % (気象衛星)"
     each = replace(each, text="في القمر", reasons=(Reason("القمر", 1.0),))
     assert breakdown.line(each) == "words of its own 100 % (\u2068القمر\u2069)"
+
+
+def test_words_of_its_own_without_spaces_are_runs_and_no_parts_of_them():
+    each = replace(alert([0.6], own=[0.4]), text="นักวิทยาศาสตร์ชื่นชมดาวเทียม")
+    shares = [("ดาว", 0.6), *((word, 0.1) for word in ("กวิ", "ชมด", "ชื่"))]  # others of its own are not kept
+    each = replace(each, reasons=tuple(Reason(*share) for share in shares))
+    assert breakdown.line(each).endswith("words of its own 40 % (นักวิทยาศาสตร์ชื่นชม)")
+    each = replace(
+        each,
+        text="卫星今天发射，进入轨道",
+        reasons=tuple(
+            Reason(*share) for share in [("发射", 0.6), ("入轨", 0.1), ("天发", 0.1), ("轨道", 0.1), ("进入", 0.1)]
+        ),
+    )
+    assert breakdown.line(each).endswith("words of its own 40 % (进入轨道)")
+
+
+def test_korean_pairs_are_shown_as_words():
+    each = replace(alert([0.3, 0.2]), text="교통 연구에 다누리 우주선이 쓰인다")
+    each = replace(each, reasons=(Reason("구에", 0.3), Reason("주선", 0.2)))
+    assert breakdown.phrases(each, 2) == [("연구에", 0.3)]
+    assert breakdown.opening(replace(each, opening=("누리", "주선"))) == ["다누리", "우주선이"]
 
 
 def test_words_are_named_until_half_of_the_score_is():

@@ -208,6 +208,12 @@ def test_a_phrase_is_in_half_of_the_texts_of_its_rarest_word(together, apart, le
     assert parts == (["duct tape"] if joined else ["duct", "tape"])
 
 
+def test_a_run_of_pairs_is_in_half_of_the_texts_of_its_commonest():
+    texts = ["星ひま x", "のひま y", "がひま z", *["ひまから最初の画像"] * 2]
+    words = [pair for at in range(8) if (pair := "ひまから最初の画像"[at : at + 2])]
+    assert [part for part, _ in excerpts.phrases(texts, words, 2)] == ["ひま", "ひまから最初の画像"]
+
+
 def test_a_run_of_more_than_24_characters_is_not_told_as_one():
     letters = "天地人山水火木金土日月星雨雪风云花草树鸟鱼马牛羊门窗"
     for n, whole in ((24, True), (25, False)):

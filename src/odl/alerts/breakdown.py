@@ -9,6 +9,7 @@ from odl.files.escaping import isolated
 
 HALF = 0.5  # share of a score up to which words are named
 WORDS, OWN = 12, 3  # words at most that are named, and of those that no other document has
+KNOWN = 0.999  # share of what the words of its own bring from which on all of them are known
 LEAST = 0.01  # share of a score below which nothing is named
 
 
@@ -99,9 +100,7 @@ def parts(alert, most=WORDS):
     down = alert.rest.down if alert.rest else 0.0
     more = alert.score - alert.context - alert.meaning - alert.own - down - sum(reason.share for reason in heads)
     shares.append(_further(alert, heads, more, total))
-    words = [reason.word for reason in alert.reasons[alert.led :][:OWN] if reason.share > 0]
-    own = " ".join(phrase for phrase, _ in excerpts.phrases([alert.text], words))
-    shares.append(("own", "words of its own", alert.own, own))
+    shares.append(("own", "words of its own", alert.own, " ".join(_own(alert))))
     if alert.rest:
         shares.append(("down", f"{_words(alert.rest.low)} that pull{'s' * (alert.rest.low == 1)} down", down, ""))
     shares += [("meaning", "meaning", alert.meaning, ""), ("context", "context", alert.context, "")]
@@ -111,6 +110,15 @@ def parts(alert, most=WORDS):
     whole = apportioned([100 * share / total for _, _, share, _ in shares])
     rows = zip(shares, whole, strict=True)
     return [Part(kind, label, percent, note) for (kind, label, _, note), percent in rows if percent]
+
+
+def _own(alert):
+    """Return the first of the words that no other document has, spelled and joined as in the item's text."""
+    shares = {reason.word: reason.share for reason in alert.reasons[alert.led :] if reason.share > 0}
+    words, others = [*shares], [reason.word for reason in alert.reasons[: alert.led]]
+    if not any(map(excerpts.UNSPACED.search, words)):
+        words = words[:OWN]
+    return excerpts.apart(alert.text, words, others, whole=sum(shares.values()) < KNOWN * alert.own)[:OWN]
 
 
 def _net(shares):

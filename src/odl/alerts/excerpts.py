@@ -16,6 +16,7 @@ SPLIT, PAIRS = Words(), Words(hangul="pairs")
 BLANKS, CHUNK = re.compile(r"[_\s]+"), re.compile(r"\S+")
 HANGUL, UNSPACED = re.compile(f"[{scripts.HANGUL}]"), re.compile(f"[{''.join((*scripts.SPACELESS, scripts.HANGUL))}]")
 RUN = re.compile(f"[{''.join(scripts.SPACELESS)}]+")
+UNSPACED_RUN = re.compile(f"{UNSPACED.pattern}+")
 POINT = re.compile(f"[{scripts.POINTS}]")
 
 
@@ -138,9 +139,9 @@ def marks(text, words):
 def phrases(texts, words, least=1):
     """Return words as texts spell them, those that stand together in them as one.
 
-    A phrase is of up to three words side by side, or of pairs of letters that overlap, however many. So many texts have
-    it at least, and half of those that have the rarest of its words. Of several that share a word, the one with the
-    largest product of words and texts is one.
+    A phrase is of up to three words side by side, or of pairs of letters that overlap, however many. So many texts
+    have it at least, and half of those that have the rarest of its words, of pairs the commonest. Of several that
+    share a word, the one with the largest product of words and texts is one.
 
     Parameters
     ----------
@@ -173,15 +174,15 @@ def phrases(texts, words, least=1):
     counts = {inside: spelled.total() for inside, spelled in spellings.items()}
     phrase_of: dict[str, tuple] = {}
     for inside in sorted(counts, key=lambda inside: (len(inside) == 1, -len(inside) * counts[inside], inside)):
-        rarest = min(counts[word,] for word in inside)
-        together = len(inside) == 1 or (counts[inside] >= least and 2 * counts[inside] >= rarest)
+        most = (max if RUN.fullmatch("".join(inside)) else min)(counts[word,] for word in inside)
+        together = len(inside) == 1 or (counts[inside] >= least and 2 * counts[inside] >= most)
         if together and phrase_of.keys().isdisjoint(inside):
             phrase_of |= dict.fromkeys(inside, inside)
     joined: dict[str, list[str]] = {}
     for word in words:
         inside = phrase_of.get(word, (word,))
         spelled = _most_usual(spellings[inside]) if inside in spellings else word
-        joined.setdefault(_whole_run(texts, spelled) if is_unspaced(spelled) else spelled, []).append(word)
+        joined.setdefault(_whole_run(texts, spelled) if UNSPACED.search(spelled) else spelled, []).append(word)
     return list(joined.items())
 
 
@@ -191,7 +192,10 @@ def is_unspaced(phrase):
 
 
 def _whole_run(texts, run):
-    """Return a run without spaces with what nearly always stands beside it; itself where that has no end."""
+    """Return a run without spaces with what nearly always stands beside it; itself where that has no end.
+
+    One place is too few to tell, but for Korean, whose words end at spaces.
+    """
     whole, sides = run, [1, -1]
     while sides and len(whole) <= WHOLE:
         beside: Counter = Counter()
@@ -200,11 +204,48 @@ def _whole_run(texts, run):
                 at = match.start() + (len(whole) if sides[0] > 0 else -1)
                 beside[text[at : at + 1]] += 1  # none before the first one
         ((sign, count),) = beside.most_common(1) or [("", 0)]
-        if count > 1 and count >= USUAL * beside.total() and sign and is_unspaced(sign):
+        several = count > 1 or HANGUL.match(sign)
+        if several and count >= USUAL * beside.total() and sign and is_unspaced(sign):
             whole = whole + sign if sides[0] > 0 else sign + whole
         else:
             sides.pop(0)
     return whole if len(whole) <= WHOLE else run
+
+
+def apart(text, words, others, whole):
+    """Return words as `phrases` spells them, apart from others: pairs of letters that overlap one are left out.
+
+    Parameters
+    ----------
+    text : str
+    words, others : sequence of str
+        As of `places`.
+    whole : bool
+        Whether a run without spaces is all that stands between the others, where not all words are known.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> from odl.alerts.excerpts import apart
+    >>> apart("气象卫星进入轨道", ["入轨", "星进"], ["气象", "卫星"], whole=True)
+    ['进入轨道']
+    """
+    text = " ".join(unicodedata.normalize("NFC", text).split())
+    taken = {place for first, last, _ in places(text, others) for place in range(first, last)}
+    runs = "".join(" " if place in taken else letter for place, letter in enumerate(text))
+    told = []
+    for phrase, _ in phrases([text], words):
+        first = runs.find(phrase)
+        if is_unspaced(phrase) and phrase in text:
+            if first < 0:
+                continue
+            inside = next(run for run in UNSPACED_RUN.finditer(runs) if run.start() <= first < run.end())[0]
+            phrase = inside if whole and len(inside) <= WHOLE else phrase
+        told.append(phrase)
+    return [*dict.fromkeys(told)]
 
 
 def _most_usual(spellings):

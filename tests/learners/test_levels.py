@@ -405,3 +405,21 @@ def test_an_atom_that_is_halved_and_doubled_in_one_batch_changes_its_group():
     kept, saved = (learner.learn(state, second, None) for state in (kept, saved))
     assert kept.arrays["members"][0] == 2.0
     assert np.array_equal(learner.score(kept, second).residual, learner.score(saved, second).residual)
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_another_memory_takes_up_the_atoms_or_is_refused(saved, rng):
+    """Work space of one memory is of no use for another; atoms that have no room are told in a sentence."""
+    P, _ = stream(rng, 300, 8)
+    state = run(levels(memory=750, terms=10, same=0.9), [P[:100], P[100:200]])
+    assert state.shape[1] == 50
+    state = pickle.loads(pickle.dumps(state)) if saved else state
+    smaller, larger = (levels(memory=memory, terms=10, same=0.9) for memory in (600, 1500))
+    with pytest.raises(ParameterError, match="at least 750, as there are 50 atoms already"):
+        smaller.learn(state, P[200:], None)
+    with pytest.raises(ParameterError, match="at least 750, as there are 50 atoms already"):
+        smaller.score(state, P[200:])
+    larger.score(state, P[200:])
+    state = larger.learn(state, P[200:], None)
+    assert 50 < state.shape[1] <= 100
+    assert np.isfinite(larger.score(state, P).residual).all()

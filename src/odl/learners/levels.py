@@ -158,7 +158,7 @@ class Levels(ClusterLearner):
 
         Atoms are grouped anew once there were enough documents, until then each new one is a group.
         """
-        state = self.fit_terms(state, P.shape[1])
+        state = self._fit_memory(self.fit_terms(state, P.shape[1]))
         limit = state.arrays | {"limit": np.array([self.limit])}
         clusters, halved = self._atoms.clusters(state.beside({name: limit[name] for name in self._atoms.kept}), P)
         new = clusters.state(state.updates + 1)
@@ -177,6 +177,19 @@ class Levels(ClusterLearner):
             after.derived["groups"] = self._sums_of_groups(after, state, clusters.changed)
         return after
 
+    def _fit_memory(self, state):
+        """Return the state without what it derived for another memory; refuse one of more atoms than there is room for."""
+        n_atoms = state.shape[1]
+        if n_atoms > self.limit:
+            expected = f"at least {n_atoms * (self.terms + PER_ATOM)}, as there are {n_atoms} atoms already"
+            raise ParameterError(f"memory {self.memory}", expected, "raise memory or start anew")
+        slots = state.derived["groups"].shape[1] if "groups" in state.derived else 2 * self.limit
+        merging = state.derived.get("merging")
+        if slots != 2 * self.limit or (merging and len(merging.documents) != self.limit):
+            for name in ("groups", "merging", "room"):
+                state.derived.pop(name, None)
+        return state
+
     @cached_property
     def _atoms(self):
         names = ("terms", "same", "half_life", "nearest", "cohesion", "flatten", "recency")
@@ -190,6 +203,7 @@ class Levels(ClusterLearner):
         """Return weight, learner and state of each level: atoms, and groups as atoms of another state."""
         if self.groups == 0 or not state.shape[1]:
             return [(1.0, self._atoms, state)]
+        state = self._fit_memory(state)
         if "groups" not in state.derived:
             state.derived["groups"] = self._sums_of_groups(state)
         return [(1.0 - self.groups, self._atoms, state), (self.groups, self._sums, state.derived["groups"])]

@@ -178,7 +178,7 @@ class Levels(ClusterLearner):
         return after
 
     def _fit_memory(self, state):
-        """Return the state without what it derived for another memory; refuse one of more atoms than there is room for."""
+        """Return the state without what it derived for another memory; refuse one that has no room for its atoms."""
         n_atoms = state.shape[1]
         if n_atoms > self.limit:
             expected = f"at least {n_atoms * (self.terms + PER_ATOM)}, as there are {n_atoms} atoms already"

@@ -207,10 +207,12 @@ def test_peers_count_only_where_they_tell_something(rng):
 
 def test_small_batches_take_less_from_peers(rng):
     state, told = run(levels(), [stream(rng, 300, 5)[0]]), levels(context=0.5)
-    for n, share in ((25, 0.05), (100, 0.2), (250, 0.5), (400, 0.5)):
+    for n, share in ((25, 0), (99, 0), (100, 0.2), (250, 0.5), (400, 0.5)):
         P = stream(rng, n, 7)[0]
         plain = levels().score(state, P).residual
-        assert np.array_equal(told.score(state, P).residual, in_order(P, plain, share, 10))
+        ordered = told.score(state, P).residual
+        assert np.array_equal(ordered, in_order(P, plain, share, 10))
+        assert np.array_equal(ordered, plain) == (not share)
 
 
 @pytest.mark.parametrize("related", [1.0, 0.0, -1.0])

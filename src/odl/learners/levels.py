@@ -46,7 +46,7 @@ class Levels(ClusterLearner):
         Weight of the groups in the likeness.
     context : float
         Share of the order within a batch that is taken from the most similar documents of the batch; less, in
-        proportion, in batches of fewer than 250 documents.
+        proportion, in batches of fewer than 250 documents, and nothing in those of fewer than 100.
 
     Notes
     -----

@@ -336,7 +336,7 @@ def compressed(matrix):
 
 FEWEST = 3  # documents that may tell something of each other
 MOST = 0.3  # weight of their likeness, above or below 0
-WHOLE = 250  # documents of a batch from which on peers have their whole share
+LEAST, WHOLE = 100, 250  # documents of a batch from which on peers count, and have their whole share
 
 
 def share_of_peers(context: float, n_documents: int) -> float:
@@ -348,9 +348,9 @@ def share_of_peers(context: float, n_documents: int) -> float:
     --------
     >>> from odl.learners.likeness import share_of_peers
     >>> [share_of_peers(0.5, n) for n in (50, 250, 1000)]
-    [0.1, 0.5, 0.5]
+    [0.0, 0.5, 0.5]
     """
-    return context * min(1.0, n_documents / WHOLE)
+    return context * min(1.0, n_documents / WHOLE) if n_documents >= LEAST else 0.0
 
 
 def in_order(
@@ -375,6 +375,7 @@ def in_order(
         The batch, rows of unit l2 norm.
     scores : ndarray, shape (n_documents,)
     share : float
+        With 0 the scores stay.
     peers : int
     contrast : float, optional
         Weight of b in place of max(-.3, min(r |r|, .3)).
@@ -394,7 +395,7 @@ def in_order(
     array([0.2, 0.9, 0.3, 0.4])
     """
     total = len(scores)
-    if total < FEWEST:
+    if total < FEWEST or not share:
         return scores
     most = min(peers, total - 1)
     alike, cosines = nearest_among(P, most)

@@ -270,8 +270,8 @@ class TestStale:
         folder = tmp_path / "odl" / "kernels"
         folder.mkdir(parents=True)
         (tmp_path / "odl" / "__init__.py").touch()
-        for name in ("compiled", "marshalling"):
-            shutil.copy2(ROOT / "src" / "odl" / "kernels" / f"{name}.py", folder)
+        for name in ("compiled.py", "marshalling.py", "runtime.c"):
+            shutil.copy2(ROOT / "src" / "odl" / "kernels" / name, folder)
         for name, text in TWO_FILES.items():
             (folder / f"{name}.py").write_text(text)
         return folder

@@ -139,10 +139,12 @@ def test_score_is_the_mean_of_atoms_and_their_sums(weight, rng):
 def test_shares_in_context_are_those_of_the_own_score(rng):
     settings = {"memory": 1700, "terms": 80, "merged": 10}
     plain, told = levels(**settings), levels(**settings, context=0.4)
-    state, (P, _) = run(plain, [stream(rng, 600, 6)[0]]), stream(rng, 20, 7)
+    state, (P, _) = run(plain, [stream(rng, 600, 6)[0]]), stream(rng, 120, 7)
     own = plain.shares(state, P, plain.score(state, P)).toarray()
     assert np.allclose(own.sum(axis=1), plain.score(state, P).residual, atol=1e-12)
     assert np.allclose(told.shares(state, P, told.score(state, P)).toarray(), 0.6 * own, atol=1e-15)
+    few = P[:20]  # of which the scores stay
+    assert np.allclose(told.shares(state, few, told.score(state, few)).toarray(), own[:20], atol=1e-15)
 
 
 def test_groups_wait_for_enough_documents(rng):

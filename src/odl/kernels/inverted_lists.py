@@ -303,7 +303,7 @@ def _add_up(places, source, factors, rows, dense, free, entries):
                 terms[free] = term
                 free += 1
             dense[term] += own[2][entry] * factors[place]
-    terms[begin:free].sort()  # by a list of parts, which the runtime has to free
+    terms[begin:free].sort()
     end = begin
     for entry in range(begin, free):
         term = terms[entry]

@@ -135,8 +135,9 @@ def files(name):
 
 @functools.cache
 def digest(name):
-    """Return a digest of the bytes of a file of kernels and of all that it imports."""
-    joined = hashlib.sha256()
+    """Return a digest of the bytes of a file of kernels, of all that it imports and of what is linked to it."""
+    with open(os.path.join(os.path.dirname(__file__), "runtime.c"), "rb") as file:
+        joined = hashlib.sha256(file.read())
     for each in sorted(files(name)):
         joined.update(each.encode() + b"\0" + hashlib.sha256(_read(each)[0]).digest())
     return joined.hexdigest()[:16]

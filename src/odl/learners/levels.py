@@ -143,13 +143,14 @@ class Levels(ClusterLearner):
         """Return p_i (p_i - q_i) for each word as `adaptive` does, q the mean over both levels.
 
         Below 0 for a word that the atoms have more of than the document. With `context` it is the share of the
-        document's own score, times 1 - `context`.
+        document's own score, times 1 - `context`; all of it in a batch too small for peers to count.
         """
         P, words = sparse.csr_array(P), np.zeros(P.nnz)
         for place, (weight, learner, of) in enumerate(self._parts(state)):
             near = scores.nearest[place] if scores.nearest else learner.explain(of, P, coded=False)[1]
             words += weight * learner.words_of(of, P, near)
-        return with_data(P, (1.0 - self.context) * words)
+        own = 1.0 - self.context if share_of_peers(self.context, P.shape[0]) else 1.0
+        return with_data(P, own * words)
 
     def learn(
         self, state: State, P: sparse.csr_array, X: sparse.csr_array, history: Sequence[sparse.csr_array] = ()
@@ -184,8 +185,8 @@ class Levels(ClusterLearner):
             expected = f"at least {n_atoms * (self.terms + PER_ATOM)}, as there are {n_atoms} atoms already"
             raise ParameterError(f"memory {self.memory}", expected, "raise memory or start anew")
         slots = state.derived["groups"].shape[1] if "groups" in state.derived else 2 * self.limit
-        merging = state.derived.get("merging")
-        if slots != 2 * self.limit or (merging and len(merging.documents) != self.limit):
+        known = state.derived.get("merging")
+        if slots != 2 * self.limit or (known and len(known.documents) != self.limit):
             for name in ("groups", "merging", "room"):
                 state.derived.pop(name, None)
         return state

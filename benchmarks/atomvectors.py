@@ -7,6 +7,9 @@ is compared with the five nearest of what is remembered, of atoms with the 1, 3 
 follows the atom: that of a document is added when it joins, and those of two atoms when they merge. One row for each
 stream, seed and memory: average AUC by vectors alone, and by the ranks of `levels` by words and of vectors with the
 weight of the rule.
+
+No learner keeps which documents an atom has. So this takes the place of the step that puts their words together
+(`Clusters._cut`): a public way would be a record that every run makes and nothing else reads.
 """
 
 import argparse

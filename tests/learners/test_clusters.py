@@ -10,7 +10,7 @@ from scipy import sparse
 from odl import learners, novelty
 from odl.evaluation import metrics
 from odl.files import checkpoints
-from odl.learners import clusters
+from odl.learners import clusters, likeness
 from odl.learners.base import State
 
 SMALL = {"levels": {"memory": 3000, "terms": 20}, "adaptive": {"terms": 20}}
@@ -175,3 +175,9 @@ def test_without_it_the_state_is_as_before(rng):
     for name, settings in SMALL.items():
         state = run(learners.make(name, **settings, recency=0.0), P, 100)[-1]
         assert not {"matches", "expected"} & set(state.arrays)
+
+
+def test_starts_of_more_entries_than_int32_counts_stay_as_they_are():
+    for n_entries, kind in ((2**31 - 1, np.int32), (2**31, np.int64)):
+        starts = likeness.narrow(np.array([0, 7, n_entries]))
+        assert starts.dtype == kind and starts[-1] == n_entries

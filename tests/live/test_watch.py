@@ -331,7 +331,10 @@ def test_sigterm_drains_and_a_second_watch_says_who_has_the_folder(news):
     assert process.returncode == 0 and "1 documents accepted" in said and "Traceback" not in said
     assert "line 2 of the input: Expecting value" in said
     assert [path.name for path in (news / "inbox").glob("*.jsonl")] == ["2026-01-26-0001.jsonl"]
+    before = streams.contents(news)
     assert inbox.SOURCE not in (news / "odl.yaml").read_text()
+    assert "would be done first: what no watch holds of the inbox" in odl("run", news, "--dry-run").stdout
+    assert streams.contents(news) == before
     assert "181 in all" in odl("run", news).stdout and inbox.SOURCE in (news / "odl.yaml").read_text()
 
 
@@ -458,7 +461,8 @@ def test_a_mistake_in_the_configuration_is_said_and_the_watch_goes_on(news, tmp_
         return [json.loads(process.stdout.readline())["id"] for _ in rows]
 
     assert answered(posts(3)[:10])[9] == "w3-9"
-    for bad in (good.replace("period: week", "period: fortnight"), "sources: [\n", good.replace("alerts:", "alrets:")):
+    wrong = "period: fortnight", "alrets:", "notify: [tell]\nalerts:"
+    for bad in ("sources: [\n", *map(good.replace, ("period: week", "alerts:", "alerts:"), wrong)):
         assert bad != good
         (news / "odl.yaml").write_text(bad)
         process.send_signal(signal.SIGHUP)
@@ -471,6 +475,23 @@ def test_a_mistake_in_the_configuration_is_said_and_the_watch_goes_on(news, tmp_
     final = [one for one in map(json.loads, answers.splitlines()) if not one["provisional"]]
     assert [one["period"] for one in final] == [3, 4]
     assert_same_at_once(news, tmp_path / "once")
+
+
+def test_input_that_ends_with_a_period_that_is_not_learned_is_a_failure(news):
+    """What was answered stays, for the run after the mistake is mended."""
+    good, rows = (news / "odl.yaml").read_text(), "".join(json.dumps(row) + "\n" for row in posts(3)[:5])
+    command, pipes = [sys.executable, "-m", "odl", "watch", str(news)], ("stdin", "stdout", "stderr")
+    process = subprocess.Popen(command, text=True, **dict.fromkeys(pipes, subprocess.PIPE))
+    process.stdin.write(rows)
+    process.stdin.flush()
+    assert len([process.stdout.readline() for _ in range(5)]) == 5
+    (news / "odl.yaml").write_text(good.replace("alerts:", "alrets:"))
+    _, said = process.communicate(timeout=300)
+    assert process.returncode == 1 and "Traceback" not in said
+    assert "the period is not learned yet" in said and "5 documents accepted" in said
+    assert said.endswith("expected a run that ends well; correct what is said above, then run odl run.\n")
+    (news / "odl.yaml").write_text(good)
+    assert "185 in all" in odl("run", news).stdout
 
 
 def test_a_period_ends_by_the_clock(news, tmp_path, monkeypatch):

@@ -117,6 +117,14 @@ def test_a_stream_without_novel_documents_is_refused(settings, corpus):
         quality.Stream("tdt2", corpus, study["streams"]["tdt2"], {**study["evaluate"], "min_novel": 61}, 0)
 
 
+def test_a_learner_of_a_default_memory_is_measured_by_memory(held, settings):
+    made, told = held[1], {**SETTINGS, "runs": ["levels"]}
+    learner = {"algorithm": "levels", "terms": 20}
+    rows = qualitystudy.remember(made, {"levels": {"learner": learner, "features": {}}}, told)["memory"]
+    sizes = [learners.make("levels", terms=20, memory=memory).limit for memory in told["memory"]]
+    assert [row["size"] for row in rows if row["run"] == "levels"] == sizes
+
+
 def test_neighbours_in_a_window_and_over_all(held):
     _, made = held
     assert len(made.listed) >= 2

@@ -56,7 +56,7 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
         If the folder, its configuration or a file is wrong; `BusyError` if another run has it.
     """
     began, named = time.monotonic(), os.fspath(folder)
-    said, words = project.read(folder), []
+    said, words, first = project.read(folder), [], []
     if said.get("driver") == "snakemake":
         fault = f"{folder} is driven by Snakemake (driver in {project.FILE})"
         raise ConfigError(fault, "a folder of `odl run`", f"type: cd {folder} && snakemake --cores {forking.cores()}")
@@ -64,7 +64,8 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
         if os.path.isdir("inbox"):
             from odl.live import inbox  # of a folder that is watched
 
-            inbox.settle()
+            if inbox.settle(dry) and dry:
+                first = ["would be done first: what no watch holds of the inbox becomes a source"]
         if project.NOTIFY in said:
             from odl.config import commands
 
@@ -72,10 +73,11 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
         place = folders.opened()
         if wrong := places.unwritable(place.names["root"]):
             raise ConfigError(f"{wrong} may not be written", "a folder for results", "correct it, or set 'results'")
-        with stopping.heeding() as heed, lock.alone(place.lock, wait):
+        alone = contextlib.nullcontext() if dry else lock.alone(place.lock, wait)
+        with stopping.heeding() as heed, alone:
             options = {"words": words, "again": again, "dry": dry, "cores": cores or forking.cores()}
             *lines, last = _run(place, Ledger(place.ledger, check), named, began, check=heed.check, **options)
-    return "\n".join([*lines, *filter(None, [unread(folder, place.stream)]), last])
+    return "\n".join([*first, *lines, *filter(None, [unread(folder, place.stream)]), last])
 
 
 @contextlib.contextmanager
@@ -106,7 +108,8 @@ def _run(place, ledger, named, began, *, words, dry, **options):
             told = f"what was finished is kept, and `odl run {named}` goes on from there"
             print(f"odl run: stopped; {told}", file=sys.stderr)
         with contextlib.suppress(OSError):  # the first file that found no room is the one to name
-            ledger.save()
+            if not dry:
+                ledger.save()
         raise
     finally:
         loop.write_costs()

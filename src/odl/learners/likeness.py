@@ -56,7 +56,7 @@ class Columns(NamedTuple):
     def matrix(self, n_terms):
         """Return them as a CSC matrix."""
         own = taken(self.spans, self)
-        parts = own.weights, own.terms.view(np.int32), own.starts.astype(np.int32)
+        parts = own.weights, own.terms.view(np.int32), narrow(own.starts)
         return sparse.csc_array(parts, shape=(n_terms, len(self.spans)))
 
 
@@ -238,6 +238,11 @@ def taken(spans, columns, spare=0.0):
     result = _empty(len(spans), int(size * (1.0 + spare)))
     kernels.take(spans, columns[1:], result)
     return result
+
+
+def narrow(starts):
+    """Return starts as int32 where they fit: scipy makes indices as wide as these."""
+    return starts.astype(np.int32) if starts[-1] <= np.iinfo(np.int32).max else starts
 
 
 def _empty(n_rows, size):

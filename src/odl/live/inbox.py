@@ -125,22 +125,23 @@ def alone():
     return lock.alone(f"{FOLDER}/.lock", todo="end that watch, or take another folder")
 
 
-def settle():
+def settle(dry=False):
     """Give files that a watch left behind their names, unless one is at work, and list the inbox as a source.
 
-    `odl run` begins with this.
+    `odl run` begins with this; where it is dry, all stays. Return whether there is something of it to do.
     """
-    if glob.glob(f"{FOLDER}/.*.jsonl"):
+    hidden = glob.glob(f"{FOLDER}/.*.jsonl")
+    if hidden and not dry:
         with contextlib.suppress(BusyError), alone():
             inbox = Inbox()
             for label in inbox.labels():
                 inbox.publish(label)
-    if any(NAME.fullmatch(os.path.basename(path)) for path in glob.glob(SOURCE)):  # of a watch, whatever the folder is
-        enlist()
+    own = any(NAME.fullmatch(os.path.basename(path)) for path in glob.glob(SOURCE))  # not just a folder of that name
+    return (own and enlist(dry)) or bool(hidden)
 
 
-def enlist():
-    """Write the inbox into the sources of odl.yaml, if it does not stand there.
+def enlist(dry=False):
+    """Write the inbox into the sources of odl.yaml, unless it is `dry`; return whether it did not stand there.
 
     Raises
     ------
@@ -148,15 +149,17 @@ def enlist():
         If they are no list in one line.
     """
     if SOURCE in (project.read(".").get("sources") or ()):
-        return
+        return False
     with open(project.FILE, encoding="utf-8") as file:
         text = file.read()
     written, n = re.subn(r"(?m)^(sources: \[.*)\][ \t]*$", rf'\1, "{SOURCE}"]', text)
     if n != 1:
         todo = f"write '{SOURCE}' into sources"
         raise ConfigError(f"{project.FILE} does not read the inbox, and its sources are no line", "that list", todo)
-    with replacing(project.FILE) as temporary, open(temporary, "w", encoding="utf-8") as file:
-        file.write(written)
+    if not dry:
+        with replacing(project.FILE) as temporary, open(temporary, "w", encoding="utf-8") as file:
+            file.write(written)
+    return True
 
 
 def _paths(pattern):

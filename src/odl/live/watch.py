@@ -11,12 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 
 from odl.alerts import read, show
-from odl.config import project
+from odl.config import commands, project
 from odl.config.steps import STEPS
 from odl.corpora import fields
 from odl.engine import folder as folders
 from odl.engine import lock, stopping
-from odl.errors import ConfigError, OdlError
+from odl.errors import ConfigError, DataError, OdlError
 from odl.live import inbox as inboxes
 from odl.live.judge import Arrivals, Judge, Known, Row, clock, iso
 from odl.stream import features
@@ -55,6 +55,7 @@ class Watch:
         self.inbox, self.aside, self.child = inboxes.Inbox(), ThreadPoolExecutor(1), None
         self.due = self.behind = False  # another run is asked for; a period that has ended waits for it
         self.kept = False  # it was told that results of another version are kept
+        self.unlearned = ""  # why the last run failed
         self.late = self.documents = self.bad = 0
         self.judge, self.shown, self.begin, self.answers = None, -1, None, {}
         self.configure()
@@ -76,6 +77,7 @@ class Watch:
         if project.read(".").get(project.DRIVER) == "snakemake":
             given = f"the folder is driven by Snakemake (driver in {project.FILE})"
             raise ConfigError(given, "one of odl run", "write another by odl init, without --snakemake")
+        commands.named(".")  # one that is wrong is said
         folder = folders.opened()
         stream, arrivals = folder.stream, Arrivals(folder.stream["options"])
         by, kind = stream["batches"]["by"], stream["options"].get("kind")
@@ -284,9 +286,10 @@ class Watch:
             self.kept |= kept
         if status:
             if status not in (-signal.SIGTERM, 128 + signal.SIGTERM):  # of `close`
+                self.unlearned = lines[-1]
                 print(f"odl watch: the period is not learned yet: {lines[-1]}", file=sys.stderr, flush=True)
             return self.judge, self.shown, []
-        judge, _ = self._learned_before(self.begin)
+        self.unlearned, (judge, _) = "", self._learned_before(self.begin)
         last = self._last()
         periods = read.alerts_of(".", last=last - self.shown).periods if last > self.shown else []
         records = [{"provisional": False, **show.period_map(period)} for period in periods]
@@ -324,6 +327,9 @@ class Watch:
                 self.inbox.publish(label)
         counts = [f"{self.documents} documents accepted", f"{self.late} late", f"{self.bad} lines left out"]
         print(f"odl watch: {', '.join(counts)}", file=sys.stderr, flush=True)
+        if self.unlearned and not drained:
+            todo = "correct what is said above, then run odl run"
+            raise DataError("the input ended, and a period is not learned", "a run that ends well", todo)
 
 
 def _text(told):

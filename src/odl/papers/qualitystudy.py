@@ -115,7 +115,7 @@ def _sized(grouped, settings):
     sizes = []
     for runs in grouped:
         first = next(iter(runs.values()))["learner"]
-        if "memory" not in first:
+        if not hasattr(learners.make(**learner_of(first)), "memory"):  # which the configuration may leave out
             sizes += [(k, k, runs) for k in settings["atoms"]]
             continue
         for memory in settings["memory"]:

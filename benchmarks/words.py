@@ -74,6 +74,7 @@ SENTENCES = {  # script to text, with the option `hangul` where it matters
     "Hangul": "감기약 값이 올랐다",
     "other widths": "ＮＡＳＡ ｶﾞｽ",
     "names with digits": "log4j H5N1 GPT-4 CVE-2021-44228 v2.14.1 0x80070057",
+    "names with signs": "B.1.1.7 BA.5 t-SNE 737-MAX C++ C# AT&T I/O node.js .NET",
     "numbers, dates, hashes": "12:30 10km 2021-12-10 e25ea8c",
     "tags and addresses": "#flood @joe https://www.example.com/a?b=c joe@mail.org",
     "emoji": "🔥 👍🏽",

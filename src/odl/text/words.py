@@ -20,7 +20,8 @@ KEPT = [sign > 127 or chr(sign).isalnum() or chr(sign) in INSIDE or sign < 28 or
 CUT = bytes(sign if kept else 32 for sign, kept in enumerate(KEPT)).replace(b"\t\n\x0b\x0c\r", b" " * 5)
 # Letters, digits and "_" stay, and all that is not ASCII; the rest is a space.
 PLAIN = bytes(sign if sign > 127 or chr(sign).isalnum() or sign == 95 else 32 for sign in range(256))
-SPECIAL, LETTER = re.compile(rb"[0-9@#\x00-\x1f\x7f]|://|(?i:www\.)"), re.compile(rb"[A-Za-z]")
+SPECIAL = re.compile(rb"[0-9@#\x00-\x1f\x7f]|://|(?i:www\.)|\b[A-Za-z]-[A-Za-z]|[A-Z][&/][A-Z]|\+\+")
+LETTER = re.compile(rb"[A-Za-z]")
 SCRIPT = re.compile(  # most words of these scripts; any other goes the long way
     "[A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]+|[\u0370-\u0373\u0386\u0388-\u03f5\u03f7-\u03ff]+|[\u0400-\u0481\u048a-\u052f]+"
     "|[\u05d0-\u05ea]+|[\u0620-\u063f\u0641-\u064a]+|" + scripts.indic()
@@ -61,9 +62,14 @@ CHANGE = re.compile(r"\d(?=[^\W\d])|[^\W\d](?=\d)")
 MONTH = re.compile(rf"{MONTHS}[a-z]{{0,6}}[-_]?\d")
 UNITS = (
     "[a-ce-fh-jl-z]|st|nd|rd|th|am|pm|[ckmn]m|[kmu]g|ms|ns|us|min|sec|hrs?|yrs?|[kmgt]i?b(?:ps|it)?|bits?|dpi|px|pt"
-    "|[kmg]?hz|k[mw]h?|kv|mph|ft|in|lbs?|oz|usd|eur"
+    "|[kmg]?hz|k[mw]h?|kv|mph|ft|in|lbs?|oz|usd|eur|days?|mos?|mth|pct"
 )
-COUNTED = re.compile(rf"\d+(?!(?:{UNITS})$)[a-z]+")  # 3d and 5g, but not 10km, 12th or 1990s
+COUNTED = re.compile(rf"\d+-?(?!(?:{UNITS}|{MONTHS}[a-z]{{0,6}})$)[a-z]+")  # 3d, 737-max, but not 10km, 12th, 1990s
+NAME = (  # t-SNE; BA.5, B.1.1.7, H.264; 737-MAX; C++, C#; AT&T; I/O
+    r"(?<![{whole}&.+-])(?:[A-Za-z]-(?=[A-Za-z\u00c0-\u024f])[{whole}]{{2,}}+(?!-)"
+    r"|(?:[A-Z]\.(?=\d\.?\d)|[A-Z]{{2,3}}\.)\d{{1,3}}(?:\.\d{{1,3}})*(?!\.\d)|\d{{1,3}}-[A-Z]{{1,3}}(?!-)"
+    r"|[Cc]\+\+|[CF]#|[A-Z]{{1,2}}&[A-Z]{{1,2}}|(?<!/)[A-Z]/[A-Z](?!/|-\d))(?![{whole}&+#])"
+)
 
 
 def pieces_of(text):
@@ -74,7 +80,7 @@ def pieces_of(text):
 
 
 def fold_case(word):
-    """Return a word without case: as Unicode folds it, dotted and dotless i as one, Greek without its accent."""
+    """Return a word that is NFC without case, as NFC: dotted and dotless i are one, Greek has no accent."""
     folded = word.casefold()
     if folded.isascii() or not UNFOLDED(folded):
         return folded
@@ -107,7 +113,7 @@ class Words:
         spaceless, emoji = "|".join(f"[{script}]+" for script in apart), f"[{scripts.EMOJI}][{scripts.SKIN}]*"
         return re.compile(
             f"({spaceless})"
-            f"|([{letters}](?:[{whole}]+|-\\d|(?<=\\d)\\.\\d)*)"
+            f"|({NAME.format(whole=whole)}|[{letters}](?:[{whole}]+|-\\d|(?<=\\d)\\.\\d)*)"
             f"|([#@](?<![{whole}&].)(?:[{whole}]|{spaceless})+)"
             "|\x00([^\x00]+)\x00"
             f"|([{scripts.FLAG}]{{2}}|{emoji}(?:\u200d{emoji})*)"
@@ -138,9 +144,7 @@ class Words:
         """Return the words of a piece of UTF-8, in order."""
         if piece.isascii():
             word = piece.strip(ASCII_EDGES)
-            if not word.isalpha():
-                return self._of_ascii(piece)
-            return [self.lower(word).decode()] if len(word) > 1 else []
+            return [self.lower(word).decode()] if len(word) > 1 and word.isalpha() else self._of_ascii(piece)
         piece = piece.decode("utf-8", "surrogatepass")
         if SCRIPT.fullmatch(word := piece.strip(EDGES)):
             return [self.fold(word)] if len(word) > 1 else []

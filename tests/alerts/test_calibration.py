@@ -57,6 +57,9 @@ def test_titles_are_one_line_without_lines_drawn_of_signs():
         escaping.heading("scipy.fft:\n=======\nDiscrete\x1b ======= transforms")
         == "scipy.fft: Discrete\\u001b transforms"
     )
+    turned = "\u202a\u200fשלום\u202c Four\u00adnaise می\u200cخواهم \u2067\u202ex"
+    assert escaping.heading(turned) == "\u200fשלום Fournaise می\u200cخواهم x"  # a mark alone turns nothing outside
+    assert escaping.isolated("\u200f1, 2") == "\u2068\u200f1, 2\u2069" and escaping.visible("\u202e") == "\\u202e"
     assert escaping.heading("-----") == "-----" and escaping.heading("a == b ... c") == "a == b ... c"
 
 

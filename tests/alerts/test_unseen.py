@@ -184,6 +184,10 @@ def test_words_line_by_line():
         "",
         "As many as chance brings, from 3 items on: usual (4)",
     ]
+    beside = tuple(replace(second, phrase=name) for name in ("three of it", "ثلاثة", "hree", "usual three", *"abcd"))
+    assert wordlist.as_text(watch, [replace(last, unseen=(first, second, *beside))]).splitlines()[8] == (
+        "three of it, \u2068ثلاثة\u2069, hree, usual three, a, b, …  (3 items; an earlier period had 1.0 such words)"
+    )
     few = replace(last, unseen=(other,))
     assert wordlist.as_text(watch, [few]).splitlines()[2:] == [
         "No word was seen for the first time in more items than chance brings.",

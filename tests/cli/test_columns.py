@@ -57,6 +57,9 @@ class TestColumns:
         assert choose({"text": found}, 2, {})["text"] == (found, "holds text without spaces")
         assert choose({"text": column("text", "p q r")}, 1, {})["text"][1] == "about 3 words each"
 
+    def test_an_example_is_spelled_as_it_is_read(self):
+        assert Column("x", ["\u202b\u200fמה ש\u00adלום\u202c, it's"]).example() == "'\u200fמה שלום, it's'"
+
     def test_a_few_values_of_another_kind_make_no_other_column(self):
         """As a journal has them, where a message with colours is a list of bytes."""
         found = column("text", *99 * ["a message of words"], [27, 91])

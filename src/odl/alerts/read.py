@@ -16,7 +16,7 @@ from odl.alerts.model import BETWEEN, NONE, Alert, Near, Period, Reason, Rest, T
 from odl.config import project
 from odl.config.sections import Alerts
 from odl.errors import DataError
-from odl.files.escaping import heading, visible
+from odl.files.escaping import heading, readable, visible
 
 PATTERNS = ("", "*/seed*/*/k*/alerts", "*/*/seed*/*/k*/alerts")
 BELOW = "*/*/seed*/*/k*/alerts"  # of a folder of results
@@ -353,13 +353,13 @@ def _words(text):
 
 def _parts(name):
     """Return the parts of a topic's name: words or phrases."""
-    return tuple(map(visible, name.split(BETWEEN))) if name else ()
+    return tuple(map(readable, name.split(BETWEEN))) if name else ()
 
 
 def _shown(one):
     """Return an unseen word as a reader sees it."""
     documents = tuple((visible(ident), heading(title)) for ident, title in one.documents)
-    return replace(one, phrase=visible(one.phrase), words=tuple(map(visible, one.words)), documents=documents)
+    return replace(one, phrase=readable(one.phrase), words=tuple(map(visible, one.words)), documents=documents)
 
 
 def _by_atom(pairs):
@@ -394,7 +394,7 @@ def alert_of(record, item, topic, of_atom, rank):
         state=topic.state_at(record.t) if topic else "new",
         folded=False, context=float(record.context[row]), nearest=tuple(nearest),
         reasons=tuple(Reason(visible(word), share) for word, share in item.words),
-        led=item.led, own=item.own, rest=Rest(*item.rest) if item.rest else None, text=visible(item.text),
+        led=item.led, own=item.own, rest=Rest(*item.rest) if item.rest else None, text=readable(item.text),
         gate=item.gate, opening=tuple(map(visible, item.opening)),
         meaning=0.0 if record.meaning is None else float(record.meaning[row]),
     )  # fmt: skip

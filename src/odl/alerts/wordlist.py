@@ -9,6 +9,7 @@ from odl.files.escaping import isolated
 
 SPANS = ((7 * 86_400_000, "week"), (86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"))
 TITLES, LONGEST = 3, 80  # documents of a word that are named, characters of a title
+PHRASES = 6  # of the same documents that are named
 
 
 def facts(one):
@@ -33,14 +34,27 @@ def span(milliseconds):
     return f"{count:,} {unit}s" if count > 1 else f"a{'n' * (unit == 'hour')} {unit}"
 
 
+def together(words):
+    """Return (phrases, word): the phrases of words that the same documents have, and the first of these words."""
+    groups: dict = {}
+    for one in words:
+        groups.setdefault((one.items, one.documents), []).append(one)
+    named = []
+    for group in groups.values():
+        phrases = [f" {one.phrase} " for one in group]
+        whole = [one.strip() for one in phrases if sum(one in other for other in phrases) == 1]
+        named.append((whole[:PHRASES] + ["…"] * (len(whole) > PHRASES), group[0]))
+    return named
+
+
 def as_text(watch, periods):
     """Return the words of periods as a person reads them, those beyond chance with their documents."""
     lines = []
     for period in periods:
         lines += [show.heading(watch, [period]), ""]
-        beyond = [one for one in period.unseen if one.beyond]
-        for one in beyond:
-            lines += [f"{isolated(one.phrase)}  ({facts(one)})"]
+        beyond = together([one for one in period.unseen if one.beyond])
+        for names, one in beyond:
+            lines += [f"{show.name_of(names)}  ({facts(one)})"]
             lines += [
                 f"    {isolated(show.shortened(title or ident, LONGEST))}  (id: {ident})"
                 for ident, title in one.documents[:TITLES]

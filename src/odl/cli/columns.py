@@ -6,6 +6,7 @@ from statistics import median_high
 
 from odl.corpora import fields
 from odl.errors import ConfigError
+from odl.files.escaping import readable
 from odl.text import scripts
 
 NAMES = {
@@ -91,8 +92,8 @@ class Column:
 
     def example(self):
         """Return the first value, short, as a person reads it."""
-        text = " ".join(str(self.values[0]).split()) if self.values else ""
-        return repr(text[:37] + "..." if len(text) > 40 else text)
+        text = readable(" ".join(str(self.values[0]).split())) if self.values else ""
+        return f"'{text[:37] + '...' if len(text) > 40 else text}'"
 
 
 def choose(columns, n_rows, answers, dates=None):

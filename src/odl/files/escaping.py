@@ -3,15 +3,16 @@
 import re
 from unicodedata import bidirectional
 
-# All that moves a cursor or turns the direction of writing, but for tabs and line breaks.
-CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# All that moves a cursor or turns the writing around it, but for tabs and line breaks.
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+UNREAD = re.compile("[\xad\u202a-\u202e\u2066-\u2069\ufeff]")  # these, soft hyphens and marks of byte order
 
 DRAWN = re.compile(r"([^\w\s])\1{4,}")  # a line drawn of signs, such as =====
 
 ISOLATES = {"L": "\u2066", "R": "\u2067", "AL": "\u2067"}  # by the direction of a first letter
 
-# Letters that are written from right to left.
-LEFTWARD = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
+# Letters that are written from right to left, and the mark that counts as one.
+LEFTWARD = re.compile("[\u200f\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
 
 # Where a spreadsheet would begin a formula: at the start of a cell, or of what another separator would make one.
 FORMULA = r"(?='*(?:[\t\r\n]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20]))"
@@ -34,9 +35,14 @@ def isolated(text, whole=""):
     return f"{first}{text}\u2069"
 
 
+def readable(text):
+    """Return a text as it is read: `visible`, without what turns the direction of writing or hyphenates."""
+    return visible(UNREAD.sub("", text))
+
+
 def heading(text):
-    """Return a title as it is shown: `visible`, in one line, without lines that are drawn of signs."""
-    return visible(" ".join(DRAWN.sub(" ", text).split()) or text)
+    """Return a title as it is shown: `readable`, in one line, without lines that are drawn of signs."""
+    return readable(" ".join(DRAWN.sub(" ", text).split()) or text)
 
 
 def guarded(value):

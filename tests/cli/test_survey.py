@@ -29,6 +29,28 @@ class TestLook:
         assert found.options["dates"] == "day-first" and found.options["tokens"]["stop_words"] == "german"
         assert found.n_documents == 40 and found.span == "2026-01-01 to 2026-01-28"
 
+    @pytest.mark.parametrize(
+        ("encoding", "text"),
+        [
+            ("cp1251", "Спутник выведен на орбиту Земли"), ("koi8-r", "Спутник выведен на орбиту Земли"),
+            ("cp1253", "Ο δορυφόρος τέθηκε σε τροχιά"), ("cp1255", "הלוויין שוגר למסלול סביב כדור הארץ"),
+            ("cp1256", "تم إطلاق القمر الصناعي إلى مدار"), ("cp874", "ดาวเทียมถูกส่งขึ้นสู่วงโคจร"),
+            ("cp932", "人工衛星が軌道に乗りました"), ("euc_jp", "人工衛星がロケットで軌道に乗りました"),
+            ("cp949", "인공위성이 궤도에 올랐다"), ("gb18030", "人造卫星进入轨道，运行正常"),
+        ],
+    )  # fmt: skip
+    def test_an_encoding_that_is_not_of_western_europe_is_asked_for(self, tmp_path, encoding, text):
+        path = tmp_path / "a.csv"
+        path.write_bytes(
+            "".join(["id,time,text\n", *(f"{n},2026-01-01,{text} {n}\n" for n in range(9))]).encode(encoding)
+        )
+        with pytest.raises(ConfigError, match=r"9 lines are not UTF-8; .*say --encoding and its name: ") as caught:
+            survey([str(path)], {})
+        assert f"{encoding} ({text[:12].strip()!r})" in str(caught.value)
+        assert survey([str(path)], {"encoding": encoding}).options["encoding"] == encoding
+        with pytest.raises(DataError, match=r"a\.csv line 2 is not ascii"):
+            survey([str(path)], {"encoding": "ascii"})
+
     def test_mixed_encodings(self, tmp_path):
         path = tmp_path / "d.jsonl"
         path.write_bytes('{"text": "Müller"}\n'.encode() + '{"text": "Größe"}\n'.encode("latin-1"))

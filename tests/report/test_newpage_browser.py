@@ -281,3 +281,16 @@ def test_dark_and_in_print(browser, file):
     opened.page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert opened.page.locator("#alerts tbody tr").count() == 25
     opened.context.close()
+
+
+def test_a_title_from_right_to_left_begins_at_the_right_of_each_line(browser, tmp_path):
+    path = tmp_path / "new.html"
+    path.write_text(newpage.text(newpages.watch(title="התפרצות הר הגעש חסמה את הכביש " * 3)), encoding="utf-8")
+    held = Opened(browser, path, NARROW)
+    lines = held.page.locator(".title > *").first.evaluate(
+        "title => { const { right } = title.getBoundingClientRect(), text = document.createRange();"
+        " text.selectNodeContents(title);"
+        " return [...text.getClientRects()].map(line => [line.y, right - line.right]); }"
+    )
+    assert len({y for y, _ in lines}) > 1 and all(any(y == y_ and gap < 1 for y_, gap in lines) for y, _ in lines)
+    held.context.close()

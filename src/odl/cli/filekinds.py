@@ -7,16 +7,24 @@ import os
 import re
 from collections import Counter
 
-from odl.corpora.encodings import UTF8, ZEROS, check_encoding, recoded, wide_name
-from odl.errors import DataError
+from odl.corpora.encodings import UTF8, ZEROS, check_encoding, not_decoded, recoded, wide_name
+from odl.errors import ConfigError, DataError
 from odl.files import listing
 from odl.files.escaping import visible
+from odl.text.scripts import script_of
 
 HEAD = 1 << 18  # bytes of a file that are looked at to tell its kind
 MOST = 200_000  # lines of one that are looked at
 MAIL = re.compile(rb"From .*\d\d:\d\d|(?:[A-Z][\w-]*: .*\r?\n(?:[ \t].*\r?\n)*){3}")
 PLAIN = ("jsonl", "csv", "text", "log")  # kinds whose bytes are text throughout
 SHOWN = 3  # names of many
+TRIED = 200  # lines by which encodings are tried
+ENCODINGS = (  # beside cp1252
+    *("cp1255", "cp1251", "koi8-r", "iso8859-5", "cp1253", "cp1256", "iso8859-6", "cp874"),
+    *("cp932", "cp949", "euc_jp", "big5", "gb18030"),
+)
+TOGETHER = {"HIRAGANA": "CJK", "KATAKANA": "CJK", "KATAKANA-HIRAGANA": "CJK"}  # scripts that Japanese mixes
+LETTERS, NO_ASCII, FOREIGN = re.compile(rb"[A-Za-z\x80-\xff]"), re.compile(rb"[\x80-\xff]"), 0.4  # more: not of cp1252
 
 
 def find(sources, kind=None, only=False):
@@ -153,8 +161,13 @@ def encoding_of(files, kind=None):
     """Return the option ``encoding``, None for UTF-8, and what to say of it.
 
     Files in UTF-16 need none: they are told when they are read.
+
+    Raises
+    ------
+    ConfigError
+        If lines that are not UTF-8 are in no language of Western Europe: most of their letters would have accents.
     """
-    good, wrong, first = 0, 0, ""
+    good, wrong, first, lines = 0, 0, "", []
     for _, path in files:
         for number, line in _lines(path) if (kind or listing.kind_of(path)) in PLAIN else ():
             if line.isascii():
@@ -166,10 +179,41 @@ def encoding_of(files, kind=None):
                 near = line[max(0, error.start - 12) : error.start + 12].decode("cp1252", "replace").strip()
                 first = first or f"the first, {path}:{number}, reads {near!r} so"
                 wrong += 1
+                lines += [line] * (wrong <= TRIED)
+    text = b"".join(lines)
+    if len(NO_ASCII.findall(text)) > FOREIGN * len(LETTERS.findall(text)):
+        names = ", ".join(f"{'utf-8,' * bool(good)}{name} ({example!r})" for name, example in _readings(lines))
+        todo = f"say --encoding and its name: {names}" if names else "convert the files to UTF-8"
+        raise ConfigError(f"{wrong} lines are not UTF-8; {first}", "an encoding that gives words", todo)
     if not wrong:
         return None, ""
     name, others = (["utf-8", "cp1252"], f"; {good} others are UTF-8") if good else ("cp1252", "")
     return name, f"cp1252: {wrong} lines are not UTF-8; {first}{others}"
+
+
+def _readings(lines):
+    """Return (name, beginning) of the encodings that fit all lines, those first by which most words look like words."""
+    found = []
+    for name in ENCODINGS:
+        with contextlib.suppress(UnicodeDecodeError):
+            words = [word for line in lines for word in re.findall(r"[^\W\d_]{2,}", line.decode(name))]
+            odd = sum(word[1:] != word[1:].lower() or len({*map(_script, word)}) > 1 for word in words)
+            text = lines[0].decode(name).lstrip("".join(map(chr, range(128))))
+            found.append((odd / max(len(words), 1), name, text[:12].strip()))
+    return [(name, example) for _, name, example in sorted(found, key=lambda one: one[0])[:4]]
+
+
+def _script(letter):
+    return TOGETHER.get(script := script_of(letter), script)
+
+
+def _texts(path, reader):
+    """Yield the numbered lines of a file, decoded."""
+    for number, line in _lines(path, reader):
+        try:
+            yield number, (UTF8 if reader.wide else reader).text(line, number == 1)
+        except UnicodeDecodeError as error:
+            raise not_decoded(path, f"line {number}", reader, error) from error
 
 
 def _lines(path, encoding=UTF8):
@@ -191,8 +235,7 @@ def delimiter_of(files, kind, encoding):
     if path is None:
         return None, ""
     reader, head = check_encoding(encoding or "utf-8"), []
-    for number, line in _lines(path, reader):
-        text = (UTF8 if reader.wide else reader).text(line, number == 1)
+    for number, text in _texts(path, reader):
         head += [] if formats.LEAD.fullmatch(text.rstrip("\r\n")) else [text]
         if number == 200:
             break
@@ -216,9 +259,10 @@ def _wrong_rows(path, reader, quoted):
     """Return whether a table with tabs has rows of another length than its header, or that are none."""
     from odl.corpora import formats
 
-    texts = ((UTF8 if reader.wide else reader).text(line, number == 1) for number, line in _lines(path, reader))
     try:
-        rows = csv.reader(texts, delimiter="\t", strict=True, quoting=formats.QUOTING[quoted])
+        rows = csv.reader(
+            (text for _, text in _texts(path, reader)), delimiter="\t", strict=True, quoting=formats.QUOTING[quoted]
+        )
         return len({len(row) for row in rows if row}) > 1
     except csv.Error:
         return True

@@ -93,10 +93,11 @@ def not_decoded(path, place, encoding, error):
     data, byte = error.object, error.object[error.start]
     near = data[max(0, error.start - AROUND) : error.start + AROUND].split(b"\n")[0].decode("cp1252", "replace")
     name = "UTF-8" if error.encoding.replace("_", "-").startswith("utf-8") else encoding.name
+    second = "latin-1" if name.lower() == "cp1252" else "cp1252"
     return DataError(
         f"{path} {place} is not {name} (byte 0x{byte:02x})",
         f"{name} text",
-        f"set the option encoding, such as [{name.lower()}, cp1252], which reads {near!r} there, or convert the file",
+        f"set the option encoding, such as [{name.lower()}, {second}], which reads {near!r} there, or convert the file",
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from odl import corpora
 from odl.config.chains import sources_of
-from odl.corpora import encodings, formats
+from odl.corpora import encodings, formats, mailfeeds
 from odl.errors import ConfigError, DataError
 from odl.files import documents, listing
 from odl.text import stopwords
@@ -93,6 +93,29 @@ def test_a_file_without_from_lines_is_one_message(tmp_path):
     put(tmp_path / "12", "Subject: one\nDate: Fri, 8 Jul 2011 12:08:34 +0200\n\nFrom here on\n\nhello\n")
     found = read(tmp_path / "12", kind="mail", tokens={"stop_words": None})
     assert found.ids == ["12:1"] and words(found, 0) == ["from", "hello", "here", "on", "one"]
+
+
+@pytest.mark.parametrize(
+    ("name", "written", "title"),
+    [
+        ("GB2312", "gb18030", "人工卫星進入軌道"), ("Shift_JIS", "cp932", "人工衛星①が軌道に"),
+        ("EUC-KR", "cp949", "인공위성 똠방각하"), ("big5", "big5", "人造衛星進入軌道"),
+        ("windows-1251", "cp1251", "Спутник на орбите"), ("UTF-16", "utf-16", "Спутник"),
+    ],
+)  # fmt: skip
+def test_a_feed_is_read_by_the_encoding_that_it_names(tmp_path, name, written, title):
+    item = f"<item><guid>g1</guid><title>{title}</title><description>{title}</description></item>"
+    text = f'<?xml version="1.0" encoding="{name}"?><rss><channel>{item}</channel></rss>'
+    (tmp_path / "f.xml").write_bytes(text.encode(written))
+    with open(tmp_path / "f.xml", "rb") as file:
+        assert [row["title"] for _, row in mailfeeds.feed_rows(file, "f.xml")] == [title]
+
+
+@pytest.mark.parametrize("name", ["x-no", "gbk"])
+def test_a_feed_in_no_encoding_is_one_sentence(tmp_path, name):
+    (tmp_path / "f.xml").write_bytes(f'<?xml version="1.0" encoding="{name}"?><rss>'.encode() + b"\xff\xff</rss>")
+    with open(tmp_path / "f.xml", "rb") as file, pytest.raises(DataError, match=rf"f\.xml is not text in {name}, as"):
+        list(mailfeeds.feed_rows(file, "f.xml"))
 
 
 def test_feeds_of_both_forms(tmp_path):

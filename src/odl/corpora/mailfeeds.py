@@ -3,6 +3,7 @@
 Feeds are read by expat, an item at a time. Entities of HTML, which feeds use without declaring them, are known.
 """
 
+import codecs
 import email
 import email.utils
 import re
@@ -23,6 +24,8 @@ ROLES = {
     "updated": "later", "description": "summary", "summary": "summary", "encoded": "content", "content": "content",
 }  # fmt: skip
 CATEGORIES = {CATEGORY, "subject"}  # the latter of Dublin Core
+DECLARED = re.compile(rb"""<\?xml[^>]*?\sencoding=["']([\w.-]+)""")  # at the beginning of XML
+LARGER = {"gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949"}  # written under these names
 BLOCK = 1 << 16
 
 
@@ -128,19 +131,29 @@ def feed_rows(file, path):
     DataError
         Naming the line at which it is not XML; or if it is no feed.
     """
-    parser = _Items(path)
-    while block := file.read(BLOCK):
-        yield from parser.feed(block)
+    block = file.read(BLOCK)
+    found = DECLARED.match(block)
+    name = found[1].decode() if found else "utf-8"
+    try:
+        single = name.lower().startswith("utf") or len(bytes(range(128, 256)).decode(name, "replace")) == 128
+        larger = LARGER.get(codecs.lookup(name).name, name)
+        decoder = None if single else codecs.getincrementaldecoder(larger)()
+        parser = _Items(path, None if single else "utf-8")  # expat knows no other of several bytes
+        while block:
+            yield from parser.feed(decoder.decode(block).encode() if decoder else block)
+            block = file.read(BLOCK)
+    except (LookupError, UnicodeError) as error:
+        raise DataError(f"{path} is not text in {name}, as it says", "its encoding", "convert it to UTF-8") from error
     yield from parser.feed(b"", True)
 
 
 class _Items:
     """What expat finds: the items that are complete."""
 
-    def __init__(self, path):
+    def __init__(self, path, encoding=None):
         self.path, self.complete, self.item, self.role, self.depth = path, [], None, None, 0
         self.number = 0
-        self.parser = parser = expat.ParserCreate(namespace_separator=" ")
+        self.parser = parser = expat.ParserCreate(encoding, " ")
         parser.buffer_text = True
         parser.UseForeignDTD(True)  # an entity that is not declared is skipped, not an error
         parser.StartElementHandler, parser.EndElementHandler = self._start, self._end

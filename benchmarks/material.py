@@ -18,6 +18,7 @@ from odl.stream import batching, features
 
 RUNS = {"DA": "dual-averaging", "PG": "projected-gradient", "ADMM": "admm", "adaptive": "adaptive", "levels": "levels"}
 MORE = {name: {"algorithm": name, "features": {"tf": "log"}} for name in ("adaptive", "levels")}  # not in the study
+MORE["levels"]["recency"] = 0.5  # as `odl init` writes it
 LEVELS = (800, 2000)  # atoms of `levels` that 60,000 and 150,000 numbers hold
 SEED = 0
 
@@ -136,7 +137,7 @@ class Material:
         if name == "levels":
             usual = learners.make(name)
             chosen["memory"] = atoms * (usual.terms + usual.beside)
-        learner = learners.make(**chosen)
+        learner = learners.make(**chains.learner_of(chosen))
         P = [batch.weighed(**weighting, norm=learner.norm)[:] for batch in self.batches]
         state = learner.start(P[0], atoms, novelty.generator(SEED, "start"))
         states = [state, state]

@@ -56,7 +56,7 @@ def watched(folder, posts, seed, quick, pattern=False):
     cut = f"batches: {{by: documents, documents: {size}, initial: {size}}}"
     lines = [cut if line.startswith("batches:") else line for line in lines]
     lines = [MADE_ALERTS if quick and line.startswith("alerts:") else line for line in lines]
-    lines = [line.replace("tokens: {tokeniser: words}, ", "") if pattern else line for line in lines]
+    lines = [line.replace("tokens: {tokeniser: words, stop_words: null}, ", "") if pattern else line for line in lines]
     (folder / "news" / "odl.yaml").write_text("\n".join(lines) + "\n")
     child([tool("odl"), "run", "news"], folder=folder)
     budget = QUICK["budget"] if quick else BUDGET

@@ -8,28 +8,32 @@
     ODL_MIRROR=... python benchmarks/words.py --ranks --streams subjects titles [--seeds ...] [--output ranks.tsv]
     ODL_MIRROR=... python benchmarks/words.py --languages
     ODL_MIRROR=... python benchmarks/words.py --speed
+    python benchmarks/words.py --messages /usr/share/locale
     python benchmarks/words.py --sentences
 
 Streams, orders and timesteps are those of config/quality.yaml; abstracts are those of every tenth paper. AUC is of
 `levels` with 500 atoms, by both tokenisers in the same orders; with `--shares` of all words without a list of stop
-words, with and without `features.max_share`, beside those of the list. Speed is of counting, the best of five, both in
-turn. `--segments` compares words of segmenters (the extras `jieba`, `janome`, `pythainlp`) with pairs and triples of
-characters, on the streams and draws of config/languages.yaml. It has the weight that the rule of pieces asks for.
-`--stems` takes stems of Snowball (`snowballstemmer`) as pieces of words: in each of these languages that it knows,
-beside words with the weight of the rule and in their place, then on the English streams with the weight .5. There
-pieces of words have three weights.
-`--ranks` has `levels` as `odl init` writes it, by several weights of pieces, and by the mean of the ranks that a
-document has in its batch by words and by pieces.
-`--languages` prints which languages the sentences of SIB-200 are told to be of, `--sentences` the table of
+words, with and without `features.max_share` and `features.languages`, beside those of the list. Speed is of counting,
+the best of five, both in turn. `--segments` compares words of segmenters (the extras `jieba`, `janome`, `pythainlp`)
+with pairs and triples of characters, on the streams and draws of config/languages.yaml. It has the weight that the
+rule of pieces asks for. `--stems` takes stems of Snowball (`snowballstemmer`) as pieces of words: in each of these
+languages that it knows, beside words with the weight of the rule and in their place, then on the English streams with
+the weight .5. There pieces of words have three weights. `--ranks` has `levels` as `odl init` writes it, by several
+weights of pieces, and by the mean of the ranks that a document has in its batch by words and by pieces. `--languages`
+prints which languages the sentences of SIB-200 are told to be of, each by itself. `--messages` does so for messages
+of installed programs, of eight words or more, in each locale that has a hundred. `--sentences` prints the table of
 docs/guides/documents.md: what a sentence of each script becomes.
 """
 
 import argparse
 import gzip
 import os
+import re
+import struct
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from unittest import mock
 from zlib import crc32
@@ -55,7 +59,9 @@ STREAMS = ("newsgroups", "scipydocs", "abstracts", "subjects", "titles")
 TOKENISERS = ("pattern", "words")
 SEGMENTERS = {"chinese": "jieba", "japanese": "janome", "thai": "pythainlp"}
 ALONE = 0.999999  # weight of stems that leaves none to words, as it has to be below 1
-SHARES = (("english", 1.0), (None, 1.0), (None, 0.5))  # list of stop words, largest share of a word that is weighed
+SHARES = (  # list of stop words, largest share of a word that is weighed, whether each document's language is told
+    ("english", 1.0, False), (None, 1.0, False), (None, 0.5, False), (None, 1.0, True), (None, 0.5, True),
+)  # fmt: skip
 
 SENTENCES = {  # script to text, with the option `hangul` where it matters
     "Latin": "The iPhone of NASA's office in Zürich",
@@ -130,13 +136,14 @@ def compare_shares(names, seeds, output):
     """Write the AUC of all words with and without stop words of the stream, and that of a list, by stream and seed."""
     rows = []
     for name in names:
-        for stop_words, max_share in SHARES:
+        for stop_words, max_share, told in SHARES:
             setting, rule, documents = documents_of(name, "words", stop_words)
             for seed in seeds:
                 order = chains.order_seed({"corpora": {name: setting}}, name, seed)
                 stream = quality.Stream(name, documents, setting, rule, order)
-                row = {"stream": name, "seed": seed, "stop_words": stop_words or "none", "max_share": max_share}
-                rows.append(row | {"auc": auc(stream, max_share=max_share)})
+                row = {"stream": name, "seed": seed, "stop_words": stop_words or ("told" if told else "none")}
+                value = auc(stream, max_share=max_share, languages=told)
+                rows.append(row | {"max_share": max_share, "auc": value})
                 print(*rows[-1].values(), sep="\t", flush=True)
     tables.write_table(output, rows)
 
@@ -272,11 +279,29 @@ def sentences_by_language():
         yield path.name[:8], [line.split("\t")[2] for line in lines]
 
 
-def told_languages():
-    """Print how many sentences of each language are told to be of which."""
-    for language, texts in sentences_by_language():
+def messages_by_language(folder):
+    """Yield each locale of a folder with messages of its programs of eight words or more, every so many of them."""
+    for locale in sorted(Path(folder).iterdir()):
+        texts = set()
+        for path in sorted(locale.glob("LC_MESSAGES/*.mo")):
+            data = path.read_bytes()
+            count, *places = struct.unpack_from("<3I", data, 8)
+            for at in range(1, count):  # after the header
+                spans = (struct.unpack_from("<2I", data, place + 8 * at) for place in places)
+                source, text = (data[start : start + length] for length, start in spans)
+                with suppress(UnicodeDecodeError):  # of another encoding
+                    texts |= {text.split(b"\0")[0].decode()} if text != source else set()
+        plain = sorted({" ".join(re.sub(r"%[-+ #0-9.*$lhzjq]*[a-zA-Z]|<[^>]+>", " ", text).split()) for text in texts})
+        long = [text for text in plain if len(re.findall(r"[^\W\d_]{2,}", text)) >= 8]
+        if len(long) >= 100:
+            yield locale.name, long[:: max(1, len(long) // 600)]
+
+
+def told_languages(texts_by_language):
+    """Print how many texts of each language are told to be of which, each by itself."""
+    for language, texts in texts_by_language:
         counts, vocabulary = count_words(texts, {"tokeniser": "words", "stop_words": None})
-        told = Counter(StopWords(vocabulary).told(counts)).most_common()
+        told = Counter(StopWords(vocabulary, np.zeros(len(vocabulary))).told(counts)).most_common()
         print(language, *(f"{name or 'none'} {n}" for name, n in told), sep="\t")
 
 
@@ -303,6 +328,7 @@ def main():
     words.add_argument("--stems", action="store_true")
     words.add_argument("--ranks", action="store_true")
     words.add_argument("--languages", action="store_true")
+    words.add_argument("--messages", metavar="FOLDER")
     words.add_argument("--speed", action="store_true")
     words.add_argument("--sentences", action="store_true")
     told = words.parse_args()
@@ -311,7 +337,9 @@ def main():
     elif told.speed:
         speed()
     elif told.languages:
-        told_languages()
+        told_languages(sentences_by_language())
+    elif told.messages:
+        told_languages(messages_by_language(told.messages))
     elif told.segments:
         compare_segments(told.output)
     elif told.stems:

@@ -210,17 +210,18 @@ def test_a_page_in_ten_languages(tmp_path, capsys):
     path = tmp_path / "posts.jsonl"
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
     assert main(["init", str(tmp_path / "it"), str(path), "--period", "week"]) == 0
-    assert "language several: " in " ".join(capsys.readouterr().out.split())
+    said = " ".join(capsys.readouterr().out.split())
+    assert all(f"{language.capitalize()} (" in said for language in list(FUNCTION_WORDS)[:8])
     configuration = tmp_path / "it" / "odl.yaml"
     lines = configuration.read_text(encoding="utf-8").splitlines(keepends=True)
-    assert "features: {languages: true}\n" in lines
+    assert "features: {languages: true, max_share: 0.5}\n" in lines
     kept = "".join(line for line in lines if not line.startswith("alerts:"))
     configuration.write_text(f"{kept}alerts: {{gates: true, warm_up: 50, budget: 5}}\n", encoding="utf-8")
     assert main(["run", str(tmp_path / "it")]) == 0, capsys.readouterr().err
     watch = read.alerts_of(tmp_path / "it")
     told = watch.periods[1].languages
     assert told.keys() - {""} == {*list(FUNCTION_WORDS)[:8], "Cyrillic", "Han or kana"}
-    assert all(abs(n - 12) <= 2 for name, n in told.items() if name)
+    assert all(abs(n - 12) <= 2 for name, n in told.items() if name), told
     alerts = [alert for period in watch.periods for alert in period.alerts]
     assert {alert.id.split("-")[0] for alert in alerts} == FUNCTION_WORDS.keys() - {"german", "swedish"}
     assert {alert.id.split("-")[1] for alert in alerts} == {str(WEEKS - 1)}

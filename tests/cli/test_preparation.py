@@ -21,13 +21,24 @@ def day(text):
 
 
 class TestStopWords:
-    def test_a_language_with_a_list_takes_it_and_any_other_the_stream_itself(self):
-        german = preparation.stop_words_of(["das Wetter ist nicht so schön wie gestern und heute"])
-        assert german[:2] == ("german", {}) and "are its stop words" in german[2]
-        stop_words, weights, why = preparation.stop_words_of(["погода сегодня не такая как вчера"])
-        assert (stop_words, weights) == (None, {"max_share": 0.5})
-        assert "words in more than 50% of the documents weigh nothing" in why
-        assert preparation.stop_words_of(["das Wetter"], "none")[:2] == (None, {})
+    GERMAN, RUSSIAN = "das Wetter ist nicht so schön wie gestern und heute", "погода сегодня не такая как вчера"
+
+    @pytest.mark.parametrize(
+        ("texts", "said"),
+        [
+            ([GERMAN], "German (100%); each document's own stop words weigh nothing; words in more than 50%"),
+            ([GERMAN] * 3 + [RUSSIAN], "German (75%); each document's own"),
+            ([GERMAN, "the weather is not as it was yesterday", "the weather is fine"], "English (67%), German (33%);"),
+            ([RUSSIAN], "not known (--stop-words names one); words in more than 50% of the documents weigh nothing"),
+        ],
+    )
+    def test_stop_words_are_counted_and_not_weighed(self, texts, said):
+        stop_words, features, why = preparation.stop_words_of(texts)
+        assert (stop_words, features) == (None, {"languages": True, "max_share": 0.5}) and why.startswith(said)
+
+    def test_a_person_may_name_a_list_or_none(self):
+        assert preparation.stop_words_of([self.GERMAN], "none") == (None, {}, "as you say")
+        assert preparation.stop_words_of([self.GERMAN], "english") == ("english", {}, "as you say")
 
 
 class TestPeriods:
@@ -97,7 +108,7 @@ class TestMeaning:
     """Vectors beside words are offered where texts are short and English, and taken where somebody says so."""
 
     TEXTS = ("the harvest of the year is in", "a tanker and the port of call", "they were at sea for the night")
-    TOKENS: ClassVar = {"tokeniser": "words"}  # English stop words are the default
+    TOKENS: ClassVar = {"tokeniser": "words", "stop_words": None}
 
     def test_short_texts_have_an_offer_with_its_cost(self):
         options, features, why = preparation.meaning_of(self.TEXTS, self.TOKENS, False)
@@ -109,7 +120,7 @@ class TestMeaning:
         [
             ([" ".join(f"word{chr(97 + n)}" for n in range(20))] * 3, TOKENS),
             (TEXTS, {**TOKENS, "stop_words": "german"}),
-            (TEXTS, {**TOKENS, "stop_words": None}),
+            (["das Wetter ist nicht so schön"] * 3, TOKENS),
             ((), TOKENS),
         ],
     )

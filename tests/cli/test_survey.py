@@ -26,7 +26,7 @@ class TestLook:
         found = survey([table(tmp_path / "d.csv", rows, ";", "cp1252")], {})
         assert found.options["encoding"] == "cp1252" and found.options["delimiter"] == ";"
         assert found.options["columns"] == {"time": "Datum", "text": "Inhalt", "id": "Nr"}
-        assert found.options["dates"] == "day-first" and found.options["tokens"]["stop_words"] == "german"
+        assert found.options["dates"] == "day-first" and dict(found.said)["language"].startswith("German (")
         assert found.n_documents == 40 and found.span == "2026-01-01 to 2026-01-28"
 
     @pytest.mark.parametrize(
@@ -65,7 +65,8 @@ class TestLook:
         ]
         found = survey([jsonl(tmp_path / "d.jsonl", rows)], {})
         assert not found.options.keys() & {"columns", "dates", "encoding", "delimiter", "kind"}
-        assert found.options["tokens"] == {"tokeniser": "words"}
+        assert found.options["tokens"] == {"tokeniser": "words", "stop_words": None}
+        assert found.features == {"languages": True, "max_share": 0.5}
         found = survey([jsonl(tmp_path / "d.jsonl", [{**row, "id": 1, "topics": row["id"]} for row in rows])], {})
         assert found.options["columns"] == {"id": None, "topics": None}  # repeated, and one for each document
 

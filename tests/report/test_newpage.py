@@ -245,7 +245,10 @@ class TestFindings:
         assert told.todo and "German 55\u00a0%, English 45\u00a0%." in told.text
         assert told.text.endswith("The 8 periods before: English 100\u00a0%, German 0\u00a0%.")
         same = (*periods[:-1], replace(periods[-1], languages={"english": 200}))
-        assert not self.told(replace(watch, periods=same))["Languages"].todo
+        assert "Languages" not in self.told(replace(watch, periods=same))
+        mixed = [replace(period, languages={"english": 100, "german": 100}) for period in periods]
+        told = self.told(replace(watch, periods=mixed))["Languages"]
+        assert not told.todo and told.text.endswith("English 50\u00a0%, German 50\u00a0%.")
 
     def test_what_cleaning_took_out(self, watch):
         said = "cleaned 9 documents: headers of 3 (40 characters)"

@@ -47,6 +47,11 @@ class Arrivals(NamedTuple):
     n_before: int
     texts: Callable = lambda rows: []
 
+    @property
+    def weighed(self) -> sparse.csr_array:
+        """Counts without what weighs nothing: stop words open no gate."""
+        return sparse.csr_array(self.counts.multiply(self.Q > 0))
+
 
 class Past(NamedTuple):
     """What is carried from period to period.
@@ -119,7 +124,7 @@ def decide(documents, scored, past, settings):
     looked, word_groups = rows[~known[rows]], []
     if gated:
         period = gates.Period(
-            documents.counts[looked], documents.frequencies, documents.n_before, scored.score[looked],
+            documents.weighed[looked], documents.frequencies, documents.n_before, scored.score[looked],
             np.searchsorted(looked, pool), np.zeros(len(looked), dtype=np.int64),
         )  # fmt: skip
         opened, compared = gates.judge_words(compared, period, warm_up)

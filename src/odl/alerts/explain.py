@@ -15,6 +15,7 @@ from odl.files.escaping import heading, isolated, visible
 from odl.stream import dense, features
 from odl.stream import terms as known_terms
 from odl.stream.weighting import Weighting, weigh
+from odl.text.stopwords import StopWords
 
 LONGEST = 20  # digits of a topic
 ROUNDING = 1e-6  # shares are stored in single precision
@@ -208,13 +209,15 @@ def by_words(data, row):
     """Return the function that compares a document with a batch: log tf, idf as it was for the document, cosine."""
     n_documents = data.n_before or data.counts.shape[0]
     frequencies = data.frequencies if data.t else data.frequencies_after()
-    form = Weighting(tf="log"), "l2"
-    document = weigh(data.counts[row : row + 1], frequencies, n_documents, *form)
+    form, stop_words = (Weighting(tf="log"), "l2"), StopWords(data.vocabulary, frequencies)
+    document = weigh(data.counts[row : row + 1], frequencies, n_documents, *form, stop_words=stop_words)
 
     def cosines(batch):
         counts = data.counts[:] if batch is data else known_terms.aligned(batch, data)
-        known = np.pad(frequencies, (0, counts.shape[1] - len(frequencies)))
-        others = sparse.csr_array(weigh(counts, known, n_documents, *form)[:, : len(frequencies)])
+        beyond = counts.shape[1] - len(frequencies)  # terms that have left
+        known, own = np.pad(frequencies, (0, beyond)), stop_words.of(data.vocabulary + [""] * beyond)
+        weighed = weigh(counts, known, n_documents, *form, stop_words=own)
+        others = sparse.csr_array(weighed[:, : len(frequencies)])
         return np.asarray((others @ document.T).todense()).ravel()
 
     return cosines

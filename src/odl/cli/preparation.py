@@ -1,7 +1,6 @@
 """Options that texts and times ask for: stop words, cleaners, and how the stream is cut into batches."""
 
 import re
-from collections import Counter
 from statistics import median
 
 import numpy as np
@@ -18,9 +17,7 @@ from odl.text.tokens import count_words
 
 WORD = re.compile(r"[^\W\d_]{2,}")
 HANGUL, KOREAN = re.compile("[\uac00-\ud7a3]"), 0.05  # share of the letters, from which on Korean is cut into pairs
-KNOWN = 0.12  # share of a text's words that are stop words, from which its language counts as known
-LONG = 5000  # characters of a text that its language is told by, so that no single one decides
-DISTINCT = 3  # of its stop words that have to occur
+LONG = 5000  # characters of a text that its language is told by
 LEAST = {  # share of the documents that a cleaner takes something out of, from which on it is needed
     "headers": 0.05,
     "encoded": 0.001,
@@ -29,8 +26,8 @@ LEAST = {  # share of the documents that a cleaner takes something out of, from 
     "signatures": 0.02,
     CHAINED: 0.05,
 }
-FEWEST = 5  # words
-MAX_SHARE = 0.5  # of the documents, from which on a word is a stop word where no list fits
+FEWEST = 8  # words, stop words among them
+MAX_SHARE = 0.5  # of the documents, from which on a word is a stop word
 DOCUMENTS = {"day": 200, "week": 200, "month": 50, "year": 200}  # of the middle batch, at least; a year is late
 SHORT = 100  # scored documents before the alerts of a short stream
 BRIEF = 16  # distinct words of a text, up to which vectors count half or more (docs/method.md#meaning-beside-words)
@@ -39,33 +36,34 @@ FIRST = 1000  # documents that a dictionary starts from, where there are enough
 
 
 def stop_words_of(texts, name=None):
-    """Return the option ``stop_words`` and ``features`` for the language of most texts, or the one named, and why."""
-    words = Counter(word.lower() for text in texts for word in WORD.findall(text[:LONG]))
-    lists = stopwords.LANGUAGES
+    """Return the option ``stop_words`` and ``features`` for the languages of texts, or the one named, and why."""
     if name is not None:
-        if name not in ("none", *lists):
-            raise ConfigError(f"--stop-words is {name!r}", f"one of none, {', '.join(lists)}", "correct it")
+        if name not in ("none", *stopwords.LANGUAGES):
+            expected = f"one of none, {', '.join(stopwords.LANGUAGES)}"
+            raise ConfigError(f"--stop-words is {name!r}", expected, "correct it")
         return None if name == "none" else name, {}, "as you say"
-    shares = {name: sum(words[word] for word in listed) / max(words.total(), 1) for name, listed in lists.items()}
-    best = max(shares, key=lambda name: shares[name])
-    known = shares[best] >= KNOWN and sum(word in words for word in lists[best]) >= DISTINCT
     counts, vocabulary = count_words((text[:LONG] for text in texts), {"tokeniser": "words", "stop_words": None})
-    mix = stopwords.mix(counts, vocabulary)
-    listed = sorted(mix.keys() & lists.keys(), key=lambda name: -mix[name])
-    if len(listed) > 1 or (listed and not known):
-        rest = {"max_share": MAX_SHARE} if 2 * sum(mix[name] for name in listed) < len(texts) else {}
-        each = ", ".join(f"{name.capitalize()} ({mix[name] / len(texts):.0%})" for name in listed)
-        why = f"several: {each}; each document's own stop words weigh nothing"
-        return None, {"languages": True, **rest}, why
-    if not known:
-        why = f"not known (--stop-words names one); words in more than {MAX_SHARE:.0%} of the documents weigh nothing"
-        return None, {"max_share": MAX_SHARE}, why
-    return best, {}, f"{best.capitalize()}: {shares[best]:.0%} of the words are its stop words, which are left out"
+    mix = stopwords.mix(counts, vocabulary, np.bincount(counts.indices, minlength=len(vocabulary)))
+    listed = sorted(mix.keys() & stopwords.LISTS.keys(), key=lambda name: -mix[name])
+    each = ", ".join(f"{name.capitalize()} ({mix[name] / len(texts):.0%})" for name in listed)
+    why = f"{each}; each document's own stop words weigh nothing" if listed else "not known (--stop-words names one)"
+    why += f"; words in more than {MAX_SHARE:.0%} of the documents weigh nothing"
+    return None, {"languages": True, "max_share": MAX_SHARE}, why
+
+
+def _count(texts, tokens):
+    """Return counts and words of texts without the stop words of each one's language, and whether most are English."""
+    counts, words = count_words(texts, tokens)
+    if tokens["stop_words"]:
+        return counts, words, tokens["stop_words"] == "english"
+    stop_words = stopwords.StopWords(words, np.bincount(counts.indices, minlength=len(words)))
+    english = 2 * stop_words.told(counts).count("english") > len(texts)
+    return stopwords.left(counts, stop_words.kept(counts)), words, english
 
 
 def tokens_of(texts, stop_words):
     """Return the option ``tokens``: words of every script, Korean in pairs of syllables where the texts hold some."""
-    tokens = {"tokeniser": "words"} | ({} if stop_words == "english" else {"stop_words": stop_words})
+    tokens = {"tokeniser": "words", "stop_words": stop_words}
     letters = "".join(word for text in texts for word in WORD.findall(text[:LONG]))
     return tokens | ({"hangul": "pairs"} if len(HANGUL.findall(letters)) > KOREAN * len(letters) else {})
 
@@ -81,12 +79,13 @@ def meaning_of(texts, tokens, asked):
     ConfigError
         If they are asked for, and their encoder cannot be loaded.
     """
-    length = np.median(np.diff(count_words(texts, tokens)[0].indptr)) if len(texts) else 0
+    counts, _, english = _count(texts, tokens)
+    length = np.median(np.diff(counts.indptr)) if len(texts) else 0
     if asked:
         encoder.encoder_of(ENCODER)
         weight = f"with a weight of {weight_of([length]):.2f} for about {length:.0f} distinct words a text"
         return {"vectors": ENCODER}, {"meaning": None}, f"vectors of {ENCODER} beside words, {weight}; {COST}"
-    if not 0 < length <= BRIEF or tokens.get("stop_words", "english") != "english":
+    if not 0 < length <= BRIEF or not english:
         return {}, {}, ""
     offer = f"none; texts have about {length:.0f} distinct words, so that vectors beside them would tell more"
     return {}, {}, f"{offer}: odl init --meaning, with the extra meaning; {COST}"
@@ -96,7 +95,7 @@ def pieces_of(texts, tokens, cleaners, n_documents):
     """Return the option ``features`` for pieces of words that texts ask for, once cleaned, and why."""
     for name in cleaners:
         texts = [CLEANERS[name](text) for text in texts] if name in CLEANERS else texts
-    share = pieces.weight(*count_words(texts, tokens), n_documents)
+    share = pieces.weight(*_count(texts, tokens)[:2], n_documents)
     why = f"weigh {share:g} beside words: many words are new, and share letters with others as a rule"
     return ({"pieces": share}, why) if share else ({}, "")
 

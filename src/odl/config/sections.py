@@ -143,13 +143,13 @@ class Weighting(Section):
     max_share: float = setting(
         1.0,
         "a term in a larger share of the earlier documents, and in at least 30, is a stop word of the stream: it is "
-        "counted and not weighed. `odl init` sets .5 where no list of stop words fits",
+        "counted and not weighed. `odl init` sets .5",
         **SHARE,
     )
     languages: bool = setting(
         False,
         "stop words are those of each document's own language, told by its words (docs/method.md#words): they are "
-        "counted and not weighed. `odl init` sets it where a stream mixes languages",
+        "counted and not weighed. `odl init` sets it",
     )
     pieces: float = setting(
         0.0,

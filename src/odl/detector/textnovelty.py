@@ -87,7 +87,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         Words of fewer earlier documents are left out.
     max_share : float, default=1.0
         Words of a larger share of the earlier documents, and of 30 at least, are stop words of the stream: counted and
-        not weighed. Take .5 where `tokens` has no list of stop words for the language.
+        not weighed. Take .5 with ``tokens={"stop_words": None}``.
     languages : bool, default=False
         Stop words are those of each document's own language, told by its words (`odl.text.stopwords`), counted and
         not weighed. For texts in several languages, with ``tokens={"stop_words": None}``.
@@ -402,7 +402,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             before[: len(self.frequencies_)] = self.frequencies_
         after = before + np.bincount(counts.indices, minlength=len(words))
         past = (before, self.n_documents_) if hasattr(self, "detector_") else (after, len(texts))
-        stop_words, form = StopWords(words) if self.languages else None, self._weighting()
+        stop_words, form = StopWords(words, past[0]) if self.languages else None, self._weighting()
         Q = weigh(counts, *past, replace(form, tf="log"), "l2", stop_words=stop_words)
         again = getattr(self, "repeats_", Repeats()).after(texts)
         pieces = Pieces(words, *past, self.pieces) if self.pieces else None

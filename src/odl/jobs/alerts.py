@@ -79,7 +79,7 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=N
     A, rows = run.words_of(current.dictionary), decided.items
     record = _record(data, scored, carried, decided, first, words)
     record.facts["repeats"] = int(repeats[rows].sum())
-    record.languages = stopwords.mix(counts, data.vocabulary)
+    record.languages = stopwords.mix(counts, data.vocabulary, data.frequencies if data.t else data.frequencies_after())
     _take_topics(record, data, carried.memory, past.topics, decided)
     _find_near(record, Q, A if before.known else None)
     record.pool = _pool_items(record, decided.pool, words, data, Q, A, carried, origins)
@@ -87,7 +87,13 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=N
         item.gate = decided.opened.of(item.row)
         item.opening = [data.vocabulary[term] for term in decided.opened.terms_of(item.row, counts)]
     record.unseen, past_words = _new_words(
-        carried.unseen, settings, data, counts, rows[~(repeats | scored.empty)[rows]], origins, decided.warm_up
+        carried.unseen,
+        settings,
+        data,
+        documents.weighed,
+        rows[~(repeats | scored.empty)[rows]],
+        origins,
+        decided.warm_up,
     )
     births, examples, linked = _atoms(
         carried, data, Q, replace(after, dictionary=run.words_of(after.dictionary)), past.topics

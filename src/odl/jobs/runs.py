@@ -192,11 +192,11 @@ def open_timestep(source, run, previous=None, corpus_features=None, before=None)
     return step._replace(previous=before.digest, state=state)
 
 
-def beside(step, run, scored):
+def beside(step, run, P, scored):
     """Return the scores of a timestep by words and vectors, and what is remembered of these; of words alone as is."""
     if step.meaning is None:
         return scored, {}
-    vectors, lengths = step.data.vectors, np.diff(step.data.counts.arrays["indptr"][:])
+    vectors, lengths = step.data.vectors, np.diff(P[:, step.P.n_pieces :].indptr)
     apart, words = step.meaning.apart(vectors), np.where(scored.empty, np.nan, scored.score)
     after = step.meaning.after(words, apart, vectors, lengths, run.weighting.meaning_bytes)
     return novelty.beside(scored, step.meaning, apart, run.weighting.meaning), after._asdict()

@@ -74,7 +74,7 @@ def update(source, state, score_file, timings=None, *, run, before=runs.FIRST):
         current = learner.fit_terms(current, P.shape[1])
     started = time.process_time()
     scores = novelty.score(learner, current, P)
-    scores, meaning = runs.beside(step, run, scores)
+    scores, meaning = runs.beside(step, run, P, scores)
     scored = time.process_time()
     after = learner.learn(current, P, scores.codes, past) if previous else current
     learned = time.process_time()

@@ -192,6 +192,8 @@ class Judge:
         self.numbers, self.n_initial = data.numbers, data.n_initial
         self.frequencies, self.n_documents = data.frequencies_after(), data.n_before + data.counts.shape[0]
         self.pieces = Pieces(data.vocabulary, self.frequencies, self.n_documents, share) if share else None
+        languages = self.run.weighting.languages
+        self.stop_words = StopWords(data.vocabulary, self.frequencies) if languages else None
         alone = {"context": 0.0} if getattr(self.run.learner, "in_batch", False) else {}  # nobody else is there yet
         self.learner = replace(self.run.learner, **alone)
         path = folder.path(STEPS["update"].writes["state"], t)
@@ -264,7 +266,7 @@ class Judge:
         counts = own.counts
         if weighting.vocabulary == "fixed":
             counts = drop_columns(counts, own.terms < self.n_initial)
-        stop_words, past = StopWords(own.names) if weighting.languages else None, (own.frequencies, self.n_documents)
+        past, stop_words = (own.frequencies, self.n_documents), self.stop_words and self.stop_words.of(own.names)
         return weigh(counts, *past, weighting, norm, stop_words=stop_words, pieces=pieces)
 
     def _among_all(self, P, terms, n_pieces=0):

@@ -162,7 +162,7 @@ def _languages(watch):
     text = f"Languages of the documents of the latest period: {', '.join(told)}."
     moved = sorted(name for name, share in usual.items() if abs(now.get(name, 0.0) - share) > CHANGED)
     if not moved:
-        return Finding("Languages", text)
+        return Finding("Languages", text) if len(now) > 1 else None
     before = ", ".join(f"{_language(name)} {percent(usual[name])}" for name in moved)
     todo = (
         "Where it is to stay and odl.yaml does not have it yet, write tokens: {stop_words: null} and features: "

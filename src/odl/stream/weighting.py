@@ -64,7 +64,7 @@ class Weighed:
         self.terms = batch.terms
         if self.pieces and batch.terms is not None:  # pieces never leave
             self.terms = np.concatenate([np.arange(-self.n_pieces, 0), batch.terms])
-        self.stop_words = StopWords(batch.vocabulary) if weighting.languages else None
+        self.stop_words = StopWords(batch.vocabulary, self.frequencies) if weighting.languages else None
 
     def __getitem__(self, span):
         return self.weigh(self.counts[span])
@@ -149,11 +149,10 @@ def weigh(
     """
     if weighting.min_df > 0:
         counts = drop_columns(counts, frequencies >= weighting.min_df)
-    if weighting.max_share < 1:
+    if weighting.max_share < 1 or stop_words is not None:
         rare = (frequencies <= weighting.max_share * n_documents) | (frequencies < COMMON)
-        counts = left(counts, rare[counts.indices])
-    if stop_words is not None:
-        counts = stop_words.without(counts)
+        kept = rare[counts.indices]
+        counts = left(counts, kept & stop_words.kept(counts) if stop_words is not None else kept)
     data = counts.data.astype(np.float64)
     if weighting.tf == "log":
         data = 1.0 + np.log(data)

@@ -121,16 +121,20 @@ def test_the_most_similar_is_looked_for_before_the_document(monkeypatch):
 
 
 def test_likeness_by_words_is_a_cosine_of_log_counts_and_past_idf(rng):
+    """Of nine words, and of two stop words that weigh nothing."""
+
     class Data:
-        t, n_before = 2, 50
+        t, n_before, vocabulary = 2, 50, ["the", "and", *(f"word{number}" for number in range(9))]
 
     data, other = Data(), Data()
-    data.counts, other.counts = (sparse.csr_array(rng.integers(0, 3, (4, 9)) * 1.0) for _ in range(2))
-    data.frequencies = rng.integers(0, 50, 7)  # two words are new
-    data.frequencies = np.append(data.frequencies, [0, 0])
+    data.counts, other.counts = (
+        sparse.csr_array(np.hstack([[[8, 8]] * 4, rng.integers(0, 3, (4, 9))]) * 1.0) for _ in range(2)
+    )
+    data.frequencies = np.array([50, 50, *rng.integers(0, 50, 7), 0, 0])  # two words are new
 
     def weighed(X):
         X = np.where(X > 0, 1 + np.log(np.maximum(X, 1)), 0) * np.log((1 + 50) / (1 + data.frequencies))
+        X[:, :2] = 0
         return X / np.linalg.norm(X, axis=1, keepdims=True)
 
     cosines = explain.by_words(data, 1)(data)

@@ -14,6 +14,7 @@ from ownfiles import ROWS, jsonl
 from odl import cli
 from odl.alerts import read as alerts_read
 from odl.cli import run
+from odl.config import project
 from odl.engine import folder as folders
 from odl.errors import ConfigError
 
@@ -37,6 +38,24 @@ class TestRun:
         (tmp_path / "my news" / "odl.yaml").write_text("sources: [a.jsonl]\n")
         monkeypatch.chdir(tmp_path / "my news")
         assert folders.opened().names["root"] == "results/my-news"
+
+    @pytest.mark.parametrize(
+        ("folder", "name"),
+        [
+            ("Новости дня", "новости-дня"),
+            ("Ko\u0308ln, 2", "köln-2"),
+            ("समाचार", "समाचार"),
+            ("ニュース_1", "ニュース-1"),
+            ("…", "mine"),
+        ],
+    )
+    def test_a_folder_of_any_script_keeps_its_name(self, tmp_path, folder, name):
+        assert project.name_of(folder) == name
+        folder = streams.begin(tmp_path, weeks=3).rename(tmp_path / folder)
+        lines = (folder / "odl.yaml").read_text().replace("study: news\n", "")
+        (folder / "odl.yaml").write_text(lines)
+        assert cli.main(["run", str(folder)]) == 0
+        assert f"<title>What is new in {name}, " in (folder / "new.html").read_text(encoding="utf-8")
 
     @pytest.mark.parametrize(
         ("line", "said"),

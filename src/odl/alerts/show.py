@@ -56,7 +56,7 @@ def date_of(time, exact=False):
 
 def urn(watch, kind="", what=""):
     """Return the name of a stream, or of a topic or a document of it, that never changes."""
-    return ":".join(["urn:odl", watch.corpus, *([kind, quote(str(what), safe="")] if kind else [])])
+    return ":".join(["urn:odl", quote(watch.corpus), *([kind, quote(str(what), safe="")] if kind else [])])
 
 
 def since(watch, text=None):

@@ -2,12 +2,13 @@
 
 import re
 import sys
+import unicodedata
 from dataclasses import fields
 from pathlib import Path
 
 from odl.config.places import SNAKEFILE
 from odl.config.schema import LARGEST, check_map
-from odl.config.sections import EARLIER_LEARNERS, Batches, Study
+from odl.config.sections import EARLIER_LEARNERS, NAMED, Batches, Study
 from odl.config.setting import merge
 from odl.errors import ConfigError, advice
 from odl.files import listing
@@ -166,8 +167,10 @@ def results_of(folder):
 
 
 def name_of(folder):
-    """Return the name of a folder as that of a study: lower-case letters, digits and hyphens."""
-    return re.sub(r"[^a-z0-9]+", "-", folder.lower()).strip("-") or "mine"
+    """Return the name of a folder as that of a study: lower-case letters of any script, digits and hyphens."""
+    signs = unicodedata.normalize("NFC", folder.lower())
+    name = "".join(sign if unicodedata.category(sign)[0] in "LMN" else "-" for sign in signs)
+    return "-".join(re.findall(NAMED.replace("-]", "]"), name)) or "mine"
 
 
 def _initial(stream):

@@ -8,6 +8,7 @@ from odl.config.setting import Section, closed, merge, setting
 from odl.errors import ParameterError
 
 SHARE: dict[str, Any] = {"exclusiveMinimum": 0, "maximum": 1}
+NAMED = r"[a-z0-9\u00aa-\u1fff\u2c00-\ufdff-]+"  # of a study or a corpus: ASCII in lower case, letters of any script
 NAMES: dict[str, Any] = {"items": {"type": "string", "minLength": 1}}
 SIZES: dict[str, Any] = {"items": {"type": "integer", "minimum": 1}}
 # Settings of alerts that an earlier version did not have, with the values that do what it did.
@@ -444,8 +445,8 @@ class Study(Section):
 
     study: str = setting(
         meaning="name of the study; its results lie in `{results}/{study}`",
-        values="lower-case letters, digits, `-`",
-        pattern="[a-z0-9-]+",
+        values="lower-case letters of any script, digits, `-`",
+        pattern=NAMED,
     )
     results: str = setting(
         "results",
@@ -460,7 +461,7 @@ class Study(Section):
         **NAMES,
     )
     corpora: dict = setting(
-        propertyNames={"type": "string", "pattern": "[a-z0-9-]+"},
+        propertyNames={"type": "string", "pattern": NAMED},
         additionalProperties=closed(
             {"reader": {"type": "string"}, "sources": {"type": "array", **NAMES}, **Stream.schema()["properties"]}
         ),

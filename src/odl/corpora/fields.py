@@ -4,6 +4,7 @@ import email.utils
 import json
 import math
 import re
+import unicodedata
 from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
@@ -18,7 +19,7 @@ BEGIN, END = -62_135_596_800_000, 253_402_300_800_000  # milliseconds of the yea
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 DATES = ("day-first", "month-first")
 YEAR_LAST = re.compile(r"(?P<first>\d{1,2})([./-])(?P<second>\d{1,2})\2(?P<year>\d{4}|\d{2})(?P<clock>[ T,]+\d.*)?")
-YEAR_FIRST = re.compile(r"\d{4}([/.])\d{2}\1\d{2}")
+YEAR_FIRST = re.compile(r"(\d{4}) ?[-/.年년] ?(\d\d?) ?[-/.月월] ?(\d\d?)(?: ?[日일.])?(?:[ T,]*(\d.*))?")
 
 
 def missing(value):
@@ -131,10 +132,10 @@ def _is_number(value):
 def parse_time(value, dates=None):
     """Return milliseconds since 1970-01-01 UTC, rounded down; `NO_TIME` for a missing value.
 
-    Strings are ISO 8601 (also with slashes, 2026/04/03), as in mail (RFC 2822), or a day, month and year in numbers,
-    such as 25.12.2026 14:30; without a zone they are taken as UTC. Numbers, also in strings: 4 digits are a year,
-    8 a day (YYYYMMDD), from 9 digits on they are seconds since 1970, from 12 milliseconds. In UTC a time lies in the
-    years 1 to 9999.
+    Strings are ISO 8601 (also as 2026/4/3, 2026. 4. 3., 2026年4月3日, in digits of any script), as in mail (RFC 2822),
+    or a day, month and year in numbers, such as 25.12.2026 14:30; without a zone they are taken as UTC. Numbers, also
+    in strings: 4 digits are a year, 8 a day (YYYYMMDD), from 9 digits on they are seconds since 1970, from 12
+    milliseconds. In UTC a time lies in the years 1 to 9999.
 
     Parameters
     ----------
@@ -145,7 +146,7 @@ def parse_time(value, dates=None):
     if missing(value):
         return NO_TIME
     if isinstance(value, str):
-        value = value.strip()
+        value = value.strip() if value.isascii() else _in_ascii(value)
     if not isinstance(value, bool) and isinstance(value, str | int | float) and NUMBER.fullmatch(str(value)):
         moment = _from_digits(str(value))
     elif isinstance(value, datetime):
@@ -164,6 +165,12 @@ def parse_time(value, dates=None):
     return moment
 
 
+def _in_ascii(text):
+    """Return a date with digits of ASCII, without marks of direction."""
+    text = unicodedata.normalize("NFKC", text).translate({0x200E: None, 0x200F: None})
+    return "".join(str(unicodedata.decimal(sign, sign)) for sign in text).strip()
+
+
 def _from_text(text, dates):
     month = re.fullmatch(r"(\d{4})-(\d{2})", text)
     try:
@@ -173,8 +180,11 @@ def _from_text(text, dates):
             return _from_numbers(text, year_last, dates)
         if text.endswith((" UTC", " GMT")) and text[:4].isdigit():
             return _from_text(text[:-4] + "+00:00", dates)
-        if YEAR_FIRST.match(text):
-            return _from_text(text.replace("/", "-").replace(".", "-", 2), dates)
+        if found := YEAR_FIRST.fullmatch(text):
+            year, month_of, day, clock = found.groups("")
+            whole = f"{year}-{month_of:0>2}-{day:0>2} {_padded(clock)}".strip()
+            if whole != text:
+                return _from_text(whole, dates)
         try:
             return email.utils.parsedate_to_datetime(text)
         except (ValueError, TypeError, IndexError, OverflowError):

@@ -44,8 +44,8 @@ def _seeds(quick):
     return QUICK["seeds"] if quick else SEEDS
 
 
-def watched(folder, posts, seed, quick, pattern=False):
-    """Run the product over one stream, by words of the pattern of before where asked for, and judge what it says."""
+def watched(folder, posts, seed, quick, without=()):
+    """Run the product over one stream, without some settings of its odl.yaml, and judge what it says."""
     size, entry = (QUICK["size"], QUICK["entry"]) if quick else (SIZE, ENTRY)
     stream = newsposts.entering(posts, seed, size, entry)
     folder.mkdir()
@@ -56,7 +56,8 @@ def watched(folder, posts, seed, quick, pattern=False):
     cut = f"batches: {{by: documents, documents: {size}, initial: {size}}}"
     lines = [cut if line.startswith("batches:") else line for line in lines]
     lines = [MADE_ALERTS if quick and line.startswith("alerts:") else line for line in lines]
-    lines = [line.replace("tokens: {tokeniser: words, stop_words: null}, ", "") if pattern else line for line in lines]
+    for setting in without:
+        lines = [line.replace(setting, "") for line in lines]
     (folder / "news" / "odl.yaml").write_text("\n".join(lines) + "\n")
     child([tool("odl"), "run", "news"], folder=folder)
     budget = QUICK["budget"] if quick else BUDGET

@@ -57,6 +57,12 @@ from odl.text.tokens import Tally, analyser, count_words
 HERE = Path(__file__).resolve().parent.parent
 STREAMS = ("newsgroups", "scipydocs", "abstracts", "subjects", "titles")
 TOKENISERS = ("pattern", "words")
+FEATURES = "features: {languages: true, max_share: 0.5}"
+WAYS = {  # with one list of stop words, or each document's own language; without these settings of `odl init`
+    "pattern, list": ("tokens: {tokeniser: words, stop_words: null}, ", FEATURES),
+    "words, list": (", stop_words: null", FEATURES),
+    "words, told": (),
+}
 SEGMENTERS = {"chinese": "jieba", "japanese": "janome", "thai": "pythainlp"}
 ALONE = 0.999999  # weight of stems that leaves none to words, as it has to be below 1
 SHARES = (  # list of stop words, largest share of a word that is weighed, whether each document's language is told
@@ -240,15 +246,15 @@ def compare_ranks(names, seeds, output):
 
 
 def compare_alerts(seeds, output):
-    """Write the precision of the alerts on raw posts by tokeniser, seed and timestep."""
+    """Write the precision of the alerts on raw posts by way of reading, seed and timestep, of the same documents."""
     posts, rows = newsposts.read(Path(os.environ["ODL_MIRROR"])), []
     for seed in seeds:
-        for tokeniser in TOKENISERS:
+        for way, without in WAYS.items():
             with tempfile.TemporaryDirectory() as folder:
-                told = whatsnew.watched(Path(folder, "it"), posts, seed, False, pattern=tokeniser == "pattern")
+                told = whatsnew.watched(Path(folder, "it"), posts, seed, False, (*without, "min_words: 8, "))
             for at, t in enumerate(told["timesteps"]):
                 precision = told["precision"]["product"][at]
-                rows.append({"seed": seed, "t": t, "tokeniser": tokeniser, "precision": precision})
+                rows.append({"seed": seed, "t": t, "way": way, "precision": precision})
                 print(*rows[-1].values(), sep="\t", flush=True)
     tables.write_table(output, rows)
 

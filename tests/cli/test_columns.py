@@ -65,6 +65,22 @@ class TestColumns:
         found = column("text", *99 * ["a message of words"], [27, 91])
         assert choose({"text": found}, 100, {})["text"] == (found, "about 4 words each")
 
+    def test_a_title_is_told_by_what_a_column_holds(self):
+        long = "a much longer text with many more words than its title has, {}".format
+        texts = column("लेख", *map(long, range(20)))
+        title = column("शीर्षक", *(f"बाढ़ के बाद {n}" for n in range(20)))
+        assert roles(20, texts, title) == {"text": "लेख", "title": "शीर्षक"}
+        assert roles(20, texts, column("題名", *(f"洪水が来た{n}" for n in range(20))))["title"] == "題名"
+        others = (
+            column("a", *["the same short line"] * 20),
+            column("b", *(f"Jane Doe{n}" for n in range(20))),
+            column("c", *(f"two\nlines of {n}" for n in range(20))),
+            column("d", *(f"nearly as long a text with many other words, but no title, {n}" for n in range(20))),
+            column("e", *(f"a line {n}" for n in range(10))),
+        )
+        assert all("title" not in roles(20, texts, other) for other in others)
+        assert "title" not in roles(20, texts, title, column("f", *(f"another line of {n}" for n in range(20))))
+
     def test_what_a_person_says_comes_first(self):
         columns = column("a", "x y z w", "z x y w"), column("text", "p", "r"), column("time", "2026", "2027")
         assert roles(2, *columns, text="text", time="") == {"text": "text"}

@@ -28,6 +28,7 @@ NAMED = "put a line of names before the documents, such as id,time,text"
 SPACELESS = re.compile(f"[{''.join(scripts.SPACELESS)}]")
 SAMPLE = 500  # values of a column that are looked at
 MOST = 0.95  # share of the values that a role has to fit
+UNTITLED = "none; the beginning of the text is shown"
 
 
 @dataclass
@@ -77,6 +78,10 @@ class Column:
         """Return the mean number of words of the values that are text."""
         return sum(len(value.split()) for value in self.values if isinstance(value, str)) / max(len(self.values), 1)
 
+    def length(self):
+        """Return the mean number of characters of the values that are text."""
+        return sum(len(value) for value in self.values if isinstance(value, str)) / max(len(self.values), 1)
+
     def usual_words(self):
         """Return the words of the middle one of the values that are text."""
         return median_high(len(value.split()) for value in self.values if isinstance(value, str))
@@ -96,7 +101,7 @@ class Column:
         return f"'{text[:37] + '...' if len(text) > 40 else text}'"
 
 
-def choose(columns, n_rows, answers, dates=None):
+def choose(columns, n_rows, answers):
     """Return role -> (column or None, the reason), in the order of `NAMES`.
 
     Parameters
@@ -106,8 +111,6 @@ def choose(columns, n_rows, answers, dates=None):
     n_rows : int
     answers : dict
         Role -> name of the column that the person named; "" for none.
-    dates : str, optional
-        As in `odl.corpora.fields.parse_time`.
 
     Raises
     ------
@@ -122,7 +125,7 @@ def choose(columns, n_rows, answers, dates=None):
     finders = {"url": _url, "time": _time, "text": _text, "title": _title, "id": _id, "topics": _topics}
     for role, find in finders.items():
         if role not in roles:
-            roles[role] = find(list(left.values()), n_rows, dates)
+            roles[role] = find(list(left.values()), n_rows, roles)
             if roles[role][0]:
                 left.pop(roles[role][0].name)
     if roles["text"][0] is None and not any(name == "counts" for name in columns):
@@ -137,13 +140,13 @@ def _best(columns, role, fits):
     return max(fitting, key=lambda column: column.rank(role), default=None)
 
 
-def _url(columns, n_rows, dates):
+def _url(columns, n_rows, roles):
     addresses = [column for column in columns if column.values and column.share(fields.parse_url) > MOST]
     best = max(addresses, key=lambda column: column.rank("url"), default=None)
     return (best, "holds addresses") if best else (None, "no column holds addresses")
 
 
-def _time(columns, n_rows, dates):
+def _time(columns, n_rows, roles):
     fitting = [column for column in columns if column.values and column.share(is_time) >= MOST]
     named = [column for column in fitting if column.rank("time")]
     texts = [column for column in fitting if column.share(lambda value: not _numeric(value)) >= MOST]
@@ -189,7 +192,7 @@ def is_time(value):
     return False
 
 
-def _text(columns, n_rows, dates):
+def _text(columns, n_rows, roles):
     texts = [column for column in columns if column.share(lambda value: isinstance(value, str)) >= MOST]
     if not any(column.values for column in texts):
         return None, "no column holds text"
@@ -199,12 +202,27 @@ def _text(columns, n_rows, dates):
     return best, f"about {best.usual_words()} words each"
 
 
-def _title(columns, n_rows, dates):
+def _title(columns, n_rows, roles):
     best = _best(columns, "title", lambda column: column.share(lambda value: isinstance(value, str)) >= MOST)
-    return (best, "by its name") if best else (None, "none; the beginning of the text is shown")
+    if best:
+        return best, "by its name"
+    text = roles["text"][0]
+    short = [
+        column for column in columns if text and _fits_title(column, n_rows) and 2 * column.length() < text.length()
+    ]
+    return (short[0], "short texts, whatever its name") if len(short) == 1 else (None, UNTITLED)
 
 
-def _id(columns, n_rows, dates):
+def _fits_title(column, n_rows):
+    """Say whether a column has a line of its own for most rows, of several words or without spaces."""
+
+    def is_line(value):
+        return isinstance(value, str) and "\n" not in value and (len(value.split()) > 2 or SPACELESS.search(value))
+
+    return column.share(is_line) > 0.5 and len(column.distinct) > MOST * n_rows
+
+
+def _id(columns, n_rows, roles):
     whole = [column for column in columns if column.rank("id") and column.filled == n_rows]
     best = _best(whole, "id", lambda column: not column.doubled and column.share(_may_be_id) == 1)
     if best:
@@ -226,7 +244,7 @@ def _may_be_id(value):
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 
-def _topics(columns, n_rows, dates):
+def _topics(columns, n_rows, roles):
     named = [column for column in columns if column.values and column.rank("topics")]
     fitting = [column for column in named if len(column.distinct) <= max(2, n_rows // 3)]
     best = max(fitting, key=lambda column: column.rank("topics"), default=None)

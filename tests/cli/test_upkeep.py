@@ -48,7 +48,11 @@ def test_the_whole_text_by_file_and_line(folder):
 
 
 def test_of_a_row_that_changed_each_text_is_shown(tmp_path):
-    rows = [{"id": "a", "text": "grain oil"}, {"id": "a", "text": "green grass"}, {"id": "b", "text": "grey fog"}]
+    rows = [
+        {"id": "a", "text": "\u202agrain oil\u202c"},
+        {"id": "a", "text": "green grass"},
+        {"id": "b", "text": "grey fog"},
+    ]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "odl.yaml").write_text("sources: [a.jsonl]\noptions: {changed: new}\n")
     assert odl("show", tmp_path, "a").stdout.endswith("a.jsonl line 1\n\ngrain oil\n")

@@ -23,7 +23,7 @@ IDENT = argument("id", help="the id of a document, as odl new and odl explain na
 )
 def show(args):
     from odl.corpora import collection
-    from odl.files.escaping import visible
+    from odl.files.escaping import readable, visible
 
     with contextlib.chdir(args.folder):
         place, row = _row_of(args.folder, args.id)
@@ -31,7 +31,7 @@ def show(args):
     gone = collection.forgotten_as(row["id"]) in project.forgotten(args.folder)
     note = ["forgotten: this row of your own file is not read any more"] * gone
     head = [place, *note, *(str(row[name]) for name in ("time", "title", "url") if row.get(name))]
-    print("\n".join([*map(visible, head), "", *map(visible, str(text).splitlines())]))
+    print("\n".join([*map(visible, head), "", *map(readable, str(text).splitlines())]))
 
 
 @subcommand(

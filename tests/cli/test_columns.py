@@ -57,6 +57,18 @@ class TestColumns:
         assert choose({"text": found}, 2, {})["text"] == (found, "holds text without spaces")
         assert choose({"text": column("text", "p q r")}, 1, {})["text"][1] == "about 3 words each"
 
+    def test_names_in_other_scripts(self):
+        texts = ["a long story of many words", "another story of many words"]
+        for number, title in (
+            ("Номер", "제목"),
+            ("番号", "件名"),
+            (" الرقم", "标题"),
+            ("Mã", "Subject"),
+            ("मूल", "หัวข้อ"),
+        ):
+            found = roles(2, column(number, 7, 8), column("x", *texts), column(title, "one", "two"))
+            assert found == {"text": "x", "title": title} | ({"id": number} if number != "मूल" else {})
+
     def test_an_example_is_spelled_as_it_is_read(self):
         assert Column("x", ["\u202b\u200fמה ש\u00adלום\u202c, it's"]).example() == "'\u200fמה שלום, it's'"
 

@@ -1,6 +1,7 @@
 """Column roles of a table: time, text, title, id, address, topics, by names and by values."""
 
 import re
+import unicodedata
 from dataclasses import dataclass, field
 from statistics import median_high
 
@@ -18,8 +19,15 @@ NAMES = {
         *("text", "body", "content", "message", "fulltext", "abstract", "selftext", "description", "comment", "post"),
         *("summary", "inhalt", "nachricht", "beschreibung", "texte", "contenu", "texto", "testo", "tweet", "article"),
     ),
-    "title": ("title", "subject", "headline", "titel", "betreff", "überschrift", "schlagzeile", "titre", "titulo"),
-    "id": ("id", "guid", "uuid", "uid", "key", "number", "nr", "nummer", "identifier", "messageid", "ticket"),
+    "title": (
+        *("title", "subject", "headline", "titel", "betreff", "überschrift", "schlagzeile", "titre", "titulo"),
+        *("标题", "題名", "件名", "タイトル", "제목", "หัวข้อ"),  # others are told by what they hold
+    ),
+    "id": (
+        *("id", "guid", "uuid", "uid", "key", "number", "nr", "nummer", "identifier", "messageid", "ticket"),
+        *("编号", "序号", "番号", "번호", "номер", "код", "αριθμός", "الرقم", "رقم", "شناسه", "מזהה", "מספר", "क्रमांक"),
+        *("आईडी", "รหัส", "numer", "mã"),
+    ),
     "url": ("url", "link", "address", "href", "permalink", "uri", "adresse"),
     "topics": ("topics", "topic", "label", "labels", "category", "categories", "class", "newsgroup", "section",
                "thema", "kategorie", "rubrik", "ressort"),
@@ -89,9 +97,9 @@ class Column:
     def rank(self, role):
         """Return how much the name speaks for a role: 0 for not at all."""
         parts = re.findall(r"[a-zäöüßéúí]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", self.name).lower())
-        whole = "".join(parts)
+        whole = "".join(parts), unicodedata.normalize("NFC", self.name.strip().lower())
         for place, name in enumerate(NAMES[role]):
-            if whole == name:
+            if name in whole:
                 return 100 - place
         return max((50 - NAMES[role].index(part) for part in parts if part in NAMES[role]), default=0)
 

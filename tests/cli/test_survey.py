@@ -51,6 +51,15 @@ class TestLook:
         with pytest.raises(DataError, match=r"a\.csv line 2 is not ascii"):
             survey([str(path)], {"encoding": "ascii"})
 
+    def test_utf_8_with_characters_that_are_cut_is_no_other_encoding(self, tmp_path):
+        """As of a database that cuts text by bytes; a foreign line among others in UTF-8 is."""
+        path, text = tmp_path / "a.csv", "人造卫星进入轨道，运行正常".encode()
+        lines = [b"id,time,text", *(f"{n},2026-01-01,".encode() + text[: 30 + n % 3] for n in range(9))]
+        path.write_bytes(b"\n".join([*lines, b""]))
+        assert survey([str(path)], {}).options["encoding"] == ["utf-8", "cp1252"]
+        path.write_bytes(b"\n".join([*lines, "9,2026-01-01,Спутник на орбите".encode("cp1251"), b""]))
+        refused(r"say --encoding and its name: .*utf-8,cp1251 \('Спутник на о'\)", str(path))
+
     def test_mixed_encodings(self, tmp_path):
         path = tmp_path / "d.jsonl"
         path.write_bytes('{"text": "Müller"}\n'.encode() + '{"text": "Größe"}\n'.encode("latin-1"))

@@ -179,7 +179,8 @@ def encoding_of(files, kind=None):
                 near = line[max(0, error.start - 12) : error.start + 12].decode("cp1252", "replace").strip()
                 first = first or f"the first, {path}:{number}, reads {near!r} so"
                 wrong += 1
-                lines += [line] * (wrong <= TRIED)
+                kept = NO_ASCII.findall(line.decode("utf-8", "ignore").encode())  # UTF-8 with a character that is cut
+                lines += [line] * (wrong <= TRIED and 2 * len(kept) < len(NO_ASCII.findall(line)))
     text = b"".join(lines)
     if len(NO_ASCII.findall(text)) > FOREIGN * len(LETTERS.findall(text)):
         names = ", ".join(f"{'utf-8,' * bool(good)}{name} ({example!r})" for name, example in _readings(lines))

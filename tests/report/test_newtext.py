@@ -5,9 +5,10 @@ from dataclasses import replace
 import newpages
 import pytest
 
-from odl.alerts.model import Near
+from odl.alerts import breakdown
+from odl.alerts.model import Near, Reason
 from odl.files.documents import NO_TIME
-from odl.report import newparts, newtext
+from odl.report import newparts, newtext, page
 
 
 @pytest.fixture
@@ -32,6 +33,16 @@ def test_what_is_told_of_an_item_beside_its_title(watch):
     seven = dict(newtext.reasons(replace(alert, members=tuple("abcdefg"), nearest=()), 0))
     assert seven["Nearly the same (6)"] == "b, c, d, e, f …" and "Nearest known" not in seven
     assert not any(term.startswith("Nearly") for term, _ in newtext.reasons(replace(alert, members=("a",)), 0))
+
+
+def test_words_from_right_to_left_stand_by_themselves_on_the_page_and_in_feeds(watch):
+    part = breakdown.Part("own", "words of <their> own", 40, "القمر")
+    expected = "words of &lt;their&gt; own 40\u00a0% (<bdi>القمر</bdi>)"
+    assert newtext.share_of(part) == expected
+    told = page.macros("newfeeds.jinja", words=newtext, parts_of=lambda alert: [part]).item(watch.periods[-1].alerts[0])
+    assert expected in told
+    own = {"reasons": (Reason("القمر", 0.9),), "led": 0, "own": 0.9, "score": 0.9, "context": 0.0}
+    assert newtext.leading(replace(watch.periods[-1].alerts[0], **own)) == "words of its own 100 % (<bdi>القمر</bdi>)"
 
 
 @pytest.mark.parametrize(("n", "more"), [(3, ""), (4, "; …")])

@@ -87,7 +87,7 @@ def where(alert):
 def leading(alert, most=LEADING):
     """Return the words that lead the reasons of an item; all reasons summed up where none is worth a name."""
     shown = [apart(phrase) for phrase, _ in breakdown.phrases(alert, most)]
-    return Markup(", ".join(shown)) if shown else breakdown.line(alert)
+    return Markup(", ".join(shown)) if shown else _isolating(breakdown.line(alert))
 
 
 def reasons(alert, of):
@@ -111,7 +111,13 @@ def reasons(alert, of):
 
 def share_of(part):
     """Return a part of a score."""
-    return apart(part.label) + " " + escape(part.share("\u00a0"))
+    return _isolating(part.text("\u00a0"))
+
+
+def _isolating(text):
+    """Return a text of a terminal; what is isolated there is so on the page."""
+    pieces = enumerate(re.split("\u2068(.*?)\u2069", text))
+    return Markup("".join(element("bdi", piece) if at % 2 else escape(piece) for at, piece in pieces))
 
 
 def passage(alert):

@@ -46,7 +46,7 @@ class TestLook:
         )
         with pytest.raises(ConfigError, match=r"9 lines are not UTF-8; .*say --encoding and its name: ") as caught:
             survey([str(path)], {})
-        assert f"{encoding} ({text[:12].strip()!r})" in str(caught.value)
+        assert f"{encoding} ({text[:12].strip()!r})" in str(caught.value) and "\\x" not in str(caught.value)
         assert survey([str(path)], {"encoding": encoding}).options["encoding"] == encoding
         with pytest.raises(DataError, match=r"a\.csv line 2 is not ascii"):
             survey([str(path)], {"encoding": "ascii"})

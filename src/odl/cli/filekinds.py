@@ -10,7 +10,7 @@ from collections import Counter
 from odl.corpora.encodings import UTF8, ZEROS, check_encoding, not_decoded, recoded, wide_name
 from odl.errors import ConfigError, DataError
 from odl.files import listing
-from odl.files.escaping import visible
+from odl.files.escaping import CONTROLS, visible
 from odl.text.scripts import script_of
 
 HEAD = 1 << 18  # bytes of a file that are looked at to tell its kind
@@ -197,10 +197,13 @@ def _readings(lines):
     found = []
     for name in ENCODINGS:
         with contextlib.suppress(UnicodeDecodeError):
-            words = [word for line in lines for word in re.findall(r"[^\W\d_]{2,}", line.decode(name))]
+            text = " ".join(line.decode(name).strip() for line in lines)
+            if CONTROLS.search(text):
+                continue
+            words = re.findall(r"[^\W\d_]{2,}", text)
             odd = sum(word[1:] != word[1:].lower() or len({*map(_script, word)}) > 1 for word in words)
-            text = lines[0].decode(name).lstrip("".join(map(chr, range(128))))
-            found.append((odd / max(len(words), 1), name, text[:12].strip()))
+            begin = text.lstrip("".join(map(chr, range(128))))[:12].strip()
+            found.append((odd / max(len(words), 1), name, begin))
     return [(name, example) for _, name, example in sorted(found, key=lambda one: one[0])[:4]]
 
 

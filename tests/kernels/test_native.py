@@ -27,6 +27,7 @@ from scipy import sparse
 from odl import learners
 from odl.prox import projections as prox
 from odl.coding import exact
+from odl.text.tokens import count_words
 
 rng = np.random.default_rng(0)
 P = sparse.random_array((60, 90), density=0.2, rng=rng, format="csr")
@@ -48,6 +49,9 @@ for algorithm, options in (
     state = learner.learn(state, P, codes, [P])
     state = learner.learn(state, P[:1], learner.score(state, P[:1]).codes, [P])
     digest.update(state.dictionary.data.tobytes() + codes.data.tobytes())
+for tokens in ({}, {"tokeniser": "words"}):
+    counts, vocabulary = count_words(["Crude-oil, crude oil!", "原油と株価、ÉTÉ été. log4j"], tokens)
+    digest.update(counts.toarray().tobytes() + " ".join(vocabulary).encode())
 print(digest.hexdigest(), "numba" in sys.modules)
 """
 

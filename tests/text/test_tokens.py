@@ -1,6 +1,7 @@
 """Tokens by remembered pieces: exactly those of the regular expression, for any text, counted; options refused."""
 
 import pickle
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -24,14 +25,16 @@ def test_tokens_are_those_of_the_pattern(tokens, texts):
         lowercase=checked["lowercase"], token_pattern=checked["pattern"], stop_words=checked["stop_words"]
     ).build_analyzer()
     tally = words.Tally(tokens)
-    numbers = [tally.of(one) for one in texts + texts]
-    names = list(tally.numbers)
-    assert [[names[number] for number in found] for found in numbers] == [expected(one) for one in texts + texts]
+    for one in texts + texts:
+        numbers, counts = tally.count(one)
+        names = list(tally.numbers)
+        found = zip((names[number] for number in numbers), counts, strict=True)
+        assert tally.words(one) == expected(one) and [*found] == [*Counter(expected(one)).items()]
 
 
 def test_counts_are_those_of_scikit_learn(monkeypatch):
-    monkeypatch.setattr(words, "KEPT", 7)  # forgets on the way
-    texts = [f"word{chr(97 + number % 26)} wind — “wind” storm_{number} sky’s the rain rain" for number in range(60)]
+    monkeypatch.setattr(words, "KEPT", words.FEW)  # forgets on the way
+    texts = [f"word{chr(97 + number % 26)} wind — “wind” storm_{number} sky’s the rain rain" for number in range(20000)]
     counts, vocabulary = words.count_words(texts)
     model = CountVectorizer(token_pattern=words.PATTERN, stop_words="english", dtype=np.int32)
     expected = model.fit_transform(texts)
@@ -41,8 +44,8 @@ def test_counts_are_those_of_scikit_learn(monkeypatch):
 
 def test_what_only_a_document_left_out_holds_is_no_word():
     tally = words.Tally()
-    tally.of("unseen words")
-    tally.add(tally.of("wind"))
+    tally.count("unseen words")
+    tally.add(*tally.count("wind"))
     counts, vocabulary = tally.matrix()
     assert vocabulary == ["wind"] and counts.toarray().tolist() == [[1]]
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 import unicodedata
+from collections import Counter
 
 import pytest
 from hypothesis import given, settings
@@ -92,8 +93,8 @@ def check(text):
     assert found == words(unicodedata.normalize("NFC", text))
     assert all(word.split() == [word] and unicodedata.is_normalized("NFC", word) for word in found)
     assert not any(unicodedata.category(sign) in ("Cc", "Cf", "Cs") for word in found for sign in word)
-    names, numbers = counted.numbers, counted.of(text)
-    assert [list(names)[number] for number in numbers] == found
+    (numbers, counts), names = counted.count(text), list(counted.numbers)
+    assert [*zip((names[number] for number in numbers), counts, strict=True)] == [*Counter(found).items()]
 
 
 def test_every_character_of_unicode():
@@ -172,7 +173,7 @@ def test_what_a_text_becomes(name):
     assert segmented(text, name) == expected.split()
     assert segmented(other, name) == pairs.split()
     counted = Tally({"tokeniser": "words", "stop_words": None, "segment": name})
-    numbers = counted.of(text)
+    numbers, _ = counted.count(text)
     assert [list(counted.numbers)[number] for number in numbers] == expected.split()
 
 

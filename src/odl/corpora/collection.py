@@ -4,7 +4,6 @@ import hashlib
 import json
 import re
 from array import array
-from collections import Counter
 
 import numpy as np
 
@@ -257,17 +256,18 @@ class Collection:
         text, taken, passages = "", [0] * len(self.cleaner.names), ({}, {})
         if not fields.missing(row.get("counts")):
             counted = fields.parse_counts(row["counts"])
-            counts = {self.counted.numbers[word]: count for word, count in counted.items()}
+            counts = [*map(self.counted.numbers.__getitem__, counted)], counted.values()
         elif row.get("text") is not None:
             text, taken = self.cleaner.apply(fields.parse_text(row["text"]))
             if self.splitter is None:
-                counts = Counter(self.counted.of(text))
+                counts = self.counted.count(text)
             else:
-                counts, *passages = count_words(text, self.counted.of)
+                whole, *passages = count_words(text, self.counted.count)
+                counts = whole.keys(), whole.values()
         else:
             names = names_of(self.columns.get("text", "text"))
             raise ValueError(f"it has neither {' nor '.join(names)} nor counts")
-        vector, n_words = self._vector(row), sum(counts.values())
+        vector, n_words = self._vector(row), sum(counts[1])
         if n_words < self.min_words:
             self.dropped[identity] = (time, n_words)
             self.ids.enter(identity, content)
@@ -292,7 +292,7 @@ class Collection:
             self.meaning.add(text)
         if self.splitter is not None:
             self.splitter.add(*passages)
-        self.counted.add_counts(counts.keys(), counts.values())
+        self.counted.add(*counts)
 
     def _vector(self, row):
         """Return the vector of a document, None where the column is not read."""

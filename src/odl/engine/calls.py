@@ -96,7 +96,7 @@ FUNCTIONS = {function.__name__: function for function in (share, read, index, ba
 
 
 def prepare(algorithm):
-    """Compile the kernels of a learner where their library is missing.
+    """Compile the kernels of reading and of a learner where their library is missing.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def prepare(algorithm):
     from odl.kernels import marshalling, native
 
     learners.learner_class(algorithm)
-    files = sources.closure(f"learners/{algorithm}")
+    files = sources.closure(f"learners/{algorithm}", "text/tokens")
     missing = [name for name in marshalling.names() if f"kernels/{name}" in files and not native.ready(name)]
     if missing:
         from odl.jobs import compile as ahead

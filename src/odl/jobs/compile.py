@@ -43,14 +43,14 @@ def alone(name, say):
 
 
 def needed(algorithms):
-    """Return the names of the files of kernels that algorithms call.
+    """Return the names of the files of kernels that reading and algorithms call.
 
     Parameters
     ----------
     algorithms : iterable of str
         Learners, or ``topics``.
     """
-    files = sources.closure(*(OTHERS.get(algorithm, f"learners/{algorithm}") for algorithm in algorithms))
+    files = sources.closure("text/tokens", *(OTHERS.get(name, f"learners/{name}") for name in algorithms))
     return [name for name in marshalling.names() if f"kernels/{name}" in files]
 
 

@@ -120,8 +120,7 @@ class Kernels:
         self._name = name
 
     def __getattr__(self, function):
-        _cache(os.environ.get("NUMBA_CACHE_DIR"))  # what numba keeps there is code as well
-        library = None if os.environ.get("ODL_NATIVE") == "0" else loaded(self._name)
+        library = _library(self._name)
         if library and function in marshalling.declared(self._name):
             kernel = marshalling.bind(library, self._name, function)
         else:
@@ -129,6 +128,22 @@ class Kernels:
                 kernel = getattr(importlib.import_module(f"odl.kernels.{self._name}"), function)
         setattr(self, function, kernel)
         return kernel
+
+
+def _library(name):
+    """Return the library that functions are called from, None where numba runs them."""
+    _cache(os.environ.get("NUMBA_CACHE_DIR"))  # what numba keeps there is code as well
+    return None if os.environ.get("ODL_NATIVE") == "0" else loaded(name)
+
+
+def repeated(kernels, function, *arrays):
+    """Return a function without arguments that calls one of arrays of one axis; only here are they looked at."""
+    kernel, library = getattr(kernels, function), _library(kernels._name)
+    if library is None:
+        return functools.partial(kernel, *arrays)
+    kernel(*arrays)  # checks them
+    words = [word for array in arrays for word in (array.ctypes.data, len(array))]
+    return functools.partial(getattr(library, f"odl_{function}"), (ctypes.c_int64 * len(words))(*words))
 
 
 @functools.cache

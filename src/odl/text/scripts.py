@@ -51,7 +51,7 @@ KINDS |= dict.fromkeys(("Lu", "Ll", "Lt", "Lm", "Lo"), "L") | dict.fromkeys(("Mn
 @cache
 def alphabets(hangul=True):
     """Return (letters and digits, the same with marks and "_") of all scripts written with spaces, as classes."""
-    apart = set().union(*map(_points, (*SPACELESS[1:], POINTS, SELECTORS, *([] if hangul else [HANGUL]))))
+    apart = set().union(*map(points, (*SPACELESS[1:], POINTS, SELECTORS, *([] if hangul else [HANGUL]))))
     # Code points without a character go with those before them, so that there are fewer ranges.
     letters, marks = _ranges(ALPHABETS, ("L[L0]*", "M[M0]*"), apart)
     return letters, "_" + letters + marks
@@ -84,14 +84,14 @@ def _ranges(spans, runs, apart):
     return classes
 
 
-def _points(part):
+def points(part):
     """Return the code points of a class."""
-    points, at = set(), 0
+    found, at = set(), 0
     while at < len(part):
         last = at + 2 if part[at + 1 : at + 2] == "-" else at
-        points.update(range(ord(part[at]), ord(part[last]) + 1))
+        found.update(range(ord(part[at]), ord(part[last]) + 1))
         at = last + 1
-    return points
+    return found
 
 
 @cache

@@ -18,14 +18,27 @@ from scipy import sparse
 
 from odl.files.documents import SHINGLES
 from odl.files.passages import Passages
-from odl.text.tokens import Remembered, pieces_of
+from odl.text.tokens import KEPT, pieces_of
 
+LONGEST = 48  # bytes of a piece that is remembered: longer ones hardly come again
 WORDS = 5  # of a shingle; a shorter text is one shingle
 WORD = re.compile(r"\w+")
 FACTOR, MIXER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 FEWEST = 3  # words; less is no passage: "Thanks" says nothing, and a name on a line of its own may be the topic
 SPLIT = re.compile(r"\n|(?<=[.!?])\s+")
 LETTERS = re.compile(r"[^\W\d_]+")  # digits aside: page 3 of 12, (c) 2026
+
+
+class Remembered(dict):
+    """Numbers of the words of each piece of text met last."""
+
+    def __missing__(self, piece):
+        known = _digests(piece)
+        if len(piece) <= LONGEST:
+            if len(self) >= KEPT:
+                self.clear()
+            self[piece] = known
+        return known
 
 
 class Shingler:
@@ -38,7 +51,7 @@ class Shingler:
     """
 
     def __init__(self):
-        self.numbers = Remembered(_digests)
+        self.numbers = Remembered()
         self.restart()
 
     def restart(self):
@@ -137,11 +150,14 @@ def split(text):
     return "\n".join(left), passages
 
 
-def count_words(text, words_of):
-    """Return the words of a text by `words_of`, its passages, and the words of each; words, or numbers, are counted."""
+def count_words(text, count):
+    """Return the counts of the words of a text, by their numbers, its passages, and the counts of each.
+
+    `count` returns the numbers of the words of a text, each once, and their counts.
+    """
     left, passages = split(text)
-    parts = {key: Counter(words_of(part)) for key, part in passages.items()}
-    counts = Counter(words_of(left))
+    parts = {key: dict(zip(*count(part), strict=True)) for key, part in passages.items()}
+    counts = Counter(dict(zip(*count(left), strict=True)))
     for part in parts.values():
         counts.update(part)
     return counts, passages, parts

@@ -1,9 +1,9 @@
 """Tokens of texts, counted: words of every script (`odl.text.words`), or what a regular expression finds.
 
 What scikit-learn's `CountVectorizer` finds by a pattern is told here too. A token by the default one lies between
-signs that are no part of words. Cut at those of them that are ASCII, a
-piece is looked at by the pattern once, and holds the tokens that the pattern finds in the whole text there; pieces
-with other signs, such as dashes and typographic quotes, may hold several. `re` alone takes twice as long.
+signs that are no part of words. Cut at those of them that are ASCII, a piece holds the tokens that the pattern finds in
+the whole text there; pieces with other signs, such as dashes and typographic quotes, may hold several. A compiled loop
+(`odl.kernels.known_pieces`) cuts the text, and looks up what each piece stands for; Python sees only pieces met first.
 """
 
 import re
@@ -19,12 +19,17 @@ from scipy import sparse
 
 from odl.config.schema import check_map
 from odl.errors import ConfigError
+from odl.kernels import native
 from odl.text import words
 from odl.text.stopwords import LANGUAGES
 from odl.text.words import PLAIN, SEGMENTERS, Words, fold_case
 
 PATTERN = r"(?u)\b[^\W\d_][^\W\d_]+\b"
-KEPT, LONGEST = 1 << 19, 48  # pieces that are remembered, and the bytes of one: longer ones hardly come again
+KEPT, FEW = 1 << 19, 1 << 14  # pieces that are remembered, and how many at first
+STARTS, VALUES, LISTS, OUT, COUNTS, KINDS, ARENA, PARTS = 1, 2, 3, 4, 5, 6, 7, 15  # of `odl.kernels.known_pieces`
+KERNELS = native.Kernels("known_pieces")
+SIZE, CASE, N_PIECES, N_OUT, TEXT = 0, 1, 2, 3, 8
+NO_WORD, NEW, UNFOLDED = -1, -2, -4
 TOKENISERS, HANGUL = ("pattern", "words"), ("words", "pairs")
 TOKENS: dict[str, Any] = {"lowercase": True, "pattern": PATTERN, "stop_words": "english"}
 TOKENS |= {"tokeniser": "pattern", "hangul": "words", "segment": None}
@@ -142,7 +147,7 @@ def count_words(texts: Iterable[str], tokens: Mapping[str, Any] | None = None) -
     """
     counted = Tally(tokens)
     for text in texts:
-        counted.add(counted.of(text))
+        counted.add(*counted.count(text))
     counts, vocabulary = counted.matrix()
     counts.sort_indices()
     return counts, check_words(vocabulary, counted.tokens)
@@ -153,33 +158,110 @@ def pieces_of(text):
     return text.encode("utf-8", "surrogatepass").translate(PLAIN).split()
 
 
-class Remembered(dict):
-    """What is known of each piece of text met last.
+class Pieces:
+    """Numbers of the words in pieces of texts; those of pieces met before are remembered.
 
     Parameters
     ----------
-    find : callable
-        Piece to what is to be known of it.
+    kinds : ndarray of uint8, shape (65536,)
+        As of `odl.text.words.kinds`.
+    fold : callable
+        Word to that without case.
+    split : callable
+        Piece in UTF-8, which is no word by itself, to its words.
+    stop_words : frozenset of str
+    numbers : Numbers
+        Of words.
     """
 
-    def __init__(self, find):
-        super().__init__()
-        self.find = find
+    def __init__(self, kinds, fold, split, stop_words, numbers):
+        self.kinds, self.fold, self.split, self.stop_words, self.numbers = kinds, fold, split, stop_words, numbers
+        self.table, self.kept = None, 0
 
-    def __missing__(self, piece):
-        known = self.find(piece)
-        if len(piece) <= LONGEST:
-            if len(self) >= KEPT:
-                self.clear()
-            self[piece] = known
-        return known
+    def __reduce__(self):
+        return Pieces, (self.kinds, self.fold, self.split, self.stop_words, self.numbers)
+
+    def _make_room(self, kept):
+        """Have room for so many pieces and for those of one text; what is known is forgotten if that is not more."""
+        old, room, before = self.table, 2 * kept, 2 * self.kept
+        self.table = np.zeros(PARTS * room, dtype=np.int32)
+        self.table[KINDS * room :].view(np.uint8)[: len(self.kinds)] = self.kinds
+        self.table[COUNTS * room + CASE] = 32 if self.fold is fold_case else 0
+        if kept > self.kept > 0:
+            for part, n_parts in ((STARTS, 1), (VALUES, 1), (LISTS, 1), (ARENA, PARTS - ARENA)):
+                self.table[part * room :][: n_parts * before] = old[part * before :][: n_parts * before]
+            self.table[COUNTS * room + N_PIECES] = self.known
+        else:
+            self.known = self.n_lists = 0
+        parts, self.kept = [memoryview(self.table)[part * room :] for part in range(PARTS)], kept
+        self.starts, self.values, self.lists, self.out, self.counts = parts[STARTS : COUNTS + 1]
+        self.text, self.arena = self.counts[TEXT:].cast("B"), parts[ARENA].cast("B")
+        self._bind(np.zeros(max(2 * len(self.numbers), room), dtype=np.int32))
+
+    def _bind(self, places):
+        self.places, self._count = places, native.repeated(KERNELS, "count", self.table, places)
+
+    def count(self, text):
+        """Return the numbers of the words of a text in UTF-8, which is cut at its end, each once, and their counts."""
+        if self.table is None:
+            self._make_room(FEW)
+        elif max(self.known, self.starts[self.known] // 32, self.n_lists) >= self.kept:
+            self._make_room(min(2 * self.kept, KEPT))
+        if len(text) > self.kept // 2:
+            return self._count_long(text)
+        self.text[: len(text)], self.counts[SIZE] = text, len(text)
+        self._count()
+        if self.counts[N_PIECES] > self.known:
+            self._learn(self.counts[N_PIECES])
+            self._count()
+        n, half = self.counts[N_OUT], self.kept
+        return array("i", self.out[:n].tobytes()), array("i", self.out[half : half + n].tobytes())
+
+    def _count_long(self, text):
+        """Count the words of a text for which there is no room, in parts."""
+        text, half, counts = text.replace(b"\n", b" "), len(text) // 2, Counter()
+        middle = text.rfind(b" ", 0, half) + 1 or text.find(b" ", half, -1) + 1
+        if not middle and self.kept < KEPT:
+            self._make_room(2 * self.kept)
+            return self.count(text)
+        for part in (text[:middle], text[middle:]) if middle else ():
+            counts.update(dict(zip(*self.count(part), strict=True)))
+        counts = counts if middle else Counter(self._of_piece(text.rstrip()))
+        return array("i", counts.keys()), array("i", counts.values())
+
+    def _of_piece(self, piece):
+        return [self.numbers[word] for word in self.split(piece) if word not in self.stop_words]
+
+    def _learn(self, n_pieces):
+        """Find what the table has for pieces met first."""
+        known = self.known
+        pieces = self.arena[self.starts[known] : self.starts[n_pieces]].tobytes().decode("utf-8", "surrogatepass")
+        stop_words, numbers, values = self.stop_words, self.numbers, self.values[known:n_pieces].tolist()
+        for place, piece in enumerate(pieces.split(" ")[:-1]):
+            if values[place] == NEW:
+                values[place] = self._value(self._of_piece(piece.encode("utf-8", "surrogatepass")))
+            else:
+                word = self.fold(piece) if values[place] == UNFOLDED else piece
+                values[place] = NO_WORD if word in stop_words else numbers[word]
+        self.values[known:n_pieces], self.known = array("i", values), n_pieces
+        if len(numbers) > len(self.places):
+            self._bind(np.zeros(2 * len(numbers), dtype=np.int32))
+
+    def _value(self, numbers):
+        """Return what the table has for a piece with words of these numbers."""
+        if len(numbers) < 2:
+            return numbers[0] if numbers else NO_WORD
+        begin, self.n_lists = self.n_lists, self.n_lists + 1 + len(numbers)
+        self.lists[begin : self.n_lists] = array("i", [len(numbers), *numbers])
+        return UNFOLDED - 1 - begin
 
 
 class Numbers(dict):
     """Numbers of words; one that is met first gets the next."""
 
     def __missing__(self, word):
-        return self.setdefault(word, len(self))
+        self[word] = number = len(self)
+        return number
 
 
 class Tally:
@@ -196,16 +278,28 @@ class Tally:
         stop, fold, pattern = (self.tokens[name] for name in ("stop_words", "lowercase", "pattern"))
         listed = LANGUAGES[stop] if isinstance(stop, str) else stop or ()
         self.lowercase, self.find = fold, re.compile(pattern).findall
+        self.kinds = None
         if self.tokens["tokeniser"] == "words":
             self.lowercase, self.cut = False, words.pieces_of  # each piece is folded by itself
             listed = (normalize("NFC", fold_case(word) if fold else word) for word in listed)
-            self.split = Words(fold, self.tokens["hangul"], self.tokens["segment"]).of
+            self.split, self.prepare = Words(fold, self.tokens["hangul"], self.tokens["segment"]).of, words.composed
+            self.kinds, self.fold = (
+                words.kinds(words.CUT, self.tokens["hangul"], self.tokens["segment"]),
+                fold_case if fold else str,
+            )
         elif pattern == PATTERN:
-            self.cut, self.split = pieces_of, self._by_pattern
+            self.cut, self.split, self.prepare = pieces_of, self._by_pattern, str.lower if fold else str
+            self.kinds, self.fold = words.kinds(PLAIN), str
         else:
             self.cut, self.split = self.find, lambda piece: [piece]
-        self.stop_words, self.known, self.numbers = frozenset(listed), Remembered(self._numbers), Numbers()
+        self.stop_words = frozenset(listed)
+        self._begin()
         self.restart()
+
+    def _begin(self):
+        self.numbers = Numbers()
+        if self.kinds is not None:
+            self.pieces = Pieces(self.kinds, self.fold, self.split, self.stop_words, self.numbers)
 
     def _by_pattern(self, piece):
         """Return the tokens of a piece of UTF-8 by the default pattern, most of which is one."""
@@ -218,10 +312,6 @@ class Tally:
         words = self.split(piece)
         return words if self.stop_words.isdisjoint(words) else [word for word in words if word not in self.stop_words]
 
-    def _numbers(self, piece):
-        words = self._words(piece)
-        return (self.numbers[words[0]],) if len(words) == 1 else [*map(self.numbers.__getitem__, words)]
-
     def _pieces(self, text):
         return self.cut(text.lower() if self.lowercase else text)
 
@@ -229,25 +319,23 @@ class Tally:
         """Return the tokens of a text, in order."""
         return list(chain.from_iterable(map(self._words, self._pieces(text))))
 
-    def of(self, text):
-        """Return the numbers of the tokens of a text, in order; a word met first gets the next number."""
-        return [*chain.from_iterable(map(self.known.__getitem__, self._pieces(text)))]
+    def count(self, text):
+        """Return the numbers of the tokens of a text, each once, and their counts; a word met first gets the next."""
+        if self.kinds is None:
+            counts = Counter(map(self.numbers.__getitem__, self.words(text)))
+            return array("i", counts.keys()), array("i", counts.values())
+        return self.pieces.count(self.prepare(text + " ").encode("utf-8", "surrogatepass"))
 
-    def add(self, numbers):
-        """Append a document of the tokens of these numbers."""
-        counts = Counter(numbers)
-        self.add_counts(counts.keys(), counts.values())
-
-    def add_counts(self, numbers, counts):
+    def add(self, numbers, counts):
         """Append a document: the numbers of its tokens, each once, and how often each occurs."""
-        self.indices.fromlist([*numbers])
-        self.data.fromlist([*counts])
+        self.indices.extend(numbers)
+        self.data.extend(counts)
         self.indptr.append(len(self.indices))
 
     def restart(self):
         """Forget the documents, and the words where they are very many."""
         if len(self.numbers) > KEPT:
-            self.known, self.numbers = Remembered(self._numbers), Numbers()
+            self._begin()
         self.indices, self.data, self.indptr = array("i"), array("i"), array("q", [0])
 
     def matrix(self):

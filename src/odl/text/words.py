@@ -8,8 +8,8 @@ import re
 import tempfile
 import unicodedata
 from functools import cache, cached_property
-from itertools import chain
-from operator import itemgetter
+
+import numpy as np
 
 from odl.errors import ConfigError
 from odl.text import scripts
@@ -22,10 +22,14 @@ CUT = bytes(sign if kept else 32 for sign, kept in enumerate(KEPT)).replace(b"\t
 PLAIN = bytes(sign if sign > 127 or chr(sign).isalnum() or sign == 95 else 32 for sign in range(256))
 SPECIAL = re.compile(rb"[0-9@#\x00-\x1f\x7f]|://|(?i:www\.)|\b[A-Za-z]-[A-Za-z]|[A-Z][&/][A-Z]|\+\+")
 LETTER = re.compile(rb"[A-Za-z]")
-SCRIPT = re.compile(  # most words of these scripts; any other goes the long way
-    "[A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]+|[\u0370-\u0373\u0386\u0388-\u03f5\u03f7-\u03ff]+|[\u0400-\u0481\u048a-\u052f]+"
-    "|[\u05d0-\u05ea]+|[\u0620-\u063f\u0641-\u064a]+|" + scripts.indic()
+LETTERS = (  # of most words of a script; any other word goes the long way
+    "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff",
+    "\u0370-\u0373\u0386\u0388-\u03f5\u03f7-\u03ff",
+    "\u0400-\u0481\u048a-\u052f",
+    "\u05d0-\u05ea",
+    "\u0620-\u063f\u0641-\u064a",
 )
+SCRIPT = re.compile("|".join(f"[{letters}]+" for letters in LETTERS) + "|" + scripts.indic())
 EDGES = "-./:?=&%+~\u00ab\u00bb\u0964\u2013\u2014\u2018\u2019\u201c\u201d\u201e\u2026\u060c\u061b\u061f"
 ASCII_EDGES = EDGES[:10].encode()
 GREEK = re.compile("[\u0370-\u03ff]")
@@ -33,15 +37,10 @@ UNFOLDED = re.compile("[\u0131\u0300-\u03ff]").search  # what may be no NFC once
 CONTROLS, FORMS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]"), re.compile(f"[{scripts.FORMS}]+")
 EMOJI_PARTS = re.compile(f"[{scripts.SKIN}\u200d]")
 LONGEST = 40  # characters of a name with digits
-LONGEST_RUN = 200  # characters of a run without spaces for which a function is kept
 SPACELESS = "".join(scripts.SPACELESS)
-LETTERED_ASCII = r"(?<![!-~])[!-@[-`{-~]*+[A-Za-z][!-~]*"
-PARTS = re.compile("|".join((*(f"[{script}]+" for script in scripts.SPACELESS), LETTERED_ASCII))).findall
-APART = (
-    "0-9./:?=&%+~_\\-\u00b7\u2014\u2018-\u201d\u2026\u3001\u3002\u3008-\u3011\u301c\u30fb"
-    "\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f\uff5e"
-)
-MIXED = re.compile(f"[{SPACELESS}{APART}A-Za-z]+").fullmatch  # runs, ASCII, signs that no word has
+# Signs between words of these, none of which belongs to one.
+APART = "\u00b7\u2014\u2018-\u201d\u2026\u3001\u3002\u3008-\u3011\u301c\u30fb\uff01\uff08\uff09\uff0c\uff1a\uff1b"
+APART += "\uff1f\uff5e"
 HOST = f"[^\\W{SPACELESS}]"
 ADDRESS = re.compile(
     f"(?i)(?:[a-z][a-z0-9+.-]{{0,20}}://|(?<![\\w.])www\\.)(?:[^\\s/?#@]{{0,64}}@)?((?:{HOST}|[.-])+)(?:[!-~]|{HOST})*"
@@ -72,11 +71,29 @@ NAME = (  # t-SNE; BA.5, B.1.1.7, H.264; 737-MAX; C++, C#; AT&T; I/O
 )
 
 
+def composed(text):
+    """Return NFC of a text."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
 def pieces_of(text):
     """Cut a text, of which NFC is taken, at white space and at ASCII signs that no word holds; pieces are UTF-8."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFC", text)
-    return text.encode("utf-8", "surrogatepass").translate(CUT).split()
+    return composed(text).encode("utf-8", "surrogatepass").translate(CUT).split()
+
+
+@cache
+def kinds(cut, hangul="words", segment=None):
+    """Return the kind of each code point as `odl.kernels.known_pieces` has them; `cut` makes signs of ASCII blank."""
+    kinds, ascii = np.full(1 << 16, 4, dtype=np.uint8), range(128)
+    if cut is CUT:
+        spaceless = () if segment else scripts.SPACELESS
+        parts = (*LETTERS, *(["\uac00-\ud7a3"] if hangul == "words" else []))
+        for kind, part in [*enumerate(parts, 5), *enumerate((APART, *spaceless), 12)]:
+            kinds[[point for point in scripts.points(part) if point < len(kinds)]] = kind
+        kinds[[*b"-.:?=%~"]], kinds[[*b"&/+0123456789_"]] = 2, 3  # the last may be in names
+    kinds[[sign for sign in ascii if cut[sign] == 32]] = 0
+    kinds[[sign for sign in ascii if chr(sign).isalpha()]] = 1
+    return kinds
 
 
 def fold_case(word):
@@ -148,9 +165,6 @@ class Words:
         piece = piece.decode("utf-8", "surrogatepass")
         if SCRIPT.fullmatch(word := piece.strip(EDGES)):
             return [self.fold(word)] if len(word) > 1 else []
-        if MIXED(word) and not has_address(piece):
-            parts = [self.segment(part) if part > "\x7f" else self.of(part.encode()) for part in PARTS(piece)]
-            return [*chain.from_iterable(parts)]
         if self.unusual(piece):
             piece = FORMS.sub(lambda form: unicodedata.normalize("NFKC", form[0]), piece)
             piece = unicodedata.normalize("NFC", self.leave_out("", piece))
@@ -251,26 +265,10 @@ def several_scripts(word):
     return [part for part in parts if len(part) > 1]
 
 
-class Parts(dict):
-    """Length of a run -> function that cuts it into its overlapping parts of a size; a shorter one is itself."""
-
-    def __init__(self, size):
-        super().__init__()
-        self.size = size
-
-    def __missing__(self, length):
-        places = [slice(at, at + self.size) for at in range(length + 1 - self.size)]
-        cut = itemgetter(*places) if len(places) > 1 else lambda run: [run]
-        return self.setdefault(length, cut) if length < LONGEST_RUN else cut
-
-
-PAIRS, TRIPLES = Parts(2), Parts(3)
-
-
 def pairs(run):
-    """Return the overlapping pairs of characters of a run, of letters triples."""
-    lettered = not "\u2e80" <= run < "\ua000" and LETTERED(run)  # neither kana nor most Han
-    return (TRIPLES if lettered else PAIRS)[len(run)](run)
+    """Return the overlapping pairs of characters of a run, of letters triples; a shorter run is one part."""
+    size = 3 if LETTERED(run) else 2
+    return [run[at : at + size] for at in range(max(len(run) - size, 0) + 1)]
 
 
 def _jieba():

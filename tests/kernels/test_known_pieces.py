@@ -1,0 +1,73 @@
+"""Words that the compiled loop counts are those of each piece by itself, in any script, also where it begins anew."""
+
+import sys
+import unicodedata
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ownfiles import TEXTS
+
+from odl.text import tokens
+from odl.text.tokens import Tally
+
+OPTIONS = [
+    {},
+    {"lowercase": False, "stop_words": None},
+    {"tokeniser": "words"},
+    {"tokeniser": "words", "lowercase": False, "stop_words": ["The", "我爱"], "hangul": "pairs"},
+    {"tokeniser": "words", "stop_words": None},
+]
+SIGNS = (
+    *"abIWXY -./:?=&%+~_@#09\t\n\x00\x1e\x7f\xad«»。、（）～·—’”…।،",
+    *"éÉßİıſςΣёЁשא\u05b0عة\u064e감약hिक\u200d\ud800\U00020000😀\ufdfa",
+    *("我爱", "カー々タ", "ประเทศ", "ກຂ", "កខ", "မြန်", "ＡＩ", "ｶﾞ", "http://", "WWW.", "ww", " the ", "我爱"),
+)
+PIECES = st.lists(st.sampled_from(SIGNS), max_size=30).map("".join)
+
+
+def check(counted, text):
+    """The words of a text are counted in the order in which it has them, and numbered as they are met."""
+    met, (numbers, counts) = len(counted.numbers), counted.count(text)
+    expected = Counter(counted.words(text))
+    assert numbers.tolist() == [counted.numbers.get(word) for word in expected]
+    assert counts.tolist() == [*expected.values()]
+    assert [number for number in numbers if number >= met] == [*range(met, len(counted.numbers))]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.one_of(PIECES, TEXTS), max_size=5))
+def test_words_are_those_of_each_piece(options, texts):
+    counted = Tally(options)
+    for text in texts + texts:
+        check(counted, text)
+
+
+@pytest.mark.parametrize("tokeniser", ["words", "pattern"])
+@pytest.mark.parametrize("kept", [1 << 14, 1 << 19])
+def test_what_is_full_grows_or_begins_anew(tokeniser, kept, monkeypatch):
+    monkeypatch.setattr(tokens, "KEPT", kept)
+    counted = Tally({"tokeniser": tokeniser})
+    for first in range(0, 40000, 1000):
+        check(
+            counted,
+            " ".join(f"q{at:x}z-{at % 7}é, é{at}. 我{chr(0x4E00 + at % 20000)}" for at in range(first, first + 1000)),
+        )
+    assert (counted.pieces.kept > 1 << 15, counted.pieces.known > 40000) == (kept > 1 << 14,) * 2
+
+
+@pytest.mark.parametrize("sign", ["a", "é", "我", "é-1", "/", "http://", "a ", "我\n", "log4j\t"])
+def test_a_text_of_any_length(sign, monkeypatch):
+    monkeypatch.setattr(tokens, "KEPT", tokens.FEW)
+    counted = Tally({"tokeniser": "words"})
+    for text in ("the end", sign * 20000, sign * 2000 + "!", sign * 20000):
+        check(counted, text)
+
+
+def test_no_character_has_more_words_than_there_is_room_for():
+    counted = Tally({"tokeniser": "words", "stop_words": None})
+    long = [sign for sign in map(chr, range(sys.maxunicode + 1)) if len(unicodedata.normalize("NFKC", sign)) > 2]
+    most = max(len(counted.words(sign * 4)) / len(sign.encode() * 4) for sign in long)
+    assert 1 < most <= 4 / 3

@@ -54,6 +54,26 @@ def test_each_document_loses_the_stop_words_of_its_own_language():
         assert some == every - stopwords.LISTS.get(name, set()) and (some != every) == (name in stopwords.LISTS)
 
 
+OTHERS = {  # of sentences that share words with lists of other languages
+    "catalan": "El petrolier ha sortit del port i va cap a la refineria amb els seus mariners",
+    "romanian": "Petrolierul a plecat din port și se îndreaptă către rafinărie, dar nu este departe de ea",
+    "norwegian": "Tankskipet ble lastet og er på vei ut av havna til raffineriet",
+    "czech": "Tanker opustil přístav a je na cestě do rafinerie, ale není to daleko od ní",
+    "croatian": "Tanker je napustio luku i ide prema rafineriji, ali nije daleko od nje",
+    "hungarian": "A tartályhajó elhagyta a kikötőt és már úton van a finomító felé, de nem siet",
+    "finnish": "Säiliöalus on lähtenyt satamasta ja se on matkalla jalostamolle, mutta ei ole kiirettä",
+    "indonesian": "Kapal tanker itu telah meninggalkan pelabuhan dan sedang menuju ke kilang",
+    "vietnamese": "Tàu chở dầu đã rời cảng và đang trên đường đến nhà máy lọc dầu của họ",
+    "": "Танкер вийшов із порту і йде до заводу, але це не дуже далеко від міста",
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_languages_are_told_as_what_they_are(name):
+    counts, words = counted([OTHERS[name]])
+    assert of(counts, words).told(counts) == [name]
+
+
 def test_a_document_of_nothing_else_keeps_them():
     counts, words = counted(["to be or not to be", "the tanker is there"])
     assert left(counts, words, stop_words=of(counts, words)) == [{"be", "not", "or", "to"}, {"tanker"}]

@@ -8,7 +8,10 @@
     ODL_MIRROR=... python benchmarks/words.py --ranks --streams subjects titles [--seeds ...] [--output ranks.tsv]
     ODL_MIRROR=... python benchmarks/words.py --languages
     ODL_MIRROR=... python benchmarks/words.py --speed
+    ODL_MIRROR=... python benchmarks/words.py --memory
+    ODL_MIRROR=... python benchmarks/words.py --stability
     python benchmarks/words.py --messages /usr/share/locale
+    python benchmarks/words.py --translated /usr/share/locale [--output translated.tsv]
     python benchmarks/words.py --sentences
 
 Streams, orders and timesteps are those of config/quality.yaml; abstracts are those of every tenth paper. AUC is of
@@ -23,17 +26,24 @@ weights of pieces, and by the mean of the ranks that a document has in its batch
 prints which languages the sentences of SIB-200 are told to be of, each by itself. `--messages` does so for messages
 of installed programs, of eight words or more, in each locale that has a hundred. `--sentences` prints the table of
 docs/guides/documents.md: what a sentence of each script becomes.
+`--translated` has such messages as documents and their programs as topics, with the batches of config/languages.yaml,
+read as `odl init` does; languages of a group in `MESSAGES` have the same messages. `--memory` prints the peak of the
+memory of counting whole abstracts and sentences twenty times over, read as they come. `--stability` prints how many
+words come to be stop words (`features.max_share` .5) and cease to be, and scores by those before and now.
 """
 
 import argparse
 import gzip
 import os
 import re
+import resource
 import struct
 import tempfile
 import time
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
+from multiprocessing import get_context
 from pathlib import Path
 from unittest import mock
 from zlib import crc32
@@ -46,11 +56,15 @@ from scipy import sparse
 from scipy.stats import rankdata
 
 from odl import corpora, learners, novelty
+from odl.cli import preparation
 from odl.config import chains
-from odl.corpora import download
+from odl.corpora import arxiv_cs, checks, download
+from odl.errors import DataError
 from odl.files import tables
+from odl.files.documents import NO_TIME
 from odl.papers.experiments import languages, quality
 from odl.stream import pieces
+from odl.stream.weighting import COMMON, Weighting, drop_columns, weigh
 from odl.text.stopwords import StopWords
 from odl.text.tokens import Tally, analyser, count_words
 
@@ -68,6 +82,12 @@ ALONE = 0.999999  # weight of stems that leaves none to words, as it has to be b
 SHARES = (  # list of stop words, largest share of a word that is weighed, whether each document's language is told
     ("english", 1.0, False), (None, 1.0, False), (None, 0.5, False), (None, 1.0, True), (None, 0.5, True),
 )  # fmt: skip
+
+MESSAGES = (  # groups of languages that have the same messages, English as the reference of each
+    ("it", "nl", "sv", "pl", "cs", "da", "uk", "hu", "ro", "pt_BR", "bg", "sr"),
+    ("pa",), ("ka",),
+)  # fmt: skip
+LONG, LEAST, MOST = 40, 40, 150  # characters of a message in English, messages of a program that has enough and at most
 
 SENTENCES = {  # script to text, with the option `hangul` where it matters
     "Latin": "The iPhone of NASA's office in Zürich",
@@ -106,9 +126,9 @@ def documents_of(name, tokeniser, stop_words="english"):
     return setting, study["evaluate"], corpora.read(setting["reader"], files, options)
 
 
-def auc(stream, **weighting):
-    """Return the average AUC of `levels` without recency."""
-    return stream.average(scored(stream, 0.0, **weighting))
+def auc(stream, recency=0.5, **weighting):
+    """Return the average AUC of `levels`."""
+    return stream.average(scored(stream, recency, **weighting))
 
 
 def scored(stream, recency, **weighting):
@@ -148,7 +168,7 @@ def compare_shares(names, seeds, output):
                 order = chains.order_seed({"corpora": {name: setting}}, name, seed)
                 stream = quality.Stream(name, documents, setting, rule, order)
                 row = {"stream": name, "seed": seed, "stop_words": stop_words or ("told" if told else "none")}
-                value = auc(stream, max_share=max_share, languages=told)
+                value = auc(stream, 0.0, max_share=max_share, languages=told)
                 rows.append(row | {"max_share": max_share, "auc": value})
                 print(*rows[-1].values(), sep="\t", flush=True)
     tables.write_table(output, rows)
@@ -164,7 +184,8 @@ def draws(study, name, documents, **forms):
             rows += [{"stream": name, "by": way, "seed": seed, **row} for row in measured]
     for kind in dict.fromkeys((row["by"], row["run"], row["pieces"]) for row in rows):
         aucs = [row["auc"] for row in rows if (row["by"], row["run"], row["pieces"]) == kind]
-        print(name, *kind, f"{sum(aucs) / len(aucs):.4f}", sep="\t", flush=True)
+        error = np.std(aucs, ddof=1) / len(aucs) ** 0.5
+        print(name, *kind, f"{np.mean(aucs):.4f}", f"standard error {error:.4f}", sep="\t", flush=True)
     return rows
 
 
@@ -173,6 +194,110 @@ def sib200():
     rows = download.files_of("sib200", download.load_registry(HERE / "data/corpora.csv"))
     study = yaml.safe_load((HERE / "config/languages.yaml").read_text(encoding="utf-8"))
     return study, [f"{os.environ['ODL_MIRROR']}/{row['folder']}/{row['file']}" for row in rows]
+
+
+def translations(path):
+    """Yield the messages of a file of gettext and their translations after the header, of plurals the singular."""
+    data = path.read_bytes()
+    count, *places = struct.unpack_from("<3I", data, 8)
+    for at in range(1, count):
+        spans = (struct.unpack_from("<2I", data, place + 8 * at) for place in places)
+        yield tuple(data[start : start + length].split(b"\0")[0] for length, start in spans)
+
+
+def catalogue(path):
+    """Return the messages of a file of gettext in UTF-8, without their context, and their translations."""
+    texts = {}
+    for source, text in translations(path):
+        with suppress(UnicodeDecodeError):  # of another encoding
+            texts[source.decode().rpartition("\x04")[2]] = text.decode()
+    return texts
+
+
+def messages(folder, codes):
+    """Return language to program and translation of messages that all have; one in two programs is the last's."""
+    shared = {}
+    programs = set.intersection(
+        *({path.stem for path in Path(folder).glob(f"{code}/LC_MESSAGES/*.mo")} for code in codes)
+    )
+    for program in sorted(programs):
+        found = {code: catalogue(Path(folder, code) / "LC_MESSAGES" / f"{program}.mo") for code in codes}
+        for text in set.intersection(*map(set, found.values())):
+            if len(text) >= LONG:
+                shared[text] = program, {"en": text} | {code: own[text] for code, own in found.items()}
+    rows = {code: [] for code in ("en", *codes)}
+    for program in sorted(programs):
+        own = sorted(text for text, (of, _) in shared.items() if of == program)
+        for at in range(0, len(own), -(-len(own) // MOST)) if len(own) >= LEAST else ():
+            for code, text in shared[own[at]][1].items():
+                rows[code].append((program, text))
+    return rows
+
+
+def changes(stream, learner, weighting):
+    """Yield a period's stop words, those that came, those that ceased, and its scores by the earlier and by these."""
+    state, earlier = learner.start(stream.P(0, weighting), 500, novelty.generator(stream.seed, "start")), None
+    for t, batch in enumerate(stream.batches[1:], start=1):
+        common = batch.frequencies > np.maximum(preparation.MAX_SHARE * batch.n_before, COMMON - 1)
+        earlier = common if earlier is None else np.append(earlier, np.zeros(len(common) - len(earlier), dtype=bool))
+        form, scores = (batch.frequencies, batch.n_before, Weighting(tf="log"), "l2"), []
+        for stop_words in (earlier, common):
+            P = weigh(drop_columns(batch.counts[:], ~stop_words), *form)
+            scores.append(novelty.score(learner, learner.fit_terms(state, P.shape[1]), P).score)
+        yield np.sum(common), np.sum(common & ~earlier), np.sum(earlier & ~common), *scores
+        state, earlier = learner.learn(state, stream.P(t, weighting), None), common
+
+
+def stability():
+    """Print how many words come to be stop words of a stream, and cease to be, and what that does to scores."""
+    study, files = sib200()
+    settings = [(name, *documents_of(name, "words", None)) for name in STREAMS if name != "subjects"]
+    for name, setting in study["corpora"].items():
+        settings.append((name, setting, study["evaluate"], corpora.read("sib200", files, setting["options"])))
+    for name, setting, rule, documents in settings:
+        seed = chains.order_seed({"corpora": {name: setting}}, name, 0) if name in STREAMS else study["seeds"][0]
+        stream = quality.Stream(name, documents, setting, rule, seed)
+        periods = list(changes(stream, learners.make("levels"), {"tf": "log", "max_share": preparation.MAX_SHARE}))
+        print(name, f"{len(periods)} periods", *np.sum([period[:3] for period in periods], axis=0), sep="\t")
+        for t, (_, came, went, before, now) in enumerate(periods, start=1):
+            if came or went:
+                told = f"mean score {before.mean():.4f}, then {now.mean():.4f}, deviation {before.std():.4f}"
+                print(
+                    name, t, came, went, told, f"each moves by {np.abs(now - before).mean():.4f}", sep="\t", flush=True
+                )
+
+
+def evaluated(setting, rule, documents):
+    """Return the draws below 10 in which there is something to evaluate."""
+    for seed in range(10):
+        with suppress(DataError):
+            quality.Stream("", documents, setting, rule, seed)
+            yield seed
+
+
+def compare_messages(folder, output):
+    """Write the AUC on translated messages, read as `odl init` does: by the pattern, by words and with their pieces."""
+    study, rows = yaml.safe_load((HERE / "config/languages.yaml").read_text(encoding="utf-8")), []
+    setting = study["corpora"]["english"]
+    for codes in MESSAGES:
+        group, seeds = messages(folder, codes), []
+        print(codes, *Counter(program for program, _ in group["en"]).items())
+        for code, found in group.items():
+            name, texts = code if code in codes else f"en, as {codes[-1]}", [text for _, text in found]
+            stop_words, features, _ = preparation.stop_words_of(texts)
+            tokens = preparation.tokens_of(texts, stop_words)
+            weight = preparation.pieces_of(texts, tokens, (), len(texts))[0].get("pieces", 0.0)
+            for options, forms in (
+                ({"stop_words": stop_words}, {"pattern": 0.0}),
+                (tokens, {"words": 0.0, "pieces by the rule": weight, "pieces at .5": 0.5}),
+            ):
+                records = ((str(at), NO_TIME, (program,), "", text) for at, (program, text) in enumerate(found))
+                documents = checks.documents_of(records, {"tokens": options})
+                seeds = seeds or list(evaluated(setting, study["evaluate"], documents))  # those of all in the group
+                own = {"features": {"tf": "log", **features}, "corpora": {name: setting}, "seeds": seeds}
+                rows += draws(study | own, name, documents, **forms)
+            print(name, len(texts), "messages", len(seeds), "draws", tokens, features, weight, sep="\t", flush=True)
+    tables.write_table(output, rows)
 
 
 def compare_segments(output):
@@ -218,11 +343,11 @@ def compare_stems(names, seeds, output):
             stream = quality.Stream(
                 name, documents, setting, rule, chains.order_seed({"corpora": {name: setting}}, name, seed)
             )
-            measured = [("pieces", share, auc(stream, pieces=share)) for share in (0.25, 0.5, 0.75)]
+            measured = [("pieces", share, auc(stream, 0.0, pieces=share)) for share in (0.25, 0.5, 0.75)]
             stream.weighed.clear()  # by pieces, of the same weight
             with stems_as_pieces(snowballstemmer.stemmer("english")):
                 ways = ("words", 0.0), ("stems beside words", 0.5), ("stems alone", ALONE)
-                measured += [(way, share, auc(stream, pieces=share)) for way, share in ways]
+                measured += [(way, share, auc(stream, 0.0, pieces=share)) for way, share in ways]
             for way, share, value in measured:
                 rows.append({"stream": name, "by": way, "seed": seed, "run": "levels", "pieces": share, "auc": value})
                 print(*rows[-1].values(), sep="\t", flush=True)
@@ -290,13 +415,9 @@ def messages_by_language(folder):
     for locale in sorted(Path(folder).iterdir()):
         texts = set()
         for path in sorted(locale.glob("LC_MESSAGES/*.mo")):
-            data = path.read_bytes()
-            count, *places = struct.unpack_from("<3I", data, 8)
-            for at in range(1, count):  # after the header
-                spans = (struct.unpack_from("<2I", data, place + 8 * at) for place in places)
-                source, text = (data[start : start + length] for length, start in spans)
+            for source, text in translations(path):
                 with suppress(UnicodeDecodeError):  # of another encoding
-                    texts |= {text.split(b"\0")[0].decode()} if text != source else set()
+                    texts |= {text.decode()} if text != source else set()
         plain = sorted({" ".join(re.sub(r"%[-+ #0-9.*$lhzjq]*[a-zA-Z]|<[^>]+>", " ", text).split()) for text in texts})
         long = [text for text in plain if len(re.findall(r"[^\W\d_]{2,}", text)) >= 8]
         if len(long) >= 100:
@@ -326,6 +447,31 @@ def speed():
         print(f"{language}\t{old:.2f}\t{new:.2f} million characters a second\t{new / old:.2f}\t{again:.0f}", flush=True)
 
 
+def read_of(name):
+    """Yield texts that are not kept: whole abstracts, or sentences of a language of SIB-200, twenty times over."""
+    if name == "abstracts":
+        rows = download.files_of("arxiv-cs", download.load_registry(HERE / "data/corpora.csv"))
+        for path in (Path(os.environ["ODL_MIRROR"], row["folder"], row["file"]) for row in rows):
+            yield from (row[-1] for row in arxiv_cs.rows(path))
+    else:
+        yield from dict(sentences_by_language())[name] * 20
+
+
+def peak(name, tokeniser):
+    """Return the peak of the memory in use, in MB: before texts are counted, and after."""
+    before, _ = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, count_words(read_of(name), {"tokeniser": tokeniser})
+    return before / 1024, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def memory():
+    """Print the peak of the memory of counting by both tokenisers, each in a process of its own."""
+    for name in ("abstracts", "jpn_Jpan", "eng_Latn"):
+        for tokeniser in TOKENISERS:
+            with ProcessPoolExecutor(1, get_context("spawn")) as process:
+                before, after = process.submit(peak, name, tokeniser).result()
+            print(f"{name}\t{tokeniser}\t{before:.0f} MB before\t{after:.0f} MB at most", flush=True)
+
+
 def main():
     """Compare AUC, or measure speed."""
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -339,6 +485,9 @@ def main():
     words.add_argument("--ranks", action="store_true")
     words.add_argument("--languages", action="store_true")
     words.add_argument("--messages", metavar="FOLDER")
+    words.add_argument("--translated", metavar="FOLDER")
+    words.add_argument("--stability", action="store_true")
+    words.add_argument("--memory", action="store_true")
     words.add_argument("--speed", action="store_true")
     words.add_argument("--sentences", action="store_true")
     told = words.parse_args()
@@ -348,6 +497,12 @@ def main():
         speed()
     elif told.languages:
         told_languages(sentences_by_language())
+    elif told.memory:
+        memory()
+    elif told.stability:
+        stability()
+    elif told.translated:
+        compare_messages(told.translated, told.output)
     elif told.messages:
         told_languages(messages_by_language(told.messages))
     elif told.segments:

@@ -87,19 +87,18 @@ def test_phrases_stand_by_their_sum():
     assert [(phrase, round(share, 2)) for phrase, share in breakdown.phrases(each)] == [("w1 w2", 0.27), ("w0", 0.16)]
 
 
-@pytest.mark.parametrize(
-    ("text", "name", "told"),
-    [
-        ("新気象衛星", ("天気", "気象衛星"), "気象衛星"),
-        ("新気象衛星", ("気象衛星打上",), "象衛"),  # the name is not in this text
-        ("新気象衛星", ("衛星",), "象衛"),  # it has no such word
-        ("the oil price", ("oil price",), "oil"),
-    ],
-)
-def test_a_word_without_spaces_is_told_as_the_name_of_its_topic_has_it(text, name, told):
-    word = "oil" if "oil" in text else "象衛"
-    each = replace(alert([0.6]), reasons=(Reason(word, 0.6),), text=text, topic_name=name)
-    assert breakdown.phrases(each) == [(told, 0.6)]
+def test_a_phrase_is_told_as_it_is_kept_with_all_its_words():
+    """Those beyond half of the score as well; what is left is summed up without them."""
+    each = replace(alert([0.4, 0.3, 0.2, 0.1]), phrases=(("W0 w3", ("w0", "w3")), ("W1", ("w1",))), text="w0 w1 w2 w3")
+    assert breakdown.line(each) == "W0 w3 50 %, W1 30 %, and 1 more word 20 %"
+    assert [reason.word for reason in breakdown.told(each)] == ["w0", "w1", "w3"]
+    assert breakdown.opening(replace(each, opening=("w3", "w2"))) == ["W0 w3", "w2"]
+    assert breakdown.usual([each, replace(each, phrases=())], ["w1", "w3", "w9"]) == ["W1", "W0 w3", "w9"]
+
+
+def test_an_atom_is_told_by_runs_and_as_the_text_spells_it():
+    each = replace(alert([0.6]), text="NASA Köln")
+    assert breakdown.near(each, ("衛星", "köln", "象衛", "気象", "oil")) == ["気象衛星", "Köln", "oil"]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from odl import cli
 from odl.alerts import excerpts, read, show
@@ -104,7 +105,7 @@ def test_phrases_are_those_of_the_text():
         ("low", ["low"]),
     ]
     pairs = ["気象", "象衛", "衛星", "打ち", "上げ"]
-    assert excerpts.phrases([text], pairs) == [("気象衛星", pairs[:3]), ("打ち", ["打ち"]), ("上げ", ["上げ"])]
+    assert excerpts.phrases([text], pairs) == [("気象衛星", pairs[:3]), ("打ち上げ", pairs[3:])]
     assert excerpts.phrases([""], ["oil", "absent"]) == [("oil", ["oil"]), ("absent", ["absent"])]
 
 
@@ -199,26 +200,65 @@ def test_marks_that_overlap_are_one_wherever_they_stand_among_several():
     assert excerpts.marked("an oil", ["oil"], "{0}|{1};".format) == "an |False;oil|True;|False;"
 
 
+def period(texts, n):
+    """A period of n texts, these and others that have none of their words."""
+    texts = [*texts, *["other"] * (n - len(texts))]
+    vocabulary = sorted({word for text in texts for word in text.split()})
+    X = sparse.csr_array([[word in text.split() for word in vocabulary] for text in texts], dtype=int)
+    return excerpts.Period(texts, X, vocabulary)
+
+
 @pytest.mark.parametrize(
-    ("together", "apart", "least", "joined"), [(2, 2, 2, True), (2, 3, 2, False), (1, 1, 2, False)]
+    ("together", "duct", "tape", "joined"),
+    [(1, 0, 0, True), (1, 9, 0, False), (5, 0, 20, True), (2, 20, 20, False), (2, 1, 3, True), (1, 2, 3, False)],
 )
-def test_a_phrase_is_in_half_of_the_texts_of_its_rarest_word(together, apart, least, joined):
-    texts = ["duct tape"] * together + ["duct, then", "tape, then"] * apart
-    parts = [part for part, _ in excerpts.phrases(texts, ["duct", "tape"], least)]
+def test_a_phrase_is_of_words_that_the_period_has_together(together, duct, tape, joined):
+    """Whatever one text says: a word that others have often without the other one is by itself."""
+    texts = ["duct tape"] * together + ["duct holds"] * duct + ["tape holds"] * tape
+    parts = [part for part, _ in excerpts.phrases(["duct tape"], ["duct", "tape"], period=period(texts, 200))]
     assert parts == (["duct tape"] if joined else ["duct", "tape"])
 
 
-def test_a_run_of_pairs_is_in_half_of_the_texts_of_its_commonest():
+def test_three_words_are_a_phrase_of_two_texts_and_need_a_link_at_each_place():
+    words, text = ["low", "earth", "orbit"], "low earth orbit"
+    told = [excerpts.phrases([text], words, period=period([text] * n, 100)) for n in (1, 2)]
+    assert [part for part, _ in told[0]] == ["low", "earth orbit"]
+    assert told[1] == [(text, words)]
+    apart = period([text] * 2 + ["orbit of"] * 30, 100)
+    assert [part for part, _ in excerpts.phrases([text], words, period=apart)] == ["low earth", "orbit"]
+
+
+def test_a_light_word_neither_begins_nor_ends_a_phrase():
+    weights = {"to": 0.2, "low": 1.0, "orbit": 1.0}
+    assert [part for part, _ in excerpts.phrases(["to low orbit"], weights)] == ["to", "low orbit"]
+    assert [part for part, _ in excerpts.phrases(["to low orbit"], weights | {"to": 0.25})] == ["to low orbit"]
+    assert [part for part, _ in excerpts.phrases(["low to orbit"], weights)] == ["low to orbit"]
+
+
+def test_a_run_is_cut_at_pieces_of_few_texts_which_go_to_what_is_beside_them():
+    texts = ["卫星发射"] * 2 + ["卫星"] * 9 + ["发射"] * 9
+    words = ["星发", "卫星", "发射"]
+    assert excerpts.phrases(["卫星发射"], words) == [("卫星发射", words)]
+    assert excerpts.phrases(texts, words) == [("卫星", ["星发", "卫星"]), ("发射", ["发射"])]
+
+
+def test_no_part_of_a_name_repeats_another_one():
     texts = ["星ひま x", "のひま y", "がひま z", *["ひまから最初の画像"] * 2]
     words = [pair for at in range(8) if (pair := "ひまから最初の画像"[at : at + 2])]
-    assert [part for part, _ in excerpts.phrases(texts, words, 2)] == ["ひま", "ひまから最初の画像"]
+    assert [part for part, _ in excerpts.phrases(texts, words, 2)] == ["ひまから最初の画像"]
+    assert excerpts.phrases(["気象衛星と気象", "気象衛星"], ["気象", "象衛"]) == [("気象衛星", ["気象", "象衛"])]
 
 
-def test_a_run_of_more_than_24_characters_is_not_told_as_one():
+def test_a_run_ends_after_24_characters_or_48_letters():
     letters = "天地人山水火木金土日月星雨雪风云花草树鸟鱼马牛羊门窗"
-    for n, whole in ((24, True), (25, False)):
-        texts = [f"a {letters[:n]} b"] * 3
-        assert excerpts.phrases(texts, ["火木"]) == [(letters[:n] if whole else "火木", ["火木"])]
+    ((whole, _),) = excerpts.phrases([f"a {letters} b"] * 3, ["火木"])
+    assert len(whole) == 24 and whole in letters and "火木" in whole
+    thai = "มหาวิทยาลัยเทคโนโลยีพระจอมเกล้า"
+    assert excerpts.phrases([f"ที่ {thai} ใน"] * 3, ["หาว"]) == [(thai, ["หาว"])] and len(thai) > 24
+
+
+def test_a_vowel_before_its_letter_goes_with_it():
+    assert excerpts.places("ของเชิงไทย", ["ชิง"]) == [(3, 7, "ชิง")] and excerpts.places("กินไก่", ["ินไ"]) == [(0, 3, "ินไ")]
 
 
 def test_a_name_has_words_up_to_the_limit_by_their_weight():

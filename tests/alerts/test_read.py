@@ -434,7 +434,7 @@ class TestClusters:
         assert excerpts.name_of({"some": 4.0, "most": 3.0}, [], 1) == ("some",)
 
     def test_a_name_is_of_phrases_as_most_items_spell_them(self):
-        """Words that half of the texts have together are one part; a run of a script without spaces counts as one."""
+        """Words that belong together are one part; a run of a script without spaces counts as one."""
         texts = ["Duct Tape holds NASA", "the duct tape of NASA", "duct tape", "tape, nasa"]
         words = {"tape": 5.0, "duct": 4.0, "holds": 3.5, "nasa": 3.0}
         assert excerpts.name_of(words, texts, 3) == ("duct tape", "holds")
@@ -522,7 +522,7 @@ def test_explaining_needs_no_checkpoint(made, watch, tmp_path):
             moved.rename(path)
     assert after.stdout == before and "most similar before" in before, after.stderr
     near = re.findall(r"nearest of the dictionary: atom \d+ \(.*\): (.*)", before)
-    assert near == [" ".join(each.words) for each in alert.nearest] and all(near)
+    assert near == [", ".join(each.words) for each in alert.nearest] and all(near)
     shares = [float(share) for share in re.findall(r"^ +(-?0\.\d{4}) +-?[\d.]+ %", before, re.M)]
     assert np.isclose(sum(shares), alert.score, atol=2e-3)
 

@@ -10,7 +10,7 @@ from odl.alerts import periods, reasons
 
 def test_an_item_with_all_that_is_shown_of_it():
     shares = np.array([[0.1, 0.4, -0.2, 0.05, 0.3, 0.2], [0.5, 0, 0, 0, 0, 0], [0.1, 0.4, 0, 0, 0, 0]])
-    record = SimpleNamespace(item=np.array([0, 1, 0]), near=np.array([[3, -1], [4, 5], [3, 4]]))
+    record = SimpleNamespace(score=np.full(3, 0.8), item=np.array([0, 1, 0]), near=np.array([[3, -1], [4, 5], [3, 4]]))
     data = SimpleNamespace(
         ids=["a", "b", "c"],
         titles=["A", "B", "C"],
@@ -25,6 +25,7 @@ def test_an_item_with_all_that_is_shown_of_it():
     assert first == periods.Item(
         row=0, id="a", title="A", time=7, source="a.csv", url="", members=["a", "c"], text="w and a", led=3, own=0.2,
         words=[("w", 0.4), ("z", 0.3), ("v", 0.1)], near=[("oil gas", "a")], rest=[1, 0.05, 1, -0.2],
+        phrases=[("w", ["w"]), ("z", ["z"]), ("v", ["v"])],
     )  # fmt: skip
     assert (second.id, second.members, second.near) == ("b", ["b"], [("", ""), ("nasa", "c")])
     assert (second.words, second.led, second.own, second.rest) == ([("v", 0.5)], 1, 0, [0, 0, 0, 0])

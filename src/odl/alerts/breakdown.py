@@ -1,7 +1,7 @@
 """Breakdown of a score into printed parts: words by name, further words, words of its own, words that pull down."""
 
 import math
-import unicodedata
+from collections import Counter
 from typing import NamedTuple
 
 from odl.alerts import excerpts
@@ -58,27 +58,45 @@ def leading(reasons, score):
     return words
 
 
+def joined(alert, words):
+    """Return words as (phrase, its words), as they are kept with an alert; those that are not, as its text has them."""
+    kept = [(phrase, inside) for phrase, inside in alert.phrases if not {*inside}.isdisjoint(words)]
+    others = [word for word in words if all(word not in inside for _, inside in kept)]
+    return kept + excerpts.phrases([alert.text], others)
+
+
+def told(alert, most=WORDS):
+    """Return the words that are named and the others of their phrases."""
+    inside = {word for _, words in joined(alert, [reason.word for reason in named(alert, most)]) for word in words}
+    return [reason for reason in alert.reasons[: alert.led] if reason.word in inside]
+
+
 def phrases(alert, most=WORDS):
     """Return the words that are named as (phrase, share), largest first, spelled and joined as in the item's text."""
-    shares = {reason.word: reason.share for reason in named(alert, most)}
-    joined: dict[str, float] = {}
-    for phrase, words in excerpts.phrases([alert.text], list(shares)):
-        whole = _as_in_the_name(phrase, alert)
-        joined[whole] = joined.get(whole, 0.0) + sum(shares[word] for word in words)
-    return sorted(joined.items(), key=lambda phrase: -phrase[1])
+    shares = {reason.word: reason.share for reason in alert.reasons[: alert.led]}
+    names = joined(alert, [reason.word for reason in named(alert, most)])
+    summed = [(phrase, sum(shares.get(word, 0.0) for word in words)) for phrase, words in names]
+    return sorted(summed, key=lambda phrase: -phrase[1])
+
+
+def near(alert, words):
+    """Return words of an atom as the item's text spells and joins them; of others, pieces that overlap are one."""
+    return excerpts.chained(phrase for phrase, _ in excerpts.phrases([alert.text], words))
+
+
+def usual(alerts, words):
+    """Return words as phrases, as most of these alerts have them."""
+    counts = Counter((phrase, tuple(inside)) for alert in alerts for phrase, inside in joined(alert, words))
+    told: dict[str, str] = {}
+    for phrase, inside in sorted(counts, key=lambda one: (-counts[one] * len(one[1]), one)):
+        if told.keys().isdisjoint(inside):
+            told |= dict.fromkeys(inside, phrase)
+    return [*dict.fromkeys(told.get(word, word) for word in words)]
 
 
 def opening(alert):
     """Return the phrases of the words that opened the gate of words, spelled and joined as in the item's text."""
-    return [phrase for phrase, _ in excerpts.phrases([alert.text], list(alert.opening[:WORDS]))]
-
-
-def _as_in_the_name(phrase, alert):
-    """Return the part of the topic's name that a phrase without spaces is cut from in the text; else the phrase."""
-    if not excerpts.UNSPACED.search(phrase):
-        return phrase
-    text = unicodedata.normalize("NFC", alert.text)
-    return next((part for part in alert.topic_name if phrase in part and part in text), phrase)
+    return [phrase for phrase, _ in joined(alert, alert.opening[:WORDS])]
 
 
 def parts(alert, most=WORDS):
@@ -95,7 +113,7 @@ def parts(alert, most=WORDS):
     list of Part
         A part that is less than half a per cent after rounding is left out: the others add up even so.
     """
-    heads, total = named(alert, most), abs(alert.score) or 1.0
+    heads, total = told(alert, most), abs(alert.score) or 1.0
     shares = [("word", phrase, share, "") for phrase, share in phrases(alert, most)]
     down = alert.rest.down if alert.rest else 0.0
     more = alert.score - alert.context - alert.meaning - alert.own - down - sum(reason.share for reason in heads)
@@ -136,7 +154,7 @@ def _further(alert, heads, share, total):
     """Return the part of the words that no name stands for."""
     if share < 0:
         return "down", "other words that pull down", share, ""
-    stored = [reason.share for reason in alert.reasons[len(heads) : alert.led]]  # the largest is the first
+    stored = [reason.share for reason in alert.reasons[: alert.led] if reason not in heads]  # the largest is the first
     if not alert.rest:
         label = "other words" if heads else "shared words"
         bound = max([LEAST * total, *stored[:1]])

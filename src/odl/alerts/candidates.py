@@ -220,14 +220,15 @@ def _counted(memory, t, topic, settings):
 def _named(memory, topic, items, vocabulary, settings):
     """Name the topics that are new, and again those of few items, where several came."""
     names, own = list(memory.names), memories.own_words(memory, slice(None), items.frequencies, items.n_documents)
+    period = None
     for row, (number, n_items) in enumerate(zip(memory.number.tolist(), memory.items.tolist(), strict=True)):
         members = np.flatnonzero(topic == number)
         if not names[row] or (n_items <= NAMED and len(members) >= 2):
             sums, occurrences = memory.sums[[row]], memory.occurrences[[row]].data
             words = memories.name_words(sums, occurrences, n_items, own[[row]].indices, vocabulary)
-            names[row] = (
-                BETWEEN.join(excerpts.name_of(words, items.texts(members[:TEXTS]), settings.terms)) or names[row]
-            )
+            period = period or excerpts.Period(items.texts(np.arange(len(topic))), items.Q, vocabulary)
+            parts = excerpts.name_of(words, items.texts(members[:TEXTS]), settings.terms, period)
+            names[row] = BETWEEN.join(parts) or names[row]
     return replace(memory, names=names)
 
 

@@ -1,22 +1,30 @@
 """Excerpt of a text around the words that tell why it is flagged; where words stand in texts, and their phrases."""
 
+import math
 import re
 import unicodedata
 from collections import Counter
 from functools import lru_cache
+from itertools import chain
+
+import numpy as np
 
 from odl.text import scripts
-from odl.text.words import Words
+from odl.text.words import LETTERED, Words
 
 LONGEST = 300  # characters
 STEP = 10  # characters between the excerpts that are compared
 MOST = 3  # words of a phrase
+TOGETHER, LIGHT = 0.3, 0.25  # association of its parts; weight of its first and last word, of that of its heaviest
+CUT = 1.5  # times as many texts have the pieces beside one at which a run is cut
+FEW = 4  # times the texts that have a word: the least number of texts that it is judged by
 USUAL, WHOLE = 0.8, 24  # share of the places of a run without spaces that a character stands beside; characters at most
 SPLIT, PAIRS = Words(), Words(hangul="pairs")
 BLANKS, CHUNK = re.compile(r"[_\s]+"), re.compile(r"\S+")
 HANGUL, UNSPACED = re.compile(f"[{scripts.HANGUL}]"), re.compile(f"[{''.join((*scripts.SPACELESS, scripts.HANGUL))}]")
 RUN = re.compile(f"[{''.join(scripts.SPACELESS)}]+")
 UNSPACED_RUN = re.compile(f"{UNSPACED.pattern}+")
+BEFORE = "\u0e40\u0e41\u0e42\u0e43\u0e44\u0ec0\u0ec1\u0ec2\u0ec3\u0ec4"
 POINT = re.compile(f"[{scripts.POINTS}]")
 
 
@@ -90,12 +98,16 @@ def _span_of(word, text, start, end, between):
 
 
 def _with_marks(text, first, last, chunk):
-    """Return a span with the marks behind it, vowel signs and points, and with the letter whose mark it begins with."""
+    """Return a span with the marks behind it, and with the letter whose mark it begins with.
+
+    Vowels of Thai and Lao that are written before their letter go with it.
+    """
     while last < chunk.end() and unicodedata.category(text[last])[0] == "M":
         last += 1
     while first > chunk.start() and unicodedata.category(text[first])[0] == "M":
         first -= 1
-    return first, last
+    first -= first > chunk.start() and text[first - 1] in BEFORE
+    return first, last - (text[last - 1] in BEFORE)
 
 
 def _trimmed(text, first, last):
@@ -136,20 +148,70 @@ def marks(text, words):
     return spans
 
 
-def phrases(texts, words, least=1):
-    """Return words as texts spell them, those that stand together in them as one.
+class Period:
+    """Texts of the items of a period, by which phrases are judged.
 
-    A phrase is of up to three words side by side, or of pairs of letters that overlap, however many. So many texts
-    have it at least, and half of those that have the rarest of its words, of pairs the commonest. Of several that
-    share a word, the one with the largest product of words and texts is one.
+    Parameters
+    ----------
+    texts : list of str
+        None where they are not kept.
+    X : csr_array, shape (n_items, n_terms)
+        Entries are words that the items have.
+    vocabulary : list of str
+    """
+
+    def __init__(self, texts, X, vocabulary):
+        self.texts, self.counts = [one_line(text).casefold() for text in texts], {}
+        held = np.bincount(X.indices)
+        self.n, self.holders = X.shape[0], {vocabulary[at]: int(held[at]) for at in np.flatnonzero(held).tolist()}
+
+    def count(self, spelled):
+        """Return in how many texts a phrase stands, whatever its case."""
+        folded = spelled.casefold()
+        if folded not in self.counts:
+            self.counts[folded] = sum(folded in text for text in self.texts)
+        return self.counts[folded]
+
+
+def one_line(text):
+    """Return a text in NFC, with single blanks."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def association(both, one, other, n):
+    """Return how much more often than by chance phrases of `one` and `other` of n texts stand together in `both`.
+
+    Normalised pointwise mutual information (Bouma 2009), times both / (both + 1), so that few texts count less (Pantel
+    and Lin 2002). n is at least `FEW` times the count of each: where most texts have a word, it would say nothing.
+
+    Examples
+    --------
+    >>> from odl.alerts.excerpts import association
+    >>> association(3, 3, 3, 100), round(association(2, 10, 20, 100), 6), association(1, 1, 1, 1)
+    (0.75, 0.0, 0.5)
+    """
+    both, n = min(both, one, other), max(n, FEW * max(one, other))
+    return math.log(n * both / (one * other)) / math.log(n / both) * both / (both + 1)
+
+
+def phrases(texts, words, least=1, period=None):
+    """Return words as texts spell them, those that belong together in them as one.
+
+    A phrase is of two or, if two texts of the period have it, three words side by side: wherever it is cut in two, the
+    `association` of its parts in the period is at least `TOGETHER`. It neither begins nor ends with a word of less than
+    `LIGHT` of the weight of its heaviest. Pairs of letters that overlap are one run, cut at those that are `CUT` times
+    less frequent than what is beside them. Of several phrases that share a word, the one with the largest product of
+    words and texts is one.
 
     Parameters
     ----------
     texts : sequence of str
-    words : sequence of str
-        As of `places`.
+    words : sequence of str, or dict of str to float
+        As of `places`, with their weights.
     least : int
         Texts that have a phrase.
+    period : Period, optional
+        By default the texts themselves.
 
     Returns
     -------
@@ -166,24 +228,75 @@ def phrases(texts, words, least=1):
     >>> phrases(["気象衛星を打上", "新気象衛星の"], ["象衛"])
     [('気象衛星', ['象衛'])]
     """
+    texts = [one_line(text) for text in texts]
+    placed = [places(text, words) for text in texts]
+    held = Counter(word for found in placed for word in {word for *_, word in found})
+    if period:
+        held = {word: max(count, period.holders.get(word, 0)) for word, count in held.items()}
     spellings: dict[tuple, Counter] = {}
-    texts = [" ".join(unicodedata.normalize("NFC", text).split()) for text in texts]
-    for text in texts:
-        for inside, spelled in _runs(text, words).items():
-            spellings.setdefault(inside, Counter()).update([spelled])
-    counts = {inside: spelled.total() for inside, spelled in spellings.items()}
-    phrase_of: dict[str, tuple] = {}
-    for inside in sorted(counts, key=lambda inside: (len(inside) == 1, -len(inside) * counts[inside], inside)):
-        most = (max if RUN.fullmatch("".join(inside)) else min)(counts[word,] for word in inside)
-        together = len(inside) == 1 or (counts[inside] >= least and 2 * counts[inside] >= most)
-        if together and phrase_of.keys().isdisjoint(inside):
-            phrase_of |= dict.fromkeys(inside, inside)
+    across: dict[str, str] = {}
+    for text, found in zip(texts, placed, strict=True):
+        for units, spelled in _runs(text, _units(found, held, across)).items():
+            spellings.setdefault(units, Counter()).update([spelled])
+    chosen = _chosen(spellings, held, words, least, period or len(texts))
     joined: dict[str, list[str]] = {}
     for word in words:
-        inside = phrase_of.get(word, (word,))
-        spelled = _most_usual(spellings[inside]) if inside in spellings else word
-        joined.setdefault(_whole_run(texts, spelled) if UNSPACED.search(spelled) else spelled, []).append(word)
+        units = chosen.get(word) or chosen.get(across.get(word, word), ((word,),))
+        spelled = _most_usual(spellings[units]) if units in spellings else word
+        joined.setdefault(_whole_run(texts, spelled, period) if UNSPACED.search(spelled) else spelled, []).append(word)
+    for phrase in filter(is_unspaced, list(joined)):
+        if longer := [other for other in joined if phrase in other and phrase != other]:
+            joined[longer[0]] += joined.pop(phrase)
     return list(joined.items())
+
+
+def _chosen(spellings, held, words, least, period):
+    """Return the phrase of each word, as units of `_units`, from what stands side by side in texts."""
+    weights, n = words if isinstance(words, dict) else {}, period if isinstance(period, int) else period.n
+
+    def count(units):
+        if len(units) == len(units[0]) == 1:
+            return held[units[0][0]]
+        own = spellings[units].total() if units in spellings else 1
+        return own if isinstance(period, int) else max(own, period.count(_most_usual(spellings[units])))
+
+    def together(units):
+        weight = [sum(weights.get(word, 1.0) for word in unit) for unit in units]
+        return min(weight[0], weight[-1]) >= LIGHT * max(weight) and all(
+            association(count(units), count(units[:cut]), count(units[cut:]), n) >= TOGETHER
+            for cut in range(1, len(units))
+        )
+
+    inside = {units: [*chain(*units)] for units in spellings}
+    chosen: dict[str, tuple] = {}
+    order = {units: (len(words) == 1, -len(words) * count(units), units) for units, words in inside.items()}
+    for units in sorted(order, key=order.get):
+        enough = len(inside[units]) == 1 or spellings[units].total() >= least
+        enough &= len(units) < MOST or count(units) >= min(2, n)
+        if enough and chosen.keys().isdisjoint(inside[units]) and together(units):
+            chosen |= dict.fromkeys(inside[units], units)
+    return chosen
+
+
+def chained(words):
+    """Return words of which there is no text: pieces without spaces that overlap are one.
+
+    Examples
+    --------
+    >>> from odl.alerts.excerpts import chained
+    >>> chained(["衛星", "nasa", "気象", "象衛"])
+    ['気象衛星', 'nasa']
+    """
+    runs: list[str] = []
+    for word in words:
+        size, at = len(word) - 1 if is_unspaced(word) else 0, len(runs)
+        for place in reversed(range(len(runs) * bool(size))):
+            after, before = runs[place].endswith(word[:size]), word.endswith(runs[place][:size])
+            if after or before:
+                run = runs.pop(at := place)
+                word = run + word[size:] if after else word + run[size:]
+        runs.insert(at, word)
+    return runs
 
 
 def is_unspaced(phrase):
@@ -191,25 +304,27 @@ def is_unspaced(phrase):
     return all(map(UNSPACED.match, phrase))
 
 
-def _whole_run(texts, run):
-    """Return a run without spaces with what nearly always stands beside it; itself where that has no end.
+def _whole_run(texts, run, period=None):
+    """Return a run without spaces with what nearly always stands beside it in the period, as far as a text has it.
 
     One place is too few to tell, but for Korean, whose words end at spaces.
     """
-    whole, sides = run, [1, -1]
-    while sides and len(whole) <= WHOLE:
-        beside: Counter = Counter()
-        for text in texts:
-            for match in re.finditer(f"(?={re.escape(whole)})", text):
-                at = match.start() + (len(whole) if sides[0] > 0 else -1)
+    sides = [1, -1]
+    most = WHOLE if not LETTERED(run) else 2 * WHOLE
+    while sides and len(run) < most:
+        side, beside = sides.pop(0), Counter()
+        for text in period.texts if period else texts:
+            for match in re.finditer(f"(?={re.escape(run)})", text):
+                at = match.start() + (len(run) if side > 0 else -1)
                 beside[text[at : at + 1]] += 1  # none before the first one
         ((sign, count),) = beside.most_common(1) or [("", 0)]
         several = count > 1 or HANGUL.match(sign)
         if several and count >= USUAL * beside.total() and sign and is_unspaced(sign):
-            whole = whole + sign if sides[0] > 0 else sign + whole
-        else:
-            sides.pop(0)
-    return whole if len(whole) <= WHOLE else run
+            whole = run + sign if side > 0 else sign + run
+            if not period or any(whole in text for text in texts):
+                run = whole
+                sides.append(side)
+    return run
 
 
 def apart(text, words, others, whole):
@@ -233,11 +348,11 @@ def apart(text, words, others, whole):
     >>> apart("气象卫星进入轨道", ["入轨", "星进"], ["气象", "卫星"], whole=True)
     ['进入轨道']
     """
-    text = " ".join(unicodedata.normalize("NFC", text).split())
+    text = one_line(text)
     taken = {place for first, last, _ in places(text, others) for place in range(first, last)}
-    runs = "".join(" " if place in taken else letter for place, letter in enumerate(text))
+    runs = "".join("|" if place in taken else letter for place, letter in enumerate(text))
     told = []
-    for phrase, _ in phrases([text], words):
+    for phrase, _ in phrases([runs], words):
         first = runs.find(phrase)
         if is_unspaced(phrase) and phrase in text:
             if first < 0:
@@ -252,27 +367,49 @@ def _most_usual(spellings):
     return min(spellings, key=lambda spelled: (-spellings[spelled], spelled))
 
 
-def _runs(text, words):
-    """Return the words of a text, and all runs of them that may be a phrase, with the first spelling of each."""
-    runs: list[list] = [[]]
-    for place in places(text, words):
-        last = runs[-1][-1][1] if runs[-1] else -1
-        if not (place[0] < last or text[last : place[0]] in (" ", "-")):
-            runs.append([])
-        runs[-1].append(place)
+def _units(found, held, across):
+    """Return places of words as (first, last, words): pieces that overlap are one, cut at those of few texts.
+
+    A piece at a cut is in none; `across` gets a word beside it.
+    """
+    units: list[tuple] = []
+    cuts: list[str] = []  # before the first unit of a run
+    end, gap = -1, True
+    for at, (first, last, word) in enumerate(found):
+        sides = [
+            [held[piece] for start, stop, piece in side if start < last and first < stop]
+            for side in (found[max(at - len(word) + 1, 0) : at], found[at + 1 : at + len(word)])
+        ]
+        low = all(max(side, default=0) >= CUT * held[word] for side in sides)
+        if low and units and first < units[-1][1]:
+            across.setdefault(word, units[-1][2][-1])
+        elif low:
+            cuts.append(word)
+        elif gap or first >= end:
+            units.append((first, last, (word,)))
+            across |= {piece: word for piece in cuts if piece not in across}
+            cuts = []
+        else:
+            units[-1] = (units[-1][0], last, (*units[-1][2], word))
+        end, gap = max(end, last), low
+    return units
+
+
+def _runs(text, units):
+    """Return all runs of units of a text that may be a phrase, with the first spelling of each."""
     spellings: dict[tuple, str] = {}
-    for run in runs:
-        for start in range(len(run)):
-            for end in range(start + 1, len(run) + 1):
-                spelled = text[run[start][0] : max(last for _, last, _ in run[start:end])]
-                inside = tuple(word for *_, word in run[start:end])
-                if len({*inside}) < len(inside) or (len(inside) > MOST and " " in spelled):
-                    break
-                spellings.setdefault(inside, spelled)
+    for start, (first, *_) in enumerate(units):
+        for end in range(start + 1, min(start + MOST, len(units)) + 1):
+            run = units[start:end]
+            inside = [word for unit in run for word in unit[2]]
+            apart = len(run) > 1 and text[run[-2][1] : run[-1][0]] not in ("", " ", "-")
+            if apart or len({*inside}) < len(inside):
+                break
+            spellings.setdefault(tuple(unit[2] for unit in run), text[first : run[-1][1]])
     return spellings
 
 
-def name_of(words, texts, most):
+def name_of(words, texts, most, period=None):
     """Return the parts of a topic's name: phrases as the texts spell them, by the sum of the weights of their words.
 
     Parameters
@@ -283,12 +420,13 @@ def name_of(words, texts, most):
         Of items of the topic; where there are none, words stand as they are counted.
     most : int
         Words from which on there is no further part; a run of a script without spaces is one.
+    period : Period, optional
 
     Returns
     -------
     tuple of str
     """
-    parts = phrases(texts, list(words), min(2, len(texts)))
+    parts = phrases(texts, words, min(2, len(texts)), period)
     weight = {phrase: sum(map(words.get, inside)) for phrase, inside in parts}
     name: list[str] = []
     for phrase in sorted(weight, key=lambda phrase: -weight[phrase]):

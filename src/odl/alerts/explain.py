@@ -1,12 +1,13 @@
 """Explanation of the score of one document, or of a topic: looked up when it is asked, from what every run leaves."""
 
 import os
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from odl.alerts import periods, read, reasons, show
+from odl.alerts import breakdown, periods, read, reasons, show
 from odl.errors import ParameterError, advice
 from odl.evaluation.scorefiles import read_scores
 from odl.files import storage
@@ -151,11 +152,15 @@ def document(place, t, row, watch):
     for kept in (kept for kept in record.pool if kept.row == row):  # it has words of atoms that were in no use, too
         near |= zip((atom for atom in record.near[row].tolist() if atom >= 0), kept.near, strict=True)
     rows = np.array([row])
-    (item,) = reasons.items(record, rows, words, data, shared, near, _origins(place, data), counts.shape[1])
+    origins = _origins(place, data)
+    (item,) = reasons.items(record, rows, words, data, shared, near, origins, counts.shape[1])
     item.members = [data.ids[other] for other in np.flatnonzero(record.item == record.item[row])]
     low = sorted((share, term) for term, share in reasons.shares_of(words, row).items() if share <= 0)
-    named = data.vocabulary
-    item.words += [(named[term], share) for share, term in reversed(low)]
+    lower = [(data.vocabulary[term], share) for share, term in reversed(low)]
+    period = reasons.period_of(record, words, data, origins)
+    for some in (item.words, lower):
+        reasons.join(item, [word for word, _ in some], origins[row]["text"], period)
+    item.words += lower
     topic = watch.topics.get(int(record.topic[row]))
     rank = int((record.score > record.score[row]).sum()) + 1
     alert, before = read.alert_of(record, item, topic, of_atom, rank), earlier(place, data, row, by_words(data, row))
@@ -246,7 +251,8 @@ def document_text(alert, before, meant, warm_up):
         topic = f", topic {near.topic}" if near.topic else ""
         sample = f", e.g. {near.id}" if near.id else ""
         where = f"atom {near.atom} (cosine {near.likeness:.2f}{topic}{sample})"
-        lines.append(": ".join(filter(None, [f"  nearest of the dictionary: {where}", " ".join(near.words)])))
+        words = ", ".join(map(isolated, breakdown.near(alert, near.words)))
+        lines.append(": ".join(filter(None, [f"  nearest of the dictionary: {where}", words])))
     for kind, other in (("most similar before", before), ("nearest by meaning", meant)):
         if other:
             date = show.date_of(other.time)
@@ -264,16 +270,20 @@ def _days(before, time):
 
 def _table(alert):
     """Return the shares of a score, a line each: words up to `ROWS`, the others summed up, what pulls down apart."""
-    up = [reason for reason in alert.reasons if reason.share > 0]
-    low = [reason for reason in reversed(alert.reasons) if reason.share < -ROUNDING]
-    rows = [(reason.share, reason.word) for reason in up[:ROWS]]
+    shares, summed = {reason.word: reason.share for reason in alert.reasons}, Counter()
+    for phrase, words in [*alert.phrases, *((word, (word,)) for word in shares)]:
+        summed[phrase] += sum(shares.pop(word, 0.0) for word in words)
+    ordered = [(share, phrase) for phrase, share in summed.most_common()]
+    up = [row for row in ordered if row[0] > 0]
+    low = [row for row in reversed(ordered) if row[0] < -ROUNDING]
+    rows = up[:ROWS]
     if rest := up[ROWS:]:
-        most = 100 * rest[0].share / (alert.score or 1)
-        rows.append((sum(reason.share for reason in rest), f"({len(rest)} more words, none above {most:.1f} %)"))
+        most = 100 * rest[0][0] / (alert.score or 1)
+        rows.append((sum(share for share, _ in rest), f"({len(rest)} more, none above {most:.1f} %)"))
     if low:
-        few = ", ".join(reason.word for reason in low[:DOWN])
+        few = ", ".join(phrase for _, phrase in low[:DOWN])
         more = f" and {len(low) - DOWN} more" if len(low) > DOWN else ""
-        rows.append((sum(reason.share for reason in low), f"({few}{more}: what speaks for what is known)"))
+        rows.append((sum(share for share, _ in low), f"({few}{more}: what speaks for what is known)"))
     if abs(alert.context) > ROUNDING:
         rows.append((alert.context, "(context: what no word of it has)"))
     if alert.meaning:

@@ -127,6 +127,8 @@ class Alert:
         Its words that opened the gate of words, the rarest first; none of another gate.
     meaning : float
         Share of the score that vectors have beside words, which is none of `context`.
+    phrases : tuple of (str, tuple of str)
+        Words of its reasons and its opening as its text spells and joins them; none where they are not kept.
     """
 
     t: int
@@ -155,6 +157,7 @@ class Alert:
     gate: str = ""
     opening: tuple = ()
     meaning: float = 0.0
+    phrases: tuple = ()
 
 
 @dataclass

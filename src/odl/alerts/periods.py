@@ -20,7 +20,7 @@ ARRAYS = ("score", "tail", "context", "item", "topic", "near", "likeness")  # a 
 CHANGES = ("sizes", "changes", "born", "joined", "names", "atoms")
 FACTS = ("first", "last", "first_seen", "labelled", "warm_up", "empty", "repeats")
 MIX = "languages"  # how many documents are of each language, where several are told
-SPARED = ("gate", "rest", "text", "opening")  # of an item, where it is empty
+SPARED = ("gate", "rest", "text", "opening", "phrases")  # of an item, where it is empty
 STORED = {"occurrences": "held"}  # fields of the memory that have another name in the file
 RUN = {"corpus": str, "seed": int, "run": str, "atoms": int, "algorithm": str}
 
@@ -50,6 +50,8 @@ class Item:
         The gate that it opens, one of `odl.alerts.gates.GATES`; empty for none.
     opening : list of str
         Its words that open the gate of words, the rarest first.
+    phrases : list of (str, list of str)
+        Its words that are named, as its text spells and joins them (`odl.alerts.excerpts.phrases`).
     """
 
     row: int
@@ -67,6 +69,7 @@ class Item:
     rest: list | None = None
     text: str = ""
     opening: list = field(default_factory=list)
+    phrases: list = field(default_factory=list)
 
 
 @dataclass

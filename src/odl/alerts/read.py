@@ -397,6 +397,7 @@ def alert_of(record, item, topic, of_atom, rank):
         led=item.led, own=item.own, rest=Rest(*item.rest) if item.rest else None, text=readable(item.text),
         gate=item.gate, opening=tuple(map(visible, item.opening)),
         meaning=0.0 if record.meaning is None else float(record.meaning[row]),
+        phrases=tuple((visible(phrase), tuple(map(visible, words))) for phrase, words in item.phrases),
     )  # fmt: skip
 
 

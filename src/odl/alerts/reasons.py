@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from odl import novelty
-from odl.alerts import periods
-from odl.alerts.excerpts import excerpt
+from odl.alerts import excerpts, periods
+from odl.alerts.breakdown import LEAST
 from odl.files import storage
 from odl.learners import sparse_atoms
 from odl.learners.base import Learner, State
@@ -200,7 +200,7 @@ def items(record, rows, words, data, shared, near, origins, most):
     origins : list of dict
         Of all documents (`origins`).
     most : int
-        Reasons at most.
+        Reasons at most, but for further words of their phrases.
 
     Returns
     -------
@@ -208,25 +208,46 @@ def items(record, rows, words, data, shared, near, origins, most):
     """
     order = np.argsort(record.item, kind="stable")
     spans = np.searchsorted(record.item[order], rows), np.searchsorted(record.item[order], rows, side="right")
-    items = []
+    items, period = [], period_of(record, words, data, origins)
     for row, low, high in zip(rows.tolist(), *spans, strict=True):
-        terms, parts, named = lead(words, row, shared, most), shares_of(words, row), data.vocabulary
+        parts, named, text = shares_of(words, row), data.vocabulary, origins[row]["text"]
+        led = lead(words, row, shared, None)
+        least = LEAST * record.score[row]
+        leading = {named[term]: parts[term] for term in led if shared[term] and parts[term] >= least}
+        first = {named[term] for term in led[:most]}
+        phrases = [one for one in excerpts.phrases([text] * bool(text), leading, period=period) if first & {*one[1]}]
+        kept = first.union(*(inside for _, inside in phrases))
+        terms = [term for term in led if named[term] in kept]
         items.append(
             periods.Item(
                 row=row,
                 id=data.ids[row],
                 title=data.titles[row],
                 time=int(data.times[row]),
-                **origins[row] | {"text": excerpt(origins[row]["text"], [named[term] for term in terms[:NAMED]])},
+                **origins[row] | {"text": excerpts.excerpt(text, [named[term] for term in terms[:NAMED]])},
                 members=[data.ids[other] for other in order[low:high]],
                 words=[(named[term], parts[term]) for term in terms],
                 led=int(shared[terms].sum()),
                 own=float(sum(part for term, part in parts.items() if not shared[term])),
                 rest=_left_over(words, row, shared, terms),
                 near=[near.get(atom, ("", "")) for atom in record.near[row].tolist() if atom >= 0],
+                phrases=phrases * bool(text),
             )
         )
     return items
+
+
+def join(item, words, text, period):
+    """Add words that are in no phrase of an item to its phrases, where its text is kept."""
+    others = [word for word in words if all(word not in inside for _, inside in item.phrases)]
+    item.phrases = item.phrases + excerpts.phrases([text], others, period=period) * bool(text)
+
+
+def period_of(record, words, data, origins):
+    """Return the texts of the items of a period, by which phrases are judged."""
+    firsts = np.flatnonzero(record.item == np.arange(len(record.item)))
+    texts = [origins[row]["text"] for row in firsts.tolist() if origins[row]["text"]]
+    return excerpts.Period(texts, words[firsts], data.vocabulary)
 
 
 def origins(batch, n):

@@ -30,7 +30,7 @@ UNSAID = {
     "repeated": "nearly the same as one of an earlier period",
     "copies": "nearly the same as one another, unusual but within chance",
 }
-INNER = ("t", "line", "led")  # of an alert, which its map has otherwise or not
+INNER = ("t", "line", "led", "phrases")  # of an alert, which its map has otherwise or not
 BLOCKS, CHARACTERS = 50, 2000  # of a message of Slack, and of a text in it, which may have 3000
 WHOLE = 9000  # characters of its sections; Slack refuses messages from about 13,000 on
 APART = re.compile("\u2068[^\u2069]*\u2069")  # what is isolated stays in one line
@@ -264,7 +264,7 @@ def _item(alert):
 def reason_words(alert):
     """Return the words that are marked in the text of an item: those that its reasons name or that opened the gate."""
     own = [reason.word for reason in alert.reasons[alert.led :] if reason.share > 0]
-    return [*(reason.word for reason in breakdown.named(alert)), *own[: breakdown.OWN], *alert.opening]
+    return [*(reason.word for reason in breakdown.told(alert)), *own[: breakdown.OWN], *alert.opening]
 
 
 def titled(alert, most=sys.maxsize):

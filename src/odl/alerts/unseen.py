@@ -131,11 +131,12 @@ def judge(past, items, settings, warm_up=False):
     largest = [min(t.max(initial=0.0), limit), n]
     after = [np.vstack(rows)[-gates.PERIODS :] for rows in ([past.largest, largest], [past.shares, shares])]
     after = Past(*after, past.met)
-    if warm_up:
+    if warm_up or not len(columns):
         return [], after
     told: dict[str, Unseen] = {}
+    period = excerpts.Period(items.texts(np.arange(n)), items.X, items.vocabulary)
     for column, excess in zip(columns[:MOST].tolist(), t[columns[:MOST]].tolist(), strict=True):
-        one = _told(items, by_word, column, past, excess >= limit)
+        one = _told(items, by_word, column, past, excess >= limit, period)
         first = next((first for first in told if _tells(first, one)), one.phrase)
         earlier = told.setdefault(first, one)
         if earlier is not one:  # the words of a phrase, the most widespread first
@@ -161,12 +162,12 @@ def _sources(items, by_word, column):
     return len(set(items.sources(_rows(by_word, column))))
 
 
-def _told(items, by_word, column, past, beyond):
+def _told(items, by_word, column, past, beyond, period):
     """Return an unseen word with what is told of it."""
     rows = _rows(by_word, column)
     times = np.sort(items.times[rows][items.times[rows] != NO_TIME])
     return Unseen(
-        phrase=_phrase(items, column, rows[:DOCUMENTS]),
+        phrase=_phrase(items, column, rows[:DOCUMENTS], period),
         words=(items.vocabulary[column],),
         items=len(rows),
         sources=_sources(items, by_word, column),
@@ -178,11 +179,12 @@ def _told(items, by_word, column, past, beyond):
     )
 
 
-def _phrase(items, column, rows):
+def _phrase(items, column, rows, period):
     """Return a word as its documents spell it, with the words that at least half of them have beside it."""
     beside, holders = np.unique(items.X[rows].indices, return_counts=True)
     near = (2 * holders >= len(rows)) & (items.frequencies[beside] <= COMMON * items.n_documents) & (beside != column)
     order = np.lexsort((beside[near], -holders[near]))[:BESIDE]
     words = [items.vocabulary[at] for at in (column, *beside[near][order])]
     texts = items.texts(rows)
-    return excerpts.phrases(texts, words, min(2, len(texts)))[0][0]
+    told = excerpts.phrases(texts, words, min(2, len(texts)), period)
+    return next(phrase for phrase, inside in told if words[0] in inside)

@@ -83,9 +83,11 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=N
     _take_topics(record, data, carried.memory, past.topics, decided)
     _find_near(record, Q, A if before.known else None)
     record.pool = _pool_items(record, decided.pool, words, data, Q, A, carried, origins)
+    period = reasons.period_of(record, words, data, origins)
     for item in record.pool:
         item.gate = decided.opened.of(item.row)
         item.opening = [data.vocabulary[term] for term in decided.opened.terms_of(item.row, counts)]
+        reasons.join(item, item.opening, origins[item.row]["text"], period)
     record.unseen, past_words = _new_words(
         carried.unseen,
         settings,

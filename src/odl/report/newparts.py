@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from odl.alerts import excerpts, show
+from odl.alerts import breakdown, show
 from odl.alerts.breakdown import LEAST
 from odl.files.documents import NO_TIME
 from odl.report.newtext import day_of, percent, plural
@@ -80,9 +80,7 @@ def shared(alerts):
     words = sorted(few, key=lambda word: (-shares[word], word))[:SHARED]
     part = sum(shares[word] for word in words) / total
     part = percent(part) if part >= LEAST else f"less than {percent(LEAST)}"
-    texts = list(filter(None, (alert.text for alert in alerts)))
-    joined = excerpts.phrases(texts, words, min(2, len(texts)))
-    told = Markup(", ".join(apart(phrase) for phrase, _ in joined))
+    told = Markup(", ".join(map(apart, breakdown.usual(alerts, words))))
     return Markup(f"{told} ({part} of the score{'s' * (len(alerts) > 1)})") if words else ""
 
 

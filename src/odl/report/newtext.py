@@ -100,7 +100,7 @@ def reasons(alert, of):
         lines.append((show.OPENING.capitalize(), Markup(", ".join(map(apart, breakdown.opening(alert))))))
     for near in alert.nearest[:1]:
         sample = f", as in {near.id}" if near.id else ""
-        words = apart(", ".join(near.words))
+        words = apart(", ".join(breakdown.near(alert, near.words)))
         lines.append(("Nearest known", Markup(words + escape(f" (alike {percent(near.likeness)}){sample}"))))
     lines.append(("Score", f"{alert.score:.3f}, rank {alert.rank}; {chance(alert.tail, of)}"))
     if len(alert.members) > 1:

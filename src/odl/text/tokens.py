@@ -243,9 +243,9 @@ class Pieces:
             else:
                 word = self.fold(piece) if values[place] == UNFOLDED else piece
                 values[place] = NO_WORD if word in stop_words else numbers[word]
-        self.values[known:n_pieces], self.known = array("i", values), n_pieces
-        if len(numbers) > len(self.places):
+        if len(numbers) > len(self.places):  # before the table has these
             self._bind(np.zeros(2 * len(numbers), dtype=np.int32))
+        self.values[known:n_pieces], self.known = array("i", values), n_pieces
 
     def _value(self, numbers):
         """Return what the table has for a piece with words of these numbers."""

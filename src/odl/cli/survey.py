@@ -126,7 +126,7 @@ def survey(sources, answers):
         report.set("min_words", fewest, f"{fewest}; shorter ones, once cleaned, are left out and counted")
     report.set("duplicates", True)
     told = f"the first {KEPT:,} characters of each are kept in results/, for the passages that are shown"
-    report.set("keep_text", KEPT if texts else None, (told + "; options.keep_text: 0 keeps none") * bool(texts))
+    report.set("keep_text", KEPT if texts else None, (told + "; options.keep_text: 0 keeps titles alone") * bool(texts))
     report.batches, why = preparation.batches_of(times, answers.get("period"))
     report.say("batches", why)
     return report

@@ -258,7 +258,9 @@ def _chosen(spellings, held, words, least, period):
         if len(units) == len(units[0]) == 1:
             return held[units[0][0]]
         own = spellings[units].total() if units in spellings else 1
-        return own if isinstance(period, int) else max(own, period.count(_most_usual(spellings[units])))
+        if isinstance(period, int) or own >= min(held[word] for unit in units for word in unit):
+            return own  # no more texts can have it
+        return max(own, period.count(_most_usual(spellings[units])))
 
     def together(units):
         weight = [sum(weights.get(word, 1.0) for word in unit) for unit in units]

@@ -3,16 +3,20 @@
 import re
 import tempfile
 from pathlib import Path
+from unittest import mock
 
 import newsposts
 import numpy as np
 from material import FULL
 from measure import Row, child, cpu, say, tool
+from scipy import sparse
 
 from odl.alerts import read
 from odl.evaluation import baselines
 from odl.learners.adaptive import in_context
 from odl.stream import features
+from odl.stream.weighting import Weighting, weigh
+from odl.text.stopwords import StopWords
 
 SEEDS = (0, 1, 2)
 BUDGET, SIZE, ENTRY = 20, 1000, {"held_back": 0.5, "first": 1, "last": 12}
@@ -113,11 +117,23 @@ def judged(watch, posts, budget, lines):
 
 def _neighbours(batch, past, items, budget):
     """Return the ids that the distances to the past put first among the items, plain and using the batch."""
-    found, Q = {}, batch.weighed(norm="l2", tf="log")[:]
-    for name, scores in baselines.nearest(batch, past).items():
+    found, Q = {}, _weighed(batch, "log")
+    with mock.patch.object(baselines, "weighed", _weighed):
+        nearest = baselines.nearest(batch, past)
+    for name, scores in nearest.items():
         found[f"plain {name}"] = top(scores, batch.ids, items, budget)
         found[f"context {name}"] = top(sum(in_context(Q, scores, **CONTEXT)), batch.ids, items, budget)
     return found
+
+
+def _weighed(batch, form, counts=None):
+    """Return what `baselines.weighed` does, without the stop words that the product leaves out."""
+    counts = batch.counts[:] if counts is None else counts
+    beyond = counts.shape[1] - batch.counts.shape[1]
+    frequencies, words = np.pad(batch.frequencies, (0, beyond)), batch.vocabulary + [""] * beyond
+    weighting, stop_words = Weighting(tf=form, max_share=0.5), StopWords(words, frequencies)
+    rows = weigh(counts, frequencies, batch.n_before, weighting, "l2", stop_words=stop_words)
+    return sparse.csr_array(rows[:, : batch.counts.shape[1]])
 
 
 def top(scores, ids, rows, budget):

@@ -376,7 +376,7 @@ def compare_alerts(seeds, output):
     for seed in seeds:
         for way, without in WAYS.items():
             with tempfile.TemporaryDirectory() as folder:
-                told = whatsnew.watched(Path(folder, "it"), posts, seed, False, (*without, "min_words: 8, "))
+                told = whatsnew.watched(Path(folder, "it"), posts, seed, False, (*without, "min_words: 5, "))
             for at, t in enumerate(told["timesteps"]):
                 precision = told["precision"]["product"][at]
                 rows.append({"seed": seed, "t": t, "way": way, "precision": precision})

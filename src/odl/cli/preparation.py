@@ -26,7 +26,7 @@ LEAST = {  # share of the documents that a cleaner takes something out of, from 
     "signatures": 0.02,
     CHAINED: 0.05,
 }
-FEWEST = 8  # words, stop words among them
+FEWEST = 5  # words
 MAX_SHARE = 0.5  # of the documents, from which on a word is a stop word
 DOCUMENTS = {"day": 200, "week": 200, "month": 50, "year": 200}  # of the middle batch, at least; a year is late
 SHORT = 100  # scored documents before the alerts of a short stream

@@ -168,7 +168,7 @@ def compare_shares(names, seeds, output):
                 order = chains.order_seed({"corpora": {name: setting}}, name, seed)
                 stream = quality.Stream(name, documents, setting, rule, order)
                 row = {"stream": name, "seed": seed, "stop_words": stop_words or ("told" if told else "none")}
-                value = auc(stream, 0.0, max_share=max_share, languages=told)
+                value = auc(stream, max_share=max_share, languages=told)
                 rows.append(row | {"max_share": max_share, "auc": value})
                 print(*rows[-1].values(), sep="\t", flush=True)
     tables.write_table(output, rows)

@@ -43,10 +43,13 @@ def stop_words_of(texts, name=None):
             raise ConfigError(f"--stop-words is {name!r}", expected, "correct it")
         return None if name == "none" else name, {}, "as you say"
     counts, vocabulary = count_words((text[:LONG] for text in texts), {"tokeniser": "words", "stop_words": None})
-    mix = stopwords.mix(counts, vocabulary, np.bincount(counts.indices, minlength=len(vocabulary)))
-    listed = sorted(mix.keys() & stopwords.LISTS.keys(), key=lambda name: -mix[name])
-    each = ", ".join(f"{name.capitalize()} ({mix[name] / len(texts):.0%})" for name in listed)
-    why = f"{each}; each document's own stop words weigh nothing" if listed else "not known (--stop-words names one)"
+    mix = stopwords.mix(counts, vocabulary, np.bincount(counts.indices, minlength=len(vocabulary)), alone=True)
+    listed, why = mix.keys() & stopwords.LISTS.keys(), "not known (--stop-words names one)"
+    if any(mix):
+        names = sorted(mix, key=lambda name: (not name, -mix[name]))
+        said = (n.capitalize() if n in listed else f"script {n}" if n else "not known" for n in names)
+        why = ", ".join(f"{one} ({mix[name] / len(texts):.0%})" for one, name in zip(said, names, strict=True))
+        why += "; each document's own stop words weigh nothing" if listed else ", without a list of stop words"
     why += f"; words in more than {MAX_SHARE:.0%} of the documents weigh nothing"
     return None, {"languages": True, "max_share": MAX_SHARE}, why
 

@@ -105,7 +105,7 @@ def entries(matrix, kept):
     return sparse.csr_array((matrix.data[kept], matrix.indices[kept], indptr), shape=shape)
 
 
-def mix(counts: sparse.csr_array, words: Sequence[str], frequencies: np.ndarray) -> dict[str, int]:
+def mix(counts: sparse.csr_array, words: Sequence[str], frequencies: np.ndarray, alone: bool = False) -> dict[str, int]:
     """Return how many documents are of each script other than Latin, or else of each language.
 
     Parameters
@@ -115,17 +115,19 @@ def mix(counts: sparse.csr_array, words: Sequence[str], frequencies: np.ndarray)
     words : sequence of str
     frequencies : ndarray, shape (n_terms,)
         Earlier documents that hold each.
+    alone : bool
+        Whether one script, or no language, is told where it is alone.
 
     Returns
     -------
     dict of str to int
-        Those of a twentieth of the documents or more; "" is any other. Empty where it is that alone, or one script.
+        Those of a twentieth of the documents or more; "" is any other.
     """
     pairs = zip(_scripts(counts, words), StopWords(words, frequencies).told(counts), strict=True)
     found = [script or language for script, language in pairs]
     names, times = np.unique(found, return_counts=True)
     many = {name: int(n) for name, n in zip(names.tolist(), times.tolist(), strict=True) if n >= LEAST * len(found)}
-    return many if len(many) > 1 or many.keys() & LISTS.keys() else {}
+    return many if alone or len(many) > 1 or many.keys() & LISTS.keys() else {}
 
 
 def _scripts(counts, words):

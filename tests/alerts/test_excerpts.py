@@ -205,7 +205,7 @@ def period(texts, n):
     texts = [*texts, *["other"] * (n - len(texts))]
     vocabulary = sorted({word for text in texts for word in text.split()})
     X = sparse.csr_array([[word in text.split() for word in vocabulary] for text in texts], dtype=int)
-    return excerpts.Period(texts, X, vocabulary)
+    return excerpts.Period.of(texts, X, vocabulary)
 
 
 @pytest.mark.parametrize(

@@ -226,7 +226,7 @@ def _named(memory, topic, items, vocabulary, settings):
         if not names[row] or (n_items <= NAMED and len(members) >= 2):
             sums, occurrences = memory.sums[[row]], memory.occurrences[[row]].data
             words = memories.name_words(sums, occurrences, n_items, own[[row]].indices, vocabulary)
-            period = period or excerpts.Period(items.texts(np.arange(len(topic))), items.Q, vocabulary)
+            period = period or excerpts.Period.of(items.texts(np.arange(len(topic))), items.Q, vocabulary)
             parts = excerpts.name_of(words, items.texts(members[:TEXTS]), settings.terms, period)
             names[row] = BETWEEN.join(parts) or names[row]
     return replace(memory, names=names)

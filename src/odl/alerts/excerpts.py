@@ -4,7 +4,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 
 import numpy as np
@@ -155,21 +155,30 @@ class Period:
     ----------
     texts : list of str
         None where they are not kept.
-    X : csr_array, shape (n_items, n_terms)
-        Entries are words that the items have.
-    vocabulary : list of str
+    n : int
+        Items.
+    holders : dict of str to int
+        How many items have each word; by default this is not known.
     """
 
-    def __init__(self, texts, X, vocabulary):
-        self.texts, self.counts = [one_line(text).casefold() for text in texts], {}
+    def __init__(self, texts, n, holders=None):
+        self.texts = "\n".join(["", *map(one_line, texts), ""]).casefold()
+        self.n, self.holders, self.counts = n, holders or {}, {}
+
+    @classmethod
+    def of(cls, texts, X, vocabulary):
+        """Return the period of items whose words are the entries of `X`."""
         held = np.bincount(X.indices)
-        self.n, self.holders = X.shape[0], {vocabulary[at]: int(held[at]) for at in np.flatnonzero(held).tolist()}
+        return cls(texts, X.shape[0], {vocabulary[at]: int(held[at]) for at in np.flatnonzero(held).tolist()})
 
     def count(self, spelled):
         """Return in how many texts a phrase stands, whatever its case."""
         folded = spelled.casefold()
         if folded not in self.counts:
-            self.counts[folded] = sum(folded in text for text in self.texts)
+            count, place = 0, self.texts.find(folded)
+            while place >= 0:
+                count, place = count + 1, self.texts.find(folded, self.texts.find("\n", place))
+            self.counts[folded] = count
         return self.counts[folded]
 
 
@@ -231,19 +240,21 @@ def phrases(texts, words, least=1, period=None):
     texts = [one_line(text) for text in texts]
     placed = [places(text, words) for text in texts]
     held = Counter(word for found in placed for word in {word for *_, word in found})
-    if period:
-        held = {word: max(count, period.holders.get(word, 0)) for word, count in held.items()}
+    period = period or Period(texts, len(texts))
+    held = {word: max(count, period.holders.get(word, 0)) for word, count in held.items()}
     spellings: dict[tuple, Counter] = {}
     across: dict[str, str] = {}
     for text, found in zip(texts, placed, strict=True):
         for units, spelled in _runs(text, _units(found, held, across)).items():
             spellings.setdefault(units, Counter()).update([spelled])
-    chosen = _chosen(spellings, held, words, least, period or len(texts))
+    chosen = _chosen(spellings, held, words, least, period)
     joined: dict[str, list[str]] = {}
     for word in words:
         units = chosen.get(word) or chosen.get(across.get(word, word), ((word,),))
         spelled = _most_usual(spellings[units]) if units in spellings else word
-        joined.setdefault(_whole_run(texts, spelled, period) if UNSPACED.search(spelled) else spelled, []).append(word)
+        joined.setdefault(_whole_run(texts, spelled, period.texts) if UNSPACED.search(spelled) else spelled, []).append(
+            word
+        )
     for phrase in filter(is_unspaced, list(joined)):
         if longer := [other for other in joined if phrase in other and phrase != other]:
             joined[longer[0]] += joined.pop(phrase)
@@ -252,29 +263,29 @@ def phrases(texts, words, least=1, period=None):
 
 def _chosen(spellings, held, words, least, period):
     """Return the phrase of each word, as units of `_units`, from what stands side by side in texts."""
-    weights, n = words if isinstance(words, dict) else {}, period if isinstance(period, int) else period.n
+    weights = words if isinstance(words, dict) else {}
 
+    @cache
     def count(units):
         if len(units) == len(units[0]) == 1:
             return held[units[0][0]]
-        own = spellings[units].total() if units in spellings else 1
-        if isinstance(period, int) or own >= min(held[word] for unit in units for word in unit):
-            return own  # no more texts can have it
-        return max(own, period.count(_most_usual(spellings[units])))
+        own, most = spellings[units].total(), min(held[word] for word in chain(*units))
+        return own if own >= most else max(own, period.count(_most_usual(spellings[units])))
+
+    def may_be(units):
+        weight = [sum(weights.get(word, 1.0) for word in unit) for unit in units]
+        enough = len(units) == len(units[0]) == 1 or spellings[units].total() >= least
+        return enough and min(weight[0], weight[-1]) >= LIGHT * max(weight)
 
     def together(units):
-        weight = [sum(weights.get(word, 1.0) for word in unit) for unit in units]
-        return min(weight[0], weight[-1]) >= LIGHT * max(weight) and all(
-            association(count(units), count(units[:cut]), count(units[cut:]), n) >= TOGETHER
-            for cut in range(1, len(units))
-        )
+        parts = [(count(units[:cut]), count(units[cut:])) for cut in range(1, len(units))]
+        return all(association(count(units), *part, period.n) >= TOGETHER for part in parts)
 
-    inside = {units: [*chain(*units)] for units in spellings}
     chosen: dict[str, tuple] = {}
+    inside = {units: [*chain(*units)] for units in filter(may_be, spellings)}
     order = {units: (len(words) == 1, -len(words) * count(units), units) for units, words in inside.items()}
     for units in sorted(order, key=order.get):
-        enough = len(inside[units]) == 1 or spellings[units].total() >= least
-        enough &= len(units) < MOST or count(units) >= min(2, n)
+        enough = len(units) < MOST or count(units) >= min(2, period.n)
         if enough and chosen.keys().isdisjoint(inside[units]) and together(units):
             chosen |= dict.fromkeys(inside[units], units)
     return chosen
@@ -306,7 +317,7 @@ def is_unspaced(phrase):
     return all(map(UNSPACED.match, phrase))
 
 
-def _whole_run(texts, run, period=None):
+def _whole_run(texts, run, period):
     """Return a run without spaces with what nearly always stands beside it in the period, as far as a text has it.
 
     One place is too few to tell, but for Korean, whose words end at spaces.
@@ -314,18 +325,15 @@ def _whole_run(texts, run, period=None):
     sides = [1, -1]
     most = WHOLE if not LETTERED(run) else 2 * WHOLE
     while sides and len(run) < most:
-        side, beside = sides.pop(0), Counter()
-        for text in period.texts if period else texts:
-            for match in re.finditer(f"(?={re.escape(run)})", text):
-                at = match.start() + (len(run) if side > 0 else -1)
-                beside[text[at : at + 1]] += 1  # none before the first one
+        side = sides.pop(0)
+        matches = re.finditer(f"(?={re.escape(run)})", period)
+        beside = Counter(period[match.start() + (len(run) if side > 0 else -1)] for match in matches)
         ((sign, count),) = beside.most_common(1) or [("", 0)]
         several = count > 1 or HANGUL.match(sign)
-        if several and count >= USUAL * beside.total() and sign and is_unspaced(sign):
-            whole = run + sign if side > 0 else sign + run
-            if not period or any(whole in text for text in texts):
-                run = whole
-                sides.append(side)
+        whole = run + sign if side > 0 else sign + run
+        if several and count >= USUAL * beside.total() and is_unspaced(sign) and any(whole in text for text in texts):
+            run = whole
+            sides.append(side)
     return run
 
 

@@ -153,11 +153,10 @@ def document(place, t, row, watch):
         near |= zip((atom for atom in record.near[row].tolist() if atom >= 0), kept.near, strict=True)
     rows = np.array([row])
     origins = _origins(place, data)
-    (item,) = reasons.items(record, rows, words, data, shared, near, origins, counts.shape[1])
+    (item,), period = reasons.items(record, rows, words, data, shared, near, origins, counts.shape[1])
     item.members = [data.ids[other] for other in np.flatnonzero(record.item == record.item[row])]
     low = sorted((share, term) for term, share in reasons.shares_of(words, row).items() if share <= 0)
     lower = [(data.vocabulary[term], share) for share, term in reversed(low)]
-    period = reasons.period_of(record, words, data, origins)
     for some in (item.words, lower):
         reasons.join(item, [word for word, _ in some], origins[row]["text"], period)
     item.words += lower

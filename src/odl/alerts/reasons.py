@@ -204,11 +204,12 @@ def items(record, rows, words, data, shared, near, origins, most):
 
     Returns
     -------
-    list of odl.alerts.periods.Item
+    list of odl.alerts.periods.Item, odl.alerts.excerpts.Period
+        The documents, and what their phrases were judged by.
     """
     order = np.argsort(record.item, kind="stable")
     spans = np.searchsorted(record.item[order], rows), np.searchsorted(record.item[order], rows, side="right")
-    items, period = [], period_of(record, words, data, origins)
+    items, period = [], _period(record, words, data, origins)
     for row, low, high in zip(rows.tolist(), *spans, strict=True):
         parts, named, text = shares_of(words, row), data.vocabulary, origins[row]["text"]
         led = lead(words, row, shared, None)
@@ -234,7 +235,7 @@ def items(record, rows, words, data, shared, near, origins, most):
                 phrases=phrases * bool(text),
             )
         )
-    return items
+    return items, period
 
 
 def join(item, words, text, period):
@@ -243,11 +244,11 @@ def join(item, words, text, period):
     item.phrases = item.phrases + excerpts.phrases([text], others, period=period) * bool(text)
 
 
-def period_of(record, words, data, origins):
+def _period(record, words, data, origins):
     """Return the texts of the items of a period, by which phrases are judged."""
     firsts = np.flatnonzero(record.item == np.arange(len(record.item)))
     texts = [origins[row]["text"] for row in firsts.tolist() if origins[row]["text"]]
-    return excerpts.Period(texts, words[firsts], data.vocabulary)
+    return excerpts.Period.of(texts, words[firsts], data.vocabulary)
 
 
 def origins(batch, n):

@@ -134,7 +134,7 @@ def judge(past, items, settings, warm_up=False):
     if warm_up or not len(columns):
         return [], after
     told: dict[str, Unseen] = {}
-    period = excerpts.Period(items.texts(np.arange(n)), items.X, items.vocabulary)
+    period = excerpts.Period.of(items.texts(np.arange(n)), items.X, items.vocabulary)
     for column, excess in zip(columns[:MOST].tolist(), t[columns[:MOST]].tolist(), strict=True):
         one = _told(items, by_word, column, past, excess >= limit, period)
         first = next((first for first in told if _tells(first, one)), one.phrase)

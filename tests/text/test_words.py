@@ -50,7 +50,13 @@ SENTENCES = [
     ("#covid19 @joe #北京 #1 &#39;", "#covid19 @joe #北京"),
     ("joe.b@Mail.example.com https://user@www.example.com:80/a/b?c=d#e WWW.x.org",
      "mail.example.com example.com x.org"),
-    ("well-known and/or don't n_samples x86_64 _init_ x", "well known and or don init"),
+    ("well-known and/or don't n_samples x86_64 _init_ x", "well known and or don x86_64 init"),
+    ("ERR_RESET, MAX_VALUE=5 _HTTP_404_ user_12 Été_X ÉTÉ_X a_3f2a9c1 ID_12345 blk_-160899",
+     "err_reset max_value http_404 user_12 été_x"),
+    ("oʻzbek Hawaiʻi п'ять об’єкт пʼять 'слово' l'été d’été", "oʻzbek hawaiʻi пʼять обʼєкт пʼять слово été été"),
+    ("צ'ילה ג׳ירפה צה\"ל צה״ל ארה”ב ב\"הארץ\" ד\"ר 'שלום'", "צ׳ילה ג׳ירפה צה״ל צה״ל ארה״ב הארץ ד״ר שלום"),
+    ("col·lecció COL·LEGA a·b 约翰·史密斯", "coŀlecció coŀlega 约翰 史密 密斯"),
+    ("GPT으로 Linux에서, GPT-4는 Covid-19에 LG전자 으로", "gpt linux gpt-4 covid-19 lg 전자 으로"),
 ]  # fmt: skip
 
 
@@ -199,6 +205,12 @@ def test_segments_are_marked_in_their_texts(name, word):
     assert all(text[first:last] == found for found, (first, last) in spans.items())
     assert text[slice(*excerpts.marks(text, [word])[0])] == word
     assert excerpts.phrases([text, f"{word}。"], [word]) == [(word, [word])]
+
+
+def test_signs_within_words_are_spelled_as_in_the_text():
+    text = "п'ять, пʼять! צה\"ל COL·LEGA"
+    found = {text[first:last] for first, last, _ in excerpts.places(text, ["пʼять", "צה״ל", "coŀlega"])}
+    assert found == {"п'ять", "пʼять", 'צה"ל', "COL·LEGA"}
 
 
 def test_words_between_spaces_are_still_whole():

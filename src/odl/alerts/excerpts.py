@@ -10,7 +10,7 @@ from itertools import chain
 import numpy as np
 
 from odl.text import scripts
-from odl.text.words import LETTERED, Words
+from odl.text.words import LETTERED, Words, encoded
 
 LONGEST = 300  # characters
 STEP = 10  # characters between the excerpts that are compared
@@ -26,6 +26,9 @@ RUN = re.compile(f"[{''.join(scripts.SPACELESS)}]+")
 UNSPACED_RUN = re.compile(f"{UNSPACED.pattern}+")
 BEFORE = "\u0e40\u0e41\u0e42\u0e43\u0e44\u0ec0\u0ec1\u0ec2\u0ec3\u0ec4"
 POINT = re.compile(f"[{scripts.POINTS}]")
+# What letters in the place of signs are in a text (`odl.text.words.encoded`).
+SPELLED = {"\u02bc": "['\u2019\u02bc]", "\u05f3": "['\u2019\u05f3]", "\u05f4": '["\u201d\u05f4]'}
+SPELLED |= dict.fromkeys("\u013f\u0140", "(?:\u0140|l\u00b7)")
 
 
 def places(text, words):
@@ -82,7 +85,7 @@ def _chunks(text, words):
 
 @lru_cache(maxsize=1 << 16)
 def _words(chunk, split=SPLIT):
-    return tuple(split.of(chunk.encode("utf-8", "surrogatepass")))
+    return tuple(split.of(encoded(chunk)))
 
 
 def _span_of(word, text, start, end, between):
@@ -93,7 +96,8 @@ def _span_of(word, text, start, end, between):
     if word.isascii() and text[start:end].isascii():  # to compile a pattern takes .1 ms
         place = text[start:end].lower().find(word.lower())
         return (start + place, start + place + len(word)) if place >= 0 else None
-    match = re.compile(between.join(map(re.escape, word)), re.IGNORECASE).search(text, start, end)
+    letters = (SPELLED.get(letter) or re.escape(letter) for letter in word)
+    match = re.compile(between.join(letters), re.IGNORECASE).search(text, start, end)
     return match and match.span()
 
 

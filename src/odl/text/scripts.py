@@ -96,5 +96,6 @@ def points(part):
 
 @cache
 def script_of(letter):
-    """Return the script of a letter, by the first word of its name in Unicode; "" of digits and marks."""
-    return unicodedata.name(letter, "").split(" ")[0] if unicodedata.category(letter)[0] == "L" else ""
+    """Return the script of a letter, by the first word of its name in Unicode; "" of digits, marks and modifiers."""
+    name = unicodedata.name(letter, "").split(" ")[0] if unicodedata.category(letter)[0] == "L" else ""
+    return "" if name == "MODIFIER" else name

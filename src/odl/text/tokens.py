@@ -11,6 +11,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
+from operator import methodcaller
 from typing import Any
 from unicodedata import normalize
 
@@ -30,6 +31,7 @@ STARTS, VALUES, LISTS, OUT, COUNTS, KINDS, ARENA, PARTS = 1, 2, 3, 4, 5, 6, 7, 1
 KERNELS = native.Kernels("known_pieces")
 SIZE, CASE, N_PIECES, N_OUT, TEXT = 0, 1, 2, 3, 8
 NO_WORD, NEW, UNFOLDED = -1, -2, -4
+ENCODE = methodcaller("encode", "utf-8", "surrogatepass")
 TOKENISERS, HANGUL = ("pattern", "words"), ("words", "pairs")
 TOKENS: dict[str, Any] = {"lowercase": True, "pattern": PATTERN, "stop_words": "english"}
 TOKENS |= {"tokeniser": "pattern", "hangul": "words", "segment": None}
@@ -155,7 +157,7 @@ def count_words(texts: Iterable[str], tokens: Mapping[str, Any] | None = None) -
 
 def pieces_of(text):
     """Cut a text at the ASCII signs that are no part of words; pieces are UTF-8."""
-    return text.encode("utf-8", "surrogatepass").translate(PLAIN).split()
+    return ENCODE(text).translate(PLAIN).split()
 
 
 class Pieces:
@@ -282,14 +284,15 @@ class Tally:
         if self.tokens["tokeniser"] == "words":
             self.lowercase, self.cut = False, words.pieces_of  # each piece is folded by itself
             listed = (normalize("NFC", fold_case(word) if fold else word) for word in listed)
-            self.split, self.prepare = Words(fold, self.tokens["hangul"], self.tokens["segment"]).of, words.composed
+            self.split = Words(fold, self.tokens["hangul"], self.tokens["segment"]).of
+            self.prepare, self.encode = str, words.encoded
             self.kinds, self.fold = (
                 words.kinds(words.CUT, self.tokens["hangul"], self.tokens["segment"]),
                 fold_case if fold else str,
             )
         elif pattern == PATTERN:
             self.cut, self.split, self.prepare = pieces_of, self._by_pattern, str.lower if fold else str
-            self.kinds, self.fold = words.kinds(PLAIN), str
+            self.kinds, self.fold, self.encode = words.kinds(PLAIN), str, ENCODE
         else:
             self.cut, self.split = self.find, lambda piece: [piece]
         self.stop_words = frozenset(listed)
@@ -324,7 +327,7 @@ class Tally:
         if self.kinds is None:
             counts = Counter(map(self.numbers.__getitem__, self.words(text)))
             return array("i", counts.keys()), array("i", counts.values())
-        return self.pieces.count(self.prepare(text + " ").encode("utf-8", "surrogatepass"))
+        return self.pieces.count(self.encode(self.prepare(text + " ")))
 
     def add(self, numbers, counts):
         """Append a document: the numbers of its tokens, each once, and how often each occurs."""

@@ -36,6 +36,19 @@ GREEK = re.compile("[\u0370-\u03ff]")
 UNFOLDED = re.compile("[\u0131\u0300-\u03ff]").search  # what may be no NFC once it is folded
 CONTROLS, FORMS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]"), re.compile(f"[{scripts.FORMS}]+")
 EMOJI_PARTS = re.compile(f"[{scripts.SKIN}\u200d]")
+CYRILLIC, HEBREW = "[\u0400-\u047f]", "[\u0591-\u05ea]"  # which have bytes of their own in UTF-8
+APOSTROPHE = f"(?:((?<={CYRILLIC}.)(?={CYRILLIC}))|(?<={HEBREW}.)(?={HEBREW}))"
+GERSHAYIM = f"(?<={HEBREW}.)(?={HEBREW})(?:(?<={HEBREW}{{2}}.)|(?!{HEBREW}{{2}}))"  # a prefix has one letter
+WITHIN = {  # signs within words to what finds them, and the letter in their place
+    sign: (re.compile(sign + APOSTROPHE).sub, lambda match: "\u05f3" if match[1] is None else "\u02bc")
+    for sign in "'\u2019"
+} | {sign: (re.compile(sign + GERSHAYIM).sub, "\u05f4") for sign in '"\u201d'}
+PARTICLES = (
+    "은|는|이|가|을|를|의|에|와|과|도|만|로|으로|에서|에게|에는|에도|에서는|으로는|로는|부터|까지|이나|라는|이라는"
+)
+PARTICLE = re.compile(  # of Korean, behind a Latin word
+    f"(?:(?<=[A-Za-z])|(?<=[A-Za-z][0-9-])|(?<=-[0-9])|(?<=-[0-9]{{2}}))(?:{PARTICLES})(?![{scripts.HANGUL}])"
+).sub
 LONGEST = 40  # characters of a name with digits
 SPACELESS = "".join(scripts.SPACELESS)
 # Signs between words of these, none of which belongs to one.
@@ -51,7 +64,7 @@ GUID = re.compile(r"(?i)(?<![0-9a-z])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}
 LONG = re.compile(r"[A-Za-z0-9+/_-]{20}")  # in what is encoded, GUIDs among it
 ENCODED = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
 SWITCH = re.compile(r"[a-z][A-Z0-9]|[A-Z][a-z0-9]|[0-9][A-Za-z]")
-DIGIT = re.compile(r"\d")
+DIGIT, NUMBER = re.compile(r"\d"), re.compile(r"\d{5}")
 LETTERED = re.compile(f"[{scripts.THAI}{scripts.LAO}{scripts.KHMER}{scripts.BURMESE}]").match
 MONTHS = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
 SIMPLE = re.compile(rf"(?!{MONTHS})(?=[0-9a-f]*[g-z-])[a-z]{{2,12}}-?[0-9]{{1,4}}")  # most names
@@ -71,14 +84,26 @@ NAME = (  # t-SNE; BA.5, B.1.1.7, H.264; 737-MAX; C++, C#; AT&T; I/O
 )
 
 
-def composed(text):
-    """Return NFC of a text."""
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
+def encoded(text):
+    """Return NFC of a text in UTF-8, with letters in the place of signs within words: `WITHIN`, Catalan l·l."""
+    if text.isascii():
+        return text.encode()
+    text = unicodedata.normalize("NFC", text)
+    if "\u00b7" in text:
+        text = text.replace("l\u00b7l", "\u0140l").replace("L\u00b7L", "\u013fL")
+    data = text.encode("utf-8", "surrogatepass")
+    quotes = "'\u2019\"\u201d" if 0xD7 in data else "'\u2019" if 0xD0 in data or 0xD1 in data else ""
+    for sign in quotes:  # of texts with Hebrew or Cyrillic
+        if sign in text:
+            sub, letter = WITHIN[sign]
+            text = sub(letter, text)
+            data = text.encode("utf-8", "surrogatepass")
+    return data
 
 
 def pieces_of(text):
-    """Cut a text, of which NFC is taken, at white space and at ASCII signs that no word holds; pieces are UTF-8."""
-    return composed(text).encode("utf-8", "surrogatepass").translate(CUT).split()
+    """Cut a text (`encoded`) at white space and at ASCII signs that no word holds."""
+    return encoded(text).translate(CUT).split()
 
 
 @cache
@@ -130,7 +155,8 @@ class Words:
         spaceless, emoji = "|".join(f"[{script}]+" for script in apart), f"[{scripts.EMOJI}][{scripts.SKIN}]*"
         return re.compile(
             f"({spaceless})"
-            f"|({NAME.format(whole=whole)}|[{letters}](?:[{whole}]+|-\\d|(?<=\\d)\\.\\d)*)"
+            f"|({NAME.format(whole=whole)}"
+            f"|[{letters}](?:[{whole}]+|-\\d|(?<=\\d)\\.\\d|[\u05f3\u05f4](?<={HEBREW}.)(?={HEBREW}))*)"
             f"|([#@](?<![{whole}&].)(?:[{whole}]|{spaceless})+)"
             "|\x00([^\x00]+)\x00"
             f"|([{scripts.FLAG}]{{2}}|{emoji}(?:\u200d{emoji})*)"
@@ -168,13 +194,13 @@ class Words:
         if self.unusual(piece):
             piece = FORMS.sub(lambda form: unicodedata.normalize("NFKC", form[0]), piece)
             piece = unicodedata.normalize("NFC", self.leave_out("", piece))
-        return self._words(self.scan(prepare(piece)))
+        return self._words(self.scan(prepare(PARTICLE("", piece))))
 
     def _of_ascii(self, piece):
         """Return the words of a piece that is ASCII; most need no more than to be cut."""
         if not SPECIAL.search(piece):
-            parts = self.fold(piece.translate(PLAIN).decode()).split()
-            return [word for part in parts if len(word := part.strip("_")) > 1 and "_" not in word]
+            parts = piece.translate(PLAIN).decode().split()
+            return [self.fold(word) for part in parts if len(word := part.strip("_")) > 1 and _may_be_word(word)]
         if not LETTER.search(piece):
             return []
         if mail := ADDRESSEE.fullmatch(piece):
@@ -193,7 +219,7 @@ class Words:
                 word = self.fold(match[2])
                 if word.isascii() and word.isalpha():
                     tokens += [word] if len(word) > 1 else []
-                elif not word.isdigit():
+                elif not word.isdigit() and _may_be_word(match[2].rstrip("_")):
                     tokens += names(word.rstrip("_"))
             elif kind == 5:
                 tokens.append(EMOJI_PARTS.sub("", match[5]))
@@ -202,15 +228,18 @@ class Words:
         return tokens
 
 
+def _may_be_word(word):
+    """Tell whether a word has no underscore, or is an identifier in capitals or with digits, but no long number."""
+    return "_" not in word or ((word.isupper() or DIGIT.search(word)) and not NUMBER.search(word))
+
+
 def names(word):
     """Return a word, or what is left of it where it is a number, a date or made by a machine; of two scripts, parts."""
-    if "_" in word:  # an identifier of a program
-        return []
     if not DIGIT.search(word):
         return several_scripts(word)
-    if SIMPLE.fullmatch(word) or CODE.fullmatch(word) or named(word):
+    if SIMPLE.fullmatch(word) or CODE.fullmatch(word) or named(word.replace("_", "-")):
         return [word]
-    return [part for part in word.split("-") if len(part) > 1 and not DIGIT.search(part)]
+    return [] if "_" in word else [part for part in word.split("-") if len(part) > 1 and not DIGIT.search(part)]
 
 
 def has_address(piece):

@@ -136,14 +136,17 @@ def _library(name):
     return None if os.environ.get("ODL_NATIVE") == "0" else loaded(name)
 
 
-def repeated(kernels, function, *arrays):
+def repeated(kernels, function, *arguments):
     """Return a function without arguments that calls one of arrays of one axis; only here are they looked at."""
     kernel, library = getattr(kernels, function), _library(kernels._name)
     if library is None:
-        return functools.partial(kernel, *arrays)
-    kernel(*arrays)  # checks them
-    words = [word for array in arrays for word in (array.ctypes.data, len(array))]
-    return functools.partial(getattr(library, f"odl_{function}"), (ctypes.c_int64 * len(words))(*words))
+        return functools.partial(kernel, *arguments)
+    kernel(*arguments)  # checks them
+    arrays = marshalling.leaves(marshalling.declared(kernels._name)[function].taken, arguments)
+    words = [word for _, array in arrays for word in (array.ctypes.data, len(array))]
+    packed = (ctypes.c_int64 * len(words))(*words)
+    packed.arrays = arrays  # they live as long as their addresses
+    return functools.partial(getattr(library, f"odl_{function}"), packed)
 
 
 @functools.cache

@@ -6,6 +6,7 @@ the whole text there; pieces with other signs, such as dashes and typographic qu
 (`odl.kernels.known_pieces`) cuts the text, and looks up what each piece stands for; Python sees only pieces met first.
 """
 
+import os
 import re
 from array import array
 from collections import Counter
@@ -26,11 +27,11 @@ from odl.text.stopwords import LANGUAGES
 from odl.text.words import PLAIN, SEGMENTERS, Words, fold_case
 
 PATTERN = r"(?u)\b[^\W\d_][^\W\d_]+\b"
-KEPT, FEW = 1 << 19, 1 << 14  # pieces that are remembered, and how many at first
-STARTS, VALUES, LISTS, OUT, COUNTS, KINDS, ARENA, PARTS = 1, 2, 3, 4, 5, 6, 7, 15  # of `odl.kernels.known_pieces`
+KEPT = 1 << 19  # pieces that are remembered
+ROOM = 1 << 17  # bytes of a text that is counted at once
 KERNELS = native.Kernels("known_pieces")
-SIZE, CASE, N_PIECES, N_OUT, TEXT = 0, 1, 2, 3, 8
-NO_WORD, NEW, UNFOLDED = -1, -2, -4
+SIZE, CASE, SEED, N_PIECES = range(4)  # as there, like these
+NO_WORD, NEW_WORD, LIST = -1, -3, -4
 ENCODE = methodcaller("encode", "utf-8", "surrogatepass")
 TOKENISERS, HANGUL = ("pattern", "words"), ("words", "pairs")
 TOKENS: dict[str, Any] = {"lowercase": True, "pattern": PATTERN, "stop_words": "english"}
@@ -163,8 +164,12 @@ def pieces_of(text):
 class Pieces:
     """Numbers of the words in pieces of texts; those of pieces met before are remembered.
 
+    Threads may not share one.
+
     Parameters
     ----------
+    cut : bytes
+        Translation of bytes, signs between pieces to spaces.
     kinds : ndarray of uint8, shape (65536,)
         As of `odl.text.words.kinds`.
     fold : callable
@@ -176,78 +181,69 @@ class Pieces:
         Of words.
     """
 
-    def __init__(self, kinds, fold, split, stop_words, numbers):
-        self.kinds, self.fold, self.split, self.stop_words, self.numbers = kinds, fold, split, stop_words, numbers
-        self.table, self.kept = None, 0
+    def __init__(self, cut, kinds, fold, split, stop_words, numbers):
+        self.cut, self.kinds, self.fold, self.split = cut, kinds, fold, split
+        self.stop_words, self.numbers, self.usable = stop_words, numbers, False
 
     def __reduce__(self):
-        return Pieces, (self.kinds, self.fold, self.split, self.stop_words, self.numbers)
+        return Pieces, (self.cut, self.kinds, self.fold, self.split, self.stop_words, self.numbers)
 
-    def _make_room(self, kept):
-        """Have room for so many pieces and for those of one text; what is known is forgotten if that is not more."""
-        old, room, before = self.table, 2 * kept, 2 * self.kept
-        self.table = np.zeros(PARTS * room, dtype=np.int32)
-        self.table[KINDS * room :].view(np.uint8)[: len(self.kinds)] = self.kinds
-        self.table[COUNTS * room + CASE] = 32 if self.fold is fold_case else 0
-        if kept > self.kept > 0:
-            for part, n_parts in ((STARTS, 1), (VALUES, 1), (LISTS, 1), (ARENA, PARTS - ARENA)):
-                self.table[part * room :][: n_parts * before] = old[part * before :][: n_parts * before]
-            self.table[COUNTS * room + N_PIECES] = self.known
-        else:
-            self.known = self.n_lists = 0
-        parts, self.kept = [memoryview(self.table)[part * room :] for part in range(PARTS)], kept
-        self.starts, self.values, self.lists, self.out, self.counts = parts[STARTS : COUNTS + 1]
-        self.text, self.arena = self.counts[TEXT:].cast("B"), parts[ARENA].cast("B")
-        self._bind(np.zeros(max(2 * len(self.numbers), room), dtype=np.int32))
+    def _begin(self):
+        """Begin with an empty table: room for so many pieces, and on top for those of a text."""
+        n_pieces = KEPT + ROOM
+        sizes = (1 << n_pieces.bit_length(), n_pieces, n_pieces, KEPT + 2 * ROOM)  # a byte has less than 2 words
+        self.table = (*(np.zeros(size, np.int32) for size in sizes), np.zeros(32 * KEPT + 4 * ROOM, np.uint8))
+        _, self.starts, self.values, self.lists, self.arena = map(memoryview, self.table)
+        self.text, self.sizes, self.n_pieces, self.n_lists = np.zeros(ROOM, np.uint8), np.zeros(4, np.int32), 0, 0
+        self.sizes[CASE] = 32 if self.fold is fold_case else 0
+        self.sizes[SEED] = int.from_bytes(os.urandom(3))  # so that nobody can choose pieces that share a slot
+        self._bind(2 * ROOM)
 
-    def _bind(self, places):
-        self.places, self._count = places, native.repeated(KERNELS, "count", self.table, places)
+    def _bind(self, n_words):
+        """Have room to count words of so many numbers."""
+        self.n_words, out = n_words, (np.zeros(2 * ROOM, np.int32), np.zeros(2 * ROOM, np.int32))
+        work = (self.text, self.kinds, np.zeros(ROOM + 3, np.int32), np.zeros(n_words, np.int32), *out)
+        self._count = native.repeated(KERNELS, "count", self.table, work, self.sizes)
+        self.views = [*map(memoryview, (self.text, self.sizes, *out))]
 
     def count(self, text):
         """Return the numbers of the words of a text in UTF-8, which is cut at its end, each once, and their counts."""
-        if self.table is None:
-            self._make_room(FEW)
-        elif max(self.known, self.starts[self.known] // 32, self.n_lists) >= self.kept:
-            self._make_room(min(2 * self.kept, KEPT))
-        if len(text) > self.kept // 2:
-            return self._count_long(text)
-        self.text[: len(text)], self.counts[SIZE] = text, len(text)
-        self._count()
-        if self.counts[N_PIECES] > self.known:
-            self._learn(self.counts[N_PIECES])
-            self._count()
-        n, half = self.counts[N_OUT], self.kept
-        return array("i", self.out[:n].tobytes()), array("i", self.out[half : half + n].tobytes())
-
-    def _count_long(self, text):
-        """Count the words of a text for which there is no room, in parts."""
-        text, half, counts = text.replace(b"\n", b" "), len(text) // 2, Counter()
-        middle = text.rfind(b" ", 0, half) + 1 or text.find(b" ", half, -1) + 1
-        if not middle and self.kept < KEPT:
-            self._make_room(2 * self.kept)
-            return self.count(text)
-        for part in (text[:middle], text[middle:]) if middle else ():
-            counts.update(dict(zip(*self.count(part), strict=True)))
-        counts = counts if middle else Counter(self._of_piece(text.rstrip()))
+        if len(text) <= ROOM:
+            return self._count_part(text)
+        counts = Counter()
+        for part in re.findall(rb"(?s:.{,%d}) |[^ ]+ " % (ROOM - 1), text.translate(self.cut)):
+            short = len(part) <= ROOM
+            counts.update(dict(zip(*self._count_part(part), strict=True)) if short else self._of_piece(part[:-1]))
         return array("i", counts.keys()), array("i", counts.values())
+
+    def _count_part(self, text):
+        if not self.usable:
+            self._begin()
+        into, sizes, numbers, counts = self.views
+        into[: len(text)], sizes[SIZE] = text, len(text)
+        n_words = self._count()
+        if sizes[N_PIECES] > self.n_pieces:
+            self._learn(sizes[N_PIECES])
+            n_words, (_, _, numbers, counts) = self._count(), self.views
+        return array("i", numbers[:n_words].tobytes()), array("i", counts[:n_words].tobytes())
 
     def _of_piece(self, piece):
         return [self.numbers[word] for word in self.split(piece) if word not in self.stop_words]
 
     def _learn(self, n_pieces):
         """Find what the table has for pieces met first."""
-        known = self.known
-        pieces = self.arena[self.starts[known] : self.starts[n_pieces]].tobytes().decode("utf-8", "surrogatepass")
-        stop_words, numbers, values = self.stop_words, self.numbers, self.values[known:n_pieces].tolist()
-        for place, piece in enumerate(pieces.split(" ")[:-1]):
-            if values[place] == NEW:
-                values[place] = self._value(self._of_piece(piece.encode("utf-8", "surrogatepass")))
+        new, numbers, self.usable = slice(self.n_pieces, n_pieces), self.numbers, False  # after an error
+        pieces, values = self.arena[self.starts[new.start] : self.starts[n_pieces]], self.values[new].tolist()
+        for place, piece in enumerate(pieces.tobytes().decode("utf-8", "surrogatepass").split(" ")[:-1]):
+            if values[place] == NEW_WORD:
+                word = self.fold(piece)
+                values[place] = NO_WORD if word in self.stop_words else numbers[word]
             else:
-                word = self.fold(piece) if values[place] == UNFOLDED else piece
-                values[place] = NO_WORD if word in stop_words else numbers[word]
-        if len(numbers) > len(self.places):  # before the table has these
-            self._bind(np.zeros(2 * len(numbers), dtype=np.int32))
-        self.values[known:n_pieces], self.known = array("i", values), n_pieces
+                values[place] = self._value(self._of_piece(piece.encode("utf-8", "surrogatepass")))
+        if len(numbers) > self.n_words:  # before the table has these
+            self._bind(2 * len(numbers))
+        self.values[new], self.n_pieces = array("i", values), n_pieces
+        self.usable = max(n_pieces, self.n_lists, self.starts[n_pieces] // 32) < KEPT
 
     def _value(self, numbers):
         """Return what the table has for a piece with words of these numbers."""
@@ -255,7 +251,7 @@ class Pieces:
             return numbers[0] if numbers else NO_WORD
         begin, self.n_lists = self.n_lists, self.n_lists + 1 + len(numbers)
         self.lists[begin : self.n_lists] = array("i", [len(numbers), *numbers])
-        return UNFOLDED - 1 - begin
+        return LIST - begin
 
 
 class Numbers(dict):
@@ -279,30 +275,24 @@ class Tally:
         self.tokens = token_options(tokens)
         stop, fold, pattern = (self.tokens[name] for name in ("stop_words", "lowercase", "pattern"))
         listed = LANGUAGES[stop] if isinstance(stop, str) else stop or ()
-        self.lowercase, self.find = fold, re.compile(pattern).findall
-        self.kinds = None
+        self.prepare, self.find, self.cut = str.lower if fold else str, re.compile(pattern).findall, None
         if self.tokens["tokeniser"] == "words":
-            self.lowercase, self.cut = False, words.pieces_of  # each piece is folded by itself
-            listed = (normalize("NFC", fold_case(word) if fold else word) for word in listed)
-            self.split = Words(fold, self.tokens["hangul"], self.tokens["segment"]).of
-            self.prepare, self.encode = str, words.encoded
-            self.kinds, self.fold = (
-                words.kinds(words.CUT, self.tokens["hangul"], self.tokens["segment"]),
-                fold_case if fold else str,
-            )
+            options = self.tokens["hangul"], self.tokens["segment"]
+            self.prepare, self.encode, self.cut, self.fold = str, words.encoded, words.CUT, fold_case if fold else str
+            self.split, self.kinds = Words(fold, *options).of, words.kinds(words.CUT, *options)
+            listed = (normalize("NFC", self.fold(word)) for word in listed)
         elif pattern == PATTERN:
-            self.cut, self.split, self.prepare = pieces_of, self._by_pattern, str.lower if fold else str
-            self.kinds, self.fold, self.encode = words.kinds(PLAIN), str, ENCODE
-        else:
-            self.cut, self.split = self.find, lambda piece: [piece]
+            self.encode, self.cut, self.fold, self.kinds = ENCODE, PLAIN, str, words.kinds(PLAIN)
+            self.split = self._by_pattern
         self.stop_words = frozenset(listed)
         self._begin()
         self.restart()
 
     def _begin(self):
         self.numbers = Numbers()
-        if self.kinds is not None:
-            self.pieces = Pieces(self.kinds, self.fold, self.split, self.stop_words, self.numbers)
+        if self.cut:
+            parts = self.cut, self.kinds, self.fold, self.split, self.stop_words
+            self.pieces = Pieces(*parts, self.numbers)
 
     def _by_pattern(self, piece):
         """Return the tokens of a piece of UTF-8 by the default pattern, most of which is one."""
@@ -310,24 +300,19 @@ class Tally:
             return [piece.decode()] if len(piece) > 1 and piece.isalpha() else []
         return self.find(piece.decode("utf-8", "surrogatepass"))
 
-    def _words(self, piece):
-        """Return the tokens of a piece, in order."""
-        words = self.split(piece)
-        return words if self.stop_words.isdisjoint(words) else [word for word in words if word not in self.stop_words]
-
-    def _pieces(self, text):
-        return self.cut(text.lower() if self.lowercase else text)
-
     def words(self, text):
         """Return the tokens of a text, in order."""
-        return list(chain.from_iterable(map(self._words, self._pieces(text))))
+        text = self.prepare(text)
+        pieces = self.encode(text).translate(self.cut).split() if self.cut else ()
+        found = chain.from_iterable(map(self.split, pieces)) if self.cut else self.find(text)
+        return [word for word in found if word not in self.stop_words]
 
     def count(self, text):
         """Return the numbers of the tokens of a text, each once, and their counts; a word met first gets the next."""
-        if self.kinds is None:
-            counts = Counter(map(self.numbers.__getitem__, self.words(text)))
-            return array("i", counts.keys()), array("i", counts.values())
-        return self.pieces.count(self.encode(self.prepare(text + " ")))
+        if self.cut:
+            return self.pieces.count(self.encode(self.prepare(text + " ")))
+        counts = Counter(map(self.numbers.__getitem__, self.words(text)))
+        return array("i", counts.keys()), array("i", counts.values())
 
     def add(self, numbers, counts):
         """Append a document: the numbers of its tokens, each once, and how often each occurs."""

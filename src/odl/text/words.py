@@ -101,23 +101,18 @@ def encoded(text):
     return data
 
 
-def pieces_of(text):
-    """Cut a text (`encoded`) at white space and at ASCII signs that no word holds."""
-    return encoded(text).translate(CUT).split()
-
-
 @cache
 def kinds(cut, hangul="words", segment=None):
     """Return the kind of each code point as `odl.kernels.known_pieces` has them; `cut` makes signs of ASCII blank."""
-    kinds, ascii = np.full(1 << 16, 4, dtype=np.uint8), range(128)
+    kinds, ascii = np.full(1 << 16, 9, dtype=np.uint8), range(128)
     if cut is CUT:
         spaceless = () if segment else scripts.SPACELESS
         parts = (*LETTERS, *(["\uac00-\ud7a3"] if hangul == "words" else []))
-        for kind, part in [*enumerate(parts, 5), *enumerate((APART, *spaceless), 12)]:
+        for kind, part in [*enumerate(parts, 3), *enumerate((APART, *spaceless), 10)]:
             kinds[[point for point in scripts.points(part) if point < len(kinds)]] = kind
-        kinds[[*b"-.:?=%~"]], kinds[[*b"&/+0123456789_"]] = 2, 3  # the last may be in names
+    kinds[[sign for sign in ascii if chr(sign).isalpha()]] = 3
+    kinds[[*b"0123456789_"]], kinds[[*ASCII_EDGES]] = 2, 1
     kinds[[sign for sign in ascii if cut[sign] == 32]] = 0
-    kinds[[sign for sign in ascii if chr(sign).isalpha()]] = 1
     return kinds
 
 
@@ -133,7 +128,7 @@ def fold_case(word):
 
 
 class Words:
-    """Words of pieces of text (`pieces_of`).
+    """Words of pieces of text (`encoded`, cut at `CUT`).
 
     Parameters
     ----------
@@ -189,8 +184,8 @@ class Words:
             word = piece.strip(ASCII_EDGES)
             return [self.lower(word).decode()] if len(word) > 1 and word.isalpha() else self._of_ascii(piece)
         piece = piece.decode("utf-8", "surrogatepass")
-        if SCRIPT.fullmatch(word := piece.strip(EDGES)):
-            return [self.fold(word)] if len(word) > 1 else []
+        if len(word := piece.strip(EDGES)) > 1 and SCRIPT.fullmatch(word):
+            return [self.fold(word)]
         if self.unusual(piece):
             piece = FORMS.sub(lambda form: unicodedata.normalize("NFKC", form[0]), piece)
             piece = unicodedata.normalize("NFC", self.leave_out("", piece))

@@ -180,7 +180,8 @@ def test_the_topic_that_enters_is_found(name, features, segment, tmp_path, monke
         if STREAMS[name][-1]:
             assert {word.casefold() for word in tokens(phrase)} <= own, phrase
         else:  # whole words of the topic, not pairs of characters
-            assert re.fullmatch(f"({'|'.join(STREAMS[name][2].split())})+", phrase), phrase
+            words = re.sub(r"([をがはにの])(?= |$)", r"\1?", STREAMS[name][2]).split()  # particles may be left out
+            assert re.fullmatch(f"({'|'.join(words)})+", phrase), phrase
 
 
 FUNCTION_WORDS = {  # of ten languages, two of which have no list

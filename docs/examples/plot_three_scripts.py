@@ -4,7 +4,8 @@ One stream in three scripts
 
 Chinese without spaces, Arabic with and without its points, Hindi with its signs: what a word is needs no setting. Eight
 batches are of wheat and oil. In the ninth a third of the posts is of a satellite. Their words are told as words that no
-document had before, and they are the reasons of the alerts.
+document had before, and they are the reasons of the alerts. In Chinese these are pairs of characters, such as 射月 of
+发射月球; `odl new` joins them to words.
 """
 
 import random

@@ -68,7 +68,7 @@ def test_words_of_its_own_without_spaces_are_runs_and_no_parts_of_them():
 def test_korean_pairs_are_shown_as_words():
     each = replace(alert([0.3, 0.2]), text="교통 연구에 다누리 우주선이 쓰인다")
     each = replace(each, reasons=(Reason("구에", 0.3), Reason("주선", 0.2)))
-    assert breakdown.phrases(each, 2) == [("연구에", 0.3)]
+    assert breakdown.phrases(each, 2) == [("연구에", 0.3), ("우주선이", 0.2)]
     assert breakdown.opening(replace(each, opening=("누리", "주선"))) == ["다누리", "우주선이"]
 
 
@@ -89,8 +89,9 @@ def test_phrases_stand_by_their_sum():
 
 def test_a_phrase_is_told_as_it_is_kept_with_all_its_words():
     """Those beyond half of the score as well; what is left is summed up without them."""
-    each = replace(alert([0.4, 0.3, 0.2, 0.1]), phrases=(("W0 w3", ("w0", "w3")), ("W1", ("w1",))), text="w0 w1 w2 w3")
-    assert breakdown.line(each) == "W0 w3 50 %, W1 30 %, and 1 more word 20 %"
+    kept = (("W0 w3", ("w0", "w3")), ("W1", ("w1",)))
+    each = replace(alert([0.4, 0.3, 0.14, 0.12, 0.04]), phrases=kept, text="w0 w1 w2 w3")
+    assert breakdown.line(each) == "W0 w3 52 %, W1 30 %, and 2 more words 18 % (none above 14 %)"
     assert [reason.word for reason in breakdown.told(each)] == ["w0", "w1", "w3"]
     assert breakdown.opening(replace(each, opening=("w3", "w2"))) == ["W0 w3", "w2"]
     assert breakdown.usual([each, replace(each, phrases=())], ["w1", "w3", "w9"]) == ["W1", "W0 w3", "w9"]
@@ -112,7 +113,7 @@ def test_no_further_word_is_above_the_bound_that_is_printed(largest, bound):
 
 def test_what_pulls_down_is_shown_as_that():
     line = breakdown.line(alert([0.9, 0.3, -0.1, -0.1]))
-    assert line == "w0 90 %, and 1 more word 30 %, 2 words that pull down -20 %"
+    assert line == "w0 90 %, w1 30 %, 2 words that pull down -20 %"
     assert breakdown.line(alert([0.6, 0.6, -0.2])).endswith("1 word that pulls down -20 %")
     assert breakdown.line(alert([0.9, 0.3, -0.2], rest=False)) == "w0 90 %, other words 10 %"
 
@@ -152,3 +153,13 @@ def test_a_stream_adds_up(tmp_path, rest):
             assert each.rest.words * each.rest.largest + each.rest.down >= low - 1e-6
             assert np.isclose(low, each.rest.down, atol=1e-6) or each.rest.words
     assert n > 10
+
+
+@pytest.mark.parametrize(("last", "told"), [(0.05, "w1 5 %"), (0.04, "and 1 more word 4 %")])
+def test_the_last_word_is_named_where_it_has_a_share(last, told):
+    assert breakdown.line(alert([1 - last, last])).endswith(f", {told}")
+    assert "more words" in breakdown.line(alert([0.8, 0.1, 0.1]))
+
+
+def test_lines_of_a_terminal_have_so_many_columns():
+    assert show.wrapped("気象衛星と oil 新", 8) == ["気象衛星", "と oil", "新"]

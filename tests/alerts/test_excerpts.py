@@ -261,6 +261,34 @@ def test_a_vowel_before_its_letter_goes_with_it():
     assert excerpts.places("ของเชิงไทย", ["ชิง"]) == [(3, 7, "ชิง")] and excerpts.places("กินไก่", ["ินไ"]) == [(0, 3, "ินไ")]
 
 
+def test_a_thai_run_begins_with_a_syllable():
+    assert excerpts.places("การจัด", ["ารจ"]) == [(0, 5, "ารจ")] and excerpts.places("หาคำ", ["าคำ"]) == [(0, 4, "าคำ")]
+    assert excerpts.places("ซอร์อยู่", ["ร์อ"]) == [(1, 5, "ร์อ")]
+
+
+def test_particles_are_no_part_of_a_japanese_phrase():
+    told = excerpts.phrases(["の旅行 な観光は お茶"], ["の旅", "旅行", "な観", "観光", "光は", "お茶"])
+    assert told == [("旅行", ["の旅", "旅行"]), ("観光", ["な観", "観光", "光は"]), ("お茶", ["お茶"])]
+    assert excerpts.phrases(["それは"], ["それ", "れは"]) == [("それは", ["それ", "れは"])]
+
+
+def test_a_name_has_no_part_of_grammar_beside_another_one():
+    words = {"する": 2.0, "るこ": 2.0, "旅行": 1.0}
+    assert excerpts.name_of(words, ["旅行 すること"] * 2, 3) == ("旅行",)
+    assert excerpts.name_of({"りん": 1.0, "んご": 1.0}, ["りんご x", "りんご y"], 3) == ("りんご",)
+
+
+def test_a_phrase_of_one_script_does_not_go_across_a_space():
+    assert [part for part, _ in excerpts.phrases(["السكان 火山灰"], ["السكان", "火山"])] == ["السكان", "火山"]
+
+
+def test_no_phrase_has_half_of_a_word():
+    told = excerpts.phrases(["The agency hasn't, it HASN’T"], ["agency", "hasn"])
+    assert told == [("agency hasn't", ["agency", "hasn"])]
+    assert excerpts.phrases(["aujourd'hui"], ["aujourd", "hui"]) == [("aujourd'hui", ["aujourd", "hui"])]
+    assert excerpts.marks("Kennedy's", ["kennedy"]) == [(0, 7)]
+
+
 def test_a_name_has_words_up_to_the_limit_by_their_weight():
     weights = {"a": 1.0, "b": 3.0, "c": 2.0, "d": 0.5}
     assert excerpts.name_of(weights, [], 3) == ("b", "c", "a") and excerpts.name_of(weights, [], 9)[-1] == "d"

@@ -10,7 +10,7 @@ from odl.files.escaping import isolated
 HALF = 0.5  # share of a score up to which words are named
 WORDS, OWN = 12, 3  # words at most that are named, and of those that no other document has
 KNOWN = 0.999  # share of what the words of its own bring from which on all of them are known
-LEAST = 0.01  # share of a score below which nothing is named
+LEAST, LAST = 0.01, 0.05  # share of a score below which nothing is named, and the last word that is left is not
 
 
 class Part(NamedTuple):
@@ -66,15 +66,19 @@ def joined(alert, words):
 
 
 def told(alert, most=WORDS):
-    """Return the words that are named and the others of their phrases."""
+    """Return the words that are named and the others of their phrases; where one is left, that one too."""
     inside = {word for _, words in joined(alert, [reason.word for reason in named(alert, most)]) for word in words}
-    return [reason for reason in alert.reasons[: alert.led] if reason.word in inside]
+    shared = alert.reasons[: alert.led]
+    left = [reason.share for reason in shared if reason.word not in inside]
+    if alert.rest and len(left) + alert.rest.words == 1 and sum(left) >= LAST * abs(alert.score):
+        return [*shared]
+    return [reason for reason in shared if reason.word in inside]
 
 
 def phrases(alert, most=WORDS):
     """Return the words that are named as (phrase, share), largest first, spelled and joined as in the item's text."""
-    shares = {reason.word: reason.share for reason in alert.reasons[: alert.led]}
-    names = joined(alert, [reason.word for reason in named(alert, most)])
+    shares = {reason.word: reason.share for reason in told(alert, most)}
+    names = joined(alert, list(shares))
     summed = [(phrase, sum(shares.get(word, 0.0) for word in words)) for phrase, words in names]
     return sorted(summed, key=lambda phrase: -phrase[1])
 

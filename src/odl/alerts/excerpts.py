@@ -24,7 +24,13 @@ BLANKS, CHUNK = re.compile(r"[_\s]+"), re.compile(r"\S+")
 HANGUL, UNSPACED = re.compile(f"[{scripts.HANGUL}]"), re.compile(f"[{''.join((*scripts.SPACELESS, scripts.HANGUL))}]")
 RUN = re.compile(f"[{''.join(scripts.SPACELESS)}]+")
 UNSPACED_RUN = re.compile(f"{UNSPACED.pattern}+")
-BEFORE = "\u0e40\u0e41\u0e42\u0e43\u0e44\u0ec0\u0ec1\u0ec2\u0ec3\u0ec4"
+BEFORE = "\u0e40\u0e41\u0e42\u0e43\u0e44\u0ec0\u0ec1\u0ec2\u0ec3\u0ec4"  # vowels before their letters, and behind
+BEHIND = "\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3"
+MUTE, ELIDED = ("\u0e4c", "\u0ecc"), ("n't", "n\u2019t")
+BETWEEN = ("", " ", "-", "'", "\u2019")  # the words of a phrase
+HIRAGANA, PARTICLES = "\u3041-\u309f", "はがをにのでともへやな"
+PARTICLE = re.compile(f"^[{PARTICLES}]+(?=[^{HIRAGANA}])|(?<=[^{HIRAGANA}])[{PARTICLES}]+$")
+GRAMMAR = re.compile(f"[{HIRAGANA}]+")
 POINT = re.compile(f"[{scripts.POINTS}]")
 # What letters in the place of signs are in a text (`odl.text.words.encoded`).
 SPELLED = {"\u02bc": "['\u2019\u02bc]", "\u05f3": "['\u2019\u05f3]", "\u05f4": '["\u201d\u05f4]'}
@@ -104,14 +110,19 @@ def _span_of(word, text, start, end, between):
 def _with_marks(text, first, last, chunk):
     """Return a span with the marks behind it, and with the letter whose mark it begins with.
 
-    Vowels of Thai and Lao that are written before their letter go with it.
+    Vowels of Thai and Lao that are letters go with theirs, a mute letter with the one before, n't with its verb.
     """
-    while last < chunk.end() and unicodedata.category(text[last])[0] == "M":
+    while last < chunk.end() and _is_mark(text[last]):
         last += 1
-    while first > chunk.start() and unicodedata.category(text[first])[0] == "M":
+    while first > chunk.start() and (_is_mark(text[first]) or text.startswith(MUTE, first + 1)):
         first -= 1
+    last += 2 * text[last - 1 : last + 2].casefold().startswith(ELIDED)
     first -= first > chunk.start() and text[first - 1] in BEFORE
     return first, last - (text[last - 1] in BEFORE)
+
+
+def _is_mark(sign):
+    return sign in BEHIND or unicodedata.category(sign)[0] == "M"
 
 
 def _trimmed(text, first, last):
@@ -256,13 +267,15 @@ def phrases(texts, words, least=1, period=None):
     for word in words:
         units = chosen.get(word) or chosen.get(across.get(word, word), ((word,),))
         spelled = _most_usual(spellings[units]) if units in spellings else word
-        joined.setdefault(_whole_run(texts, spelled, period.texts) if UNSPACED.search(spelled) else spelled, []).append(
-            word
-        )
+        spelled = _whole_run(texts, spelled, period.texts) if UNSPACED.search(spelled) else spelled
+        joined.setdefault(spelled, []).append(word)
     for phrase in filter(is_unspaced, list(joined)):
         if longer := [other for other in joined if phrase in other and phrase != other]:
             joined[longer[0]] += joined.pop(phrase)
-    return list(joined.items())
+    trimmed: dict[str, list[str]] = {}
+    for phrase, inside in joined.items():
+        trimmed.setdefault(PARTICLE.sub("", phrase), []).extend(inside)
+    return list(trimmed.items())
 
 
 def _chosen(spellings, held, words, least, period):
@@ -416,7 +429,8 @@ def _runs(text, units):
         for end in range(start + 1, min(start + MOST, len(units)) + 1):
             run = units[start:end]
             inside = [word for unit in run for word in unit[2]]
-            apart = len(run) > 1 and text[run[-2][1] : run[-1][0]] not in ("", " ", "-")
+            beside = text[run[-2][1] - 1 : run[-1][0] + 1] if len(run) > 1 else ""
+            apart = beside[1:-1] not in BETWEEN or (beside[1:-1] == " " and RUN.search(beside))
             if apart or len({*inside}) < len(inside):
                 break
             spellings.setdefault(tuple(unit[2] for unit in run), text[first : run[-1][1]])
@@ -441,6 +455,7 @@ def name_of(words, texts, most, period=None):
     tuple of str
     """
     parts = phrases(texts, words, min(2, len(texts)), period)
+    parts = [part for part in parts if not GRAMMAR.fullmatch(part[0])] or parts
     weight = {phrase: sum(map(words.get, inside)) for phrase, inside in parts}
     name: list[str] = []
     for phrase in sorted(weight, key=lambda phrase: -weight[phrase]):

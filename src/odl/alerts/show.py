@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import textwrap
+import unicodedata
 from collections import Counter
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
@@ -283,7 +284,7 @@ def titled(alert, most=sys.maxsize):
 
 def passage(alert, text, indent):
     """Return a text of an item as lines of a terminal."""
-    return [" " * indent + isolated(_marked(line, alert), text) for line in textwrap.wrap(text, WIDTH - indent)]
+    return [" " * indent + isolated(_marked(line, alert), text) for line in wrapped(text, WIDTH - indent)]
 
 
 def _marked(line, alert):
@@ -303,10 +304,16 @@ def _strong(text, is_word):
 def _because(alert):
     """Return the reasons, and the words that made the period speak, as lines of a terminal."""
     text = APART.sub(lambda phrase: phrase[0].replace(" ", "\xa0"), breakdown.line(alert, space="\xa0"))
-    lines = textwrap.wrap(text, WIDTH - len(BECAUSE), break_on_hyphens=False)
+    lines = wrapped(text, WIDTH - len(BECAUSE), break_on_hyphens=False)
     lines = [(" " * len(BECAUSE) if at else BECAUSE) + line.replace("\xa0", " ") for at, line in enumerate(lines)]
     words = ", ".join(map(isolated, breakdown.opening(alert)))
     return lines + [shortened(f"      {OPENING}: {words}", WIDTH)] * bool(words)
+
+
+def wrapped(text, width, **options):
+    """Return a text in lines of at most so many columns of a terminal; East Asian letters take two."""
+    wide = "".join(sign + "\0" * (unicodedata.east_asian_width(sign) in "WF") for sign in text)
+    return [line.replace("\0", "") for line in textwrap.wrap(wide, width, **options)]
 
 
 def shortened(text, width):

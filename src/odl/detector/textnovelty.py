@@ -169,10 +169,11 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             recent scores that are at least as large), topic (number, 0 for none), alert (what `odl new` shows by
             itself), folded (what it shows under others of its topic or kind, at no cost), opening (words that opened
             the gate of words, the rarest first) and reasons (words with the largest shares of the score; those that
-            no other item has come last). Both are words as they are counted, one by one, where `odl new` joins to
-            phrases those that stand together in the text. The first batch is scored by the dictionary that it started.
-            There, and while the stream warms up, tail is 1 and nothing is an alert. Documents that are older than
-            those learned come as a batch after them; `odl run` learns again from their time on.
+            no other item has come last). Both are words as they are counted, one by one: folded, and pairs of
+            characters in Chinese. `odl new` spells them as the text does, and joins those that belong together. The
+            first batch is scored by the dictionary that it started. There, and while the stream warms up, tail is 1
+            and nothing is an alert. Documents that are older than those learned come as a batch after them; `odl run`
+            learns again from their time on.
 
         Examples
         --------

@@ -56,7 +56,7 @@ SENTENCES = [
     ("oʻzbek Hawaiʻi п'ять об’єкт пʼять 'слово' l'été d’été", "oʻzbek hawaiʻi пʼять обʼєкт пʼять слово été été"),
     ("צ'ילה ג׳ירפה צה\"ל צה״ל ארה”ב ב\"הארץ\" ד\"ר 'שלום'", "צ׳ילה ג׳ירפה צה״ל צה״ל ארה״ב הארץ ד״ר שלום"),
     ("col·lecció COL·LEGA a·b 约翰·史密斯", "coŀlecció coŀlega 约翰 史密 密斯"),
-    ("GPT으로 Linux에서, GPT-4는 Covid-19에 LG전자 으로", "gpt linux gpt-4 covid-19 lg 전자 으로"),
+    ("GPT으로 Linux에서, GPT-4는 Covid-19에 LG전자 으로 AB가\u0301", "gpt linux gpt-4 covid-19 lg 전자 으로 ab"),
 ]  # fmt: skip
 
 

@@ -189,7 +189,7 @@ class Words:
         if self.unusual(piece):
             piece = FORMS.sub(lambda form: unicodedata.normalize("NFKC", form[0]), piece)
             piece = unicodedata.normalize("NFC", self.leave_out("", piece))
-        return self._words(self.scan(prepare(PARTICLE("", piece))))
+        return self._words(self.scan(prepare(PARTICLE(" ", piece))))
 
     def _of_ascii(self, piece):
         """Return the words of a piece that is ASCII; most need no more than to be cut."""

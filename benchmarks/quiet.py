@@ -150,10 +150,11 @@ def scored(name, seed, documents, parts):
             scores = novelty.score(learner, state, P)
         else:
             scores, state = novelty.score_and_learn(learner, learner.fit_terms(state, P.shape[1]), P)
-        Q = Weighed(batch, replace(run.weighting, tf="log", pieces=0.0), "l2")[:]
+        weighed = Weighed(batch, replace(run.weighting, tf="log", pieces=0.0), "l2")
+        Q, looked = weighed[:], weighed.without_stop_words(batch.counts)
         repeats = np.zeros(len(part), dtype=bool)
         yield decision.Arrivals(
-            batch.t, part.tolist(), near_duplicates(Q), repeats, Q, batch.counts, batch.vocabulary, batch.frequencies,
+            batch.t, part.tolist(), near_duplicates(Q), repeats, Q, looked, batch.vocabulary, batch.frequencies,
             batch.n_before,
         ), scores  # fmt: skip
 

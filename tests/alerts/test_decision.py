@@ -76,12 +76,6 @@ def test_documents_share_the_topic_of_their_item(documents, score):
     assert past.topics.number.tolist() == [1]
 
 
-def of_words(documents, counts, frequencies):
-    """Return documents with other words, which weigh next to nothing."""
-    Q = documents.Q + 1e-9 * sparse.csr_array(counts)
-    return documents._replace(counts=sparse.csr_array(counts), Q=sparse.csr_array(Q), frequencies=frequencies)
-
-
 class TestGates:
     settings = Alerts(warm_up=100, pool=10, budget=3, gates=True)
 
@@ -90,7 +84,9 @@ class TestGates:
         counts = np.eye(N, N_TERMS)
         counts[[*range(8), 60, 30], 110] = 1
         frequencies = np.where(np.arange(N_TERMS) == 110, 0, 50)
-        told, past = decided(of_words(documents, counts, frequencies), score, self.settings)
+        told, past = decided(
+            documents._replace(counts=sparse.csr_array(counts), frequencies=frequencies), score, self.settings
+        )
         assert told.pool.tolist() == [*range(10), 30, 60]
         assert told.opened.words.tolist() == [*range(8), 30, 60] and told.opened.of(60) == "words"
         assert told.opened.terms_of(60, sparse.csr_array(counts)) == [110]
@@ -102,23 +98,16 @@ class TestGates:
         counts = np.eye(N, N_TERMS)
         counts[:60, 110], counts[:5, 111] = 1, 1
         frequencies = np.where(np.arange(N_TERMS) == 111, 0, 50)
-        changed = of_words(documents, counts, frequencies)
+        changed = documents._replace(counts=sparse.csr_array(counts), frequencies=frequencies)
         told, _ = decided(changed, score, self.settings)
         assert told.opened.terms.tolist() == [110, 111] or told.opened.terms.tolist() == [111, 110]
         assert told.opened.words.tolist() == [0, 1, 2, 3, 4]
-
-    def test_a_word_that_weighs_nothing_opens_no_gate(self, documents, score):
-        counts = np.eye(N, N_TERMS)
-        counts[:10, 110] = 1
-        changed = of_words(documents, counts, np.where(np.arange(N_TERMS) == 110, 0, 50))
-        assert decided(changed, score, self.settings)[0].opened.words.tolist() == [*range(10)]
-        assert not len(decided(changed._replace(Q=documents.Q), score, self.settings)[0].opened.words)
 
     def test_what_repeats_counts_no_word(self, documents, score):
         counts = np.eye(N, N_TERMS)
         counts[:10, 110] = 1
         frequencies = np.where(np.arange(N_TERMS) == 110, 0, 50)
-        changed = of_words(documents, counts, frequencies)
+        changed = documents._replace(counts=sparse.csr_array(counts), frequencies=frequencies)
         told, _ = decided(changed._replace(repeats=np.arange(N) < 8), score, self.settings)
         assert not len(told.opened.words)
         told, _ = decided(changed, score, self.settings, empty=range(8))

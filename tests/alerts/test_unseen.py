@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 import newpages
 import numpy as np
 import pytest
+import streams
 from scipy import sparse, stats
 
 from odl.alerts import gates, periods, read, unseen, wordlist
@@ -259,3 +260,16 @@ def test_words_of_their_own_make_no_period_speak(folder, tmp_path):
         assert one.pool == other.pool and one.names == other.names and np.array_equal(one.score, other.score)
         assert other.unseen == []
     assert NO_TIME not in [one.facts["first"] for one in without]
+
+
+def test_words_that_are_not_weighed_yet_are_told_and_stop_words_are_not(tmp_path):
+    more = "alerts: {gates: true, warm_up: 50, unseen: 3}\n"
+    folder = streams.begin(tmp_path, more=more)
+    path = streams.write(tmp_path, 4, ("grain", "oil", "space"))
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps({**row, "text": f"of the and to be {row['text']}"}) + "\n" for row in rows))
+    text = (folder / "odl.yaml").read_text()
+    (folder / "odl.yaml").write_text(text.replace("languages: true", "languages: true, min_df: 2"))
+    assert main(["run", str(folder)]) == 0
+    words = {word for one in read.alerts_of(folder).periods[-1].unseen for word in one.words}
+    assert words >= {"rocket", "moon"} and words <= {*streams.WORDS["space"].split()}

@@ -113,7 +113,8 @@ def test_a_budget_is_items_of_a_period_or_a_share_of_them(rng):
 
 
 @pytest.mark.parametrize("gates", [False, True])
-def test_numbers_are_those_of_odl_run(tmp_path, monkeypatch, gates):
+@pytest.mark.parametrize("features", [{}, {"languages": True, "max_share": 0.5, "min_df": 2}])
+def test_numbers_are_those_of_odl_run(tmp_path, monkeypatch, gates, features):
     """Scores, tail probabilities, items, topics, what `odl new` shows and folds, and reasons, to the last bit."""
     monkeypatch.chdir(tmp_path)
     folder, path = streams.begin(tmp_path, weeks=6), tmp_path / "posts" / "05.jsonl"
@@ -122,10 +123,12 @@ def test_numbers_are_those_of_odl_run(tmp_path, monkeypatch, gates):
     last.append({**streams.post(4, 7, "oil"), "id": "again", "time": last[9]["time"]})
     path.write_text("".join(json.dumps(row) + "\n" for row in last))
     configuration = project.read(folder)
-    (folder / "odl.yaml").write_text(json.dumps({**configuration, "alerts": (alerts := {**ALERTS, "gates": gates})}))
+    configuration |= {"features": features, "alerts": (alerts := {**ALERTS, "gates": gates})}
+    (folder / "odl.yaml").write_text(json.dumps(configuration))
     assert main(["run", str(folder)]) == 0
     batches, tokens = configuration["batches"], configuration["options"]["tokens"]
-    stream = TextNovelty(period=batches["period"], initial=batches["initial"], tokens=tokens, n_reasons=12, **alerts)
+    options = {"tokens": tokens, "n_reasons": 12, **alerts, **features}
+    stream = TextNovelty(period=batches["period"], initial=batches["initial"], **options)
     posts = pd.concat([pd.read_json(path, lines=True, dtype=False) for path in sorted(tmp_path.glob("posts/*"))])
     found = stream.update(posts.sort_values("time", kind="stable", ignore_index=True))
     (results,) = folder.glob("results/*/*/seed0/*/*/alerts")

@@ -28,6 +28,7 @@ class Arrivals(NamedTuple):
     Q : csr_array, shape (n_documents, n_terms)
         Log tf, past idf, rows of unit l2 norm.
     counts : csr_array, shape (n_documents, n_terms)
+        Without stop words, which open no gate.
     vocabulary : list of str
     frequencies : ndarray of int64, shape (n_terms,)
         Documents before the period that have the term.
@@ -46,11 +47,6 @@ class Arrivals(NamedTuple):
     frequencies: np.ndarray
     n_before: int
     texts: Callable = lambda rows: []
-
-    @property
-    def weighed(self) -> sparse.csr_array:
-        """Counts without what weighs nothing: stop words open no gate."""
-        return sparse.csr_array(self.counts.multiply(self.Q > 0))
 
 
 class Past(NamedTuple):
@@ -124,7 +120,7 @@ def decide(documents, scored, past, settings):
     looked, word_groups = rows[~known[rows]], []
     if gated:
         period = gates.Period(
-            documents.weighed[looked], documents.frequencies, documents.n_before, scored.score[looked],
+            documents.counts[looked], documents.frequencies, documents.n_before, scored.score[looked],
             np.searchsorted(looked, pool), np.zeros(len(looked), dtype=np.int64),
         )  # fmt: skip
         opened, compared = gates.judge_words(compared, period, warm_up)

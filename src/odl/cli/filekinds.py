@@ -189,7 +189,7 @@ def encoding_of(files, kind=None):
     if not wrong:
         return None, ""
     name, others = (["utf-8", "cp1252"], f"; {good} others are UTF-8") if good else ("cp1252", "")
-    return name, f"cp1252: {wrong} lines are not UTF-8; {first}{others}"
+    return name, f"cp1252: {wrong} lines are not UTF-8; {first}{others}; --encoding names another"
 
 
 def _readings(lines):

@@ -27,7 +27,7 @@ from odl.errors import ParameterError
 from odl.files.documents import one_line
 from odl.stream.batching import PERIODS
 from odl.stream.terms import number_terms
-from odl.stream.weighting import Pieces, weigh
+from odl.stream.weighting import Pieces, weigh, without_stop_words
 from odl.text.stopwords import StopWords
 from odl.text.tokens import count_words, with_words
 from odl.text.words import LETTERED
@@ -408,7 +408,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         again = getattr(self, "repeats_", Repeats()).after(texts)
         pieces = Pieces(words, *past, self.pieces) if self.pieces else None
         P = weigh(counts, *past, form, self._learner().norm, stop_words=stop_words, pieces=pieces)
-        return _Batch(P, Q, counts, words, before, after, again, pieces)
+        looked = without_stop_words(counts, *past, form, stop_words)
+        return _Batch(P, Q, counts, looked, words, before, after, again, pieces)
 
     def _step(self, rows, ids, texts, options):
         """Score and learn one batch; return its part of the table."""
@@ -439,7 +440,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         past = getattr(self, "past_", decision.Past(memory.nothing(options), np.zeros(0)))
         past = past._replace(recent=detector.window_[: 0 if first else None])
         documents = decision.Arrivals(
-            t, names, item, again, batch.Q, batch.counts, batch.words, batch.before, self.n_documents_,
+            t, names, item, again, batch.Q, batch.looked, batch.words, batch.before, self.n_documents_,
             lambda places: [one_line(texts[row], KEPT) for row in rows[places]],
         )  # fmt: skip
         decided, past = decision.decide(documents, scored, past, options)
@@ -482,11 +483,12 @@ def _shown(decided, scored, shares, shared, options):
 
 
 class _Batch(NamedTuple):
-    """Texts as weights and counts; their words with frequencies in documents; what of them repeats others; pieces."""
+    """Texts as weights, counts, and counts without stop words; their words; what of them repeats others; pieces."""
 
     P: sparse.csr_array
     Q: sparse.csr_array
     counts: sparse.csr_array
+    looked: sparse.csr_array
     words: list
     before: np.ndarray
     after: np.ndarray

@@ -66,12 +66,13 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=N
     data = step.data
     carried = before.kept or _before(before.previous, run, settings, data.t)
     counts = data.counts[:]
-    Q = Weighed(data, replace(run.weighting, tf="log", pieces=0.0), "l2", step.whole).weigh(counts)
+    weighed = Weighed(data, replace(run.weighting, tf="log", pieces=0.0), "l2", step.whole)
+    Q, looked = weighed.weigh(counts), weighed.without_stop_words(counts)
     words = reasons.word_shares(novelty.shares(learner, current, P, scored)[0], counts, step.P.pieces)
     first, repeats = _groups(data, Q)
     origins = reasons.origins(batch, len(data.ids))
     documents = decision.Arrivals(
-        data.t, data.ids, first, repeats, Q, counts, data.vocabulary, data.frequencies, data.n_before,
+        data.t, data.ids, first, repeats, Q, looked, data.vocabulary, data.frequencies, data.n_before,
         _stored(origins, np.arange(len(origins)), "text"),
     )  # fmt: skip
     past = decision.Past(_under(carried, data, before.previous), carried.recent, carried.gates)
@@ -87,15 +88,8 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=N
         item.gate = decided.opened.of(item.row)
         item.opening = [data.vocabulary[term] for term in decided.opened.terms_of(item.row, counts)]
         reasons.join(item, item.opening, origins[item.row]["text"], period)
-    record.unseen, past_words = _new_words(
-        carried.unseen,
-        settings,
-        data,
-        documents.weighed,
-        rows[~(repeats | scored.empty)[rows]],
-        origins,
-        decided.warm_up,
-    )
+    told = rows[~(repeats | scored.empty)[rows]]
+    record.unseen, past_words = _new_words(carried.unseen, settings, data, looked, told, origins, decided.warm_up)
     births, examples, linked = _atoms(
         carried, data, Q, replace(after, dictionary=run.words_of(after.dictionary)), past.topics
     )

@@ -69,6 +69,10 @@ class Weighed:
     def __getitem__(self, span):
         return self.weigh(self.counts[span])
 
+    def without_stop_words(self, counts: sparse.csr_array) -> sparse.csr_array:
+        """Return counts of these terms without stop words; words that are not known yet stay."""
+        return without_stop_words(counts, self.frequencies, self.n_documents, self.weighting, self.stop_words)
+
     def weigh(self, counts: sparse.csr_array) -> sparse.csr_array:
         """Return counts of these terms, such as those of earlier documents, weighed as the batch is."""
         counts = counts if self.known is None else drop_columns(counts, self.known)
@@ -96,6 +100,15 @@ def _frequencies(batch, idf, corpus):
 def drop_columns(matrix, keep):
     """Return the CSR matrix with the entries of columns outside the mask `keep` removed; same shape."""
     return entries(matrix, keep[matrix.indices])
+
+
+def without_stop_words(counts, frequencies, n_documents, weighting, stop_words=None):
+    """Return counts without words in too many documents and stop words, as `weigh` drops them."""
+    if weighting.max_share == 1 and stop_words is None:
+        return counts
+    rare = (frequencies <= weighting.max_share * n_documents) | (frequencies < COMMON)
+    kept = rare[counts.indices]
+    return left(counts, kept & stop_words.kept(counts) if stop_words is not None else kept)
 
 
 def weigh(
@@ -149,10 +162,7 @@ def weigh(
     """
     if weighting.min_df > 0:
         counts = drop_columns(counts, frequencies >= weighting.min_df)
-    if weighting.max_share < 1 or stop_words is not None:
-        rare = (frequencies <= weighting.max_share * n_documents) | (frequencies < COMMON)
-        kept = rare[counts.indices]
-        counts = left(counts, kept & stop_words.kept(counts) if stop_words is not None else kept)
+    counts = without_stop_words(counts, frequencies, n_documents, weighting, stop_words)
     data = counts.data.astype(np.float64)
     if weighting.tf == "log":
         data = 1.0 + np.log(data)

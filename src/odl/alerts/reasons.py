@@ -182,7 +182,7 @@ def shared_terms(frequencies, Q, firsts):
     return frequencies + np.bincount(Q[firsts].indices, minlength=Q.shape[1]) >= 2
 
 
-def items(record, rows, words, data, shared, near, origins, most):
+def items(record, rows, words, data, shared, near, origins, most, shown=None):
     """Return documents with their near-duplicates and reasons, so that no other file is needed to show them.
 
     Parameters
@@ -201,6 +201,8 @@ def items(record, rows, words, data, shared, near, origins, most):
         Of all documents (`origins`).
     most : int
         Reasons at most, but for further words of their phrases.
+    shown : set of int, optional
+        Rows whose phrases are looked for, by default all: those of others are told by their text alone.
 
     Returns
     -------
@@ -216,7 +218,8 @@ def items(record, rows, words, data, shared, near, origins, most):
         least = LEAST * record.score[row]
         leading = {named[term]: parts[term] for term in led if shared[term] and parts[term] >= least}
         first = {named[term] for term in led[:most]}
-        phrases = [one for one in excerpts.phrases([text] * bool(text), leading, period=period) if first & {*one[1]}]
+        found = excerpts.phrases([text], leading, period=period) if text and (shown is None or row in shown) else []
+        phrases = [one for one in found if first & {*one[1]}]
         kept = first.union(*(inside for _, inside in phrases))
         terms = [term for term in led if named[term] in kept]
         items.append(
@@ -232,7 +235,7 @@ def items(record, rows, words, data, shared, near, origins, most):
                 own=float(sum(part for term, part in parts.items() if not shared[term])),
                 rest=_left_over(words, row, shared, terms),
                 near=[near.get(atom, ("", "")) for atom in record.near[row].tolist() if atom >= 0],
-                phrases=phrases * bool(text),
+                phrases=phrases,
             )
         )
     return items, period
@@ -241,7 +244,8 @@ def items(record, rows, words, data, shared, near, origins, most):
 def join(item, words, text, period):
     """Add words that are in no phrase of an item to its phrases, where its text is kept."""
     others = [word for word in words if all(word not in inside for _, inside in item.phrases)]
-    item.phrases = item.phrases + excerpts.phrases([text], others, period=period) * bool(text)
+    if others and text:
+        item.phrases = item.phrases + excerpts.phrases([text], others, period=period)
 
 
 def _period(record, words, data, origins):

@@ -83,7 +83,8 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=N
     record.languages = stopwords.mix(counts, data.vocabulary, data.frequencies if data.t else data.frequencies_after())
     _take_topics(record, data, carried.memory, past.topics, decided)
     _find_near(record, Q, A if before.known else None)
-    record.pool, period = _pool_items(record, decided.pool, words, data, Q, A, carried, origins)
+    shown = {*decided.opened.rows.tolist(), *decided.pool[: 2 * settings.room(len(rows))].tolist()}
+    record.pool, period = _pool_items(record, decided.pool, words, data, Q, A, carried, origins, shown)
     for item in record.pool:
         item.gate = decided.opened.of(item.row)
         item.opening = [data.vocabulary[term] for term in decided.opened.terms_of(item.row, counts)]
@@ -213,14 +214,14 @@ def _find_near(record, Q, A):
             record.near[row, place], record.likeness[row, place] = atom, cosine
 
 
-def _pool_items(record, pool, words, data, Q, A, carried, origins):
+def _pool_items(record, pool, words, data, Q, A, carried, origins, shown):
     """Return the pool with everything that a reader is shown, and what phrases are judged by."""
     firsts = np.flatnonzero(record.item == np.arange(len(record.item)))
     shared = reasons.shared_terms(data.frequencies, Q, firsts)
     tops = _atom_words(A, np.unique(record.near[pool]), data.vocabulary)
     examples = dict(enumerate(carried.documents))
     near = {atom: (words, examples.get(atom, "")) for atom, words in tops.items()}
-    items, period = reasons.items(record, pool, words, data, shared, near, origins, REASONS)
+    items, period = reasons.items(record, pool, words, data, shared, near, origins, REASONS, shown)
     return (items if record.settings["rest"] else [replace(item, rest=None) for item in items]), period
 
 

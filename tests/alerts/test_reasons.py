@@ -16,12 +16,12 @@ def test_an_item_with_all_that_is_shown_of_it():
         titles=["A", "B", "C"],
         times=np.array([7, 8, 9]),
         vocabulary=["v", "w", "x", "y", "z", "own"],
+        frequencies=np.array([2, 2, 2, 2, 2, 0]),
     )
-    shared = np.array([True] * 5 + [False])
     places = [{"source": f"{name}.csv", "url": "", "text": f"w and {name}"} for name in "abc"]
     words = sparse.csr_array(shares)
     near = {3: ("oil gas", "a"), 5: ("nasa", "c")}
-    (first, second), _ = reasons.items(record, np.array([0, 1]), words, data, shared, near, places, 3)
+    (first, second), _ = reasons.items(record, np.array([0, 1]), words, data, near, places, 3)
     assert first == periods.Item(
         row=0, id="a", title="A", time=7, source="a.csv", url="", members=["a", "c"], text="w and a", led=3, own=0.2,
         words=[("w", 0.4), ("z", 0.3), ("v", 0.1)], near=[("oil gas", "a")], rest=[1, 0.05, 1, -0.2],
@@ -29,7 +29,9 @@ def test_an_item_with_all_that_is_shown_of_it():
     )  # fmt: skip
     assert (second.id, second.members, second.near) == ("b", ["b"], [("", ""), ("nasa", "c")])
     assert (second.words, second.led, second.own, second.rest) == ([("v", 0.5)], 1, 0, [0, 0, 0, 0])
-    (most,), _ = reasons.items(record, np.array([0]), words, data, shared, near, places, 6)
+    (told,), _ = reasons.items(record, np.array([0]), words, data, near, places, 3, shown={1})
+    assert told.phrases == [] and told.words == first.words
+    (most,), _ = reasons.items(record, np.array([0]), words, data, near, places, 6)
     assert [word for word, _ in most.words] == ["w", "z", "v", "y", "own"] and most.led == 4
 
 

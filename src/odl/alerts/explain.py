@@ -146,14 +146,12 @@ def document(place, t, row, watch):
     data = features.read(os.path.join(place.features, f"{t}.h5"))
     counts = data.counts[:]
     words = sparse.csr_array((record.shares.astype(np.float64), counts.indices, counts.indptr), shape=counts.shape)
-    firsts = np.flatnonzero(record.item == np.arange(len(record.item)))
-    shared = reasons.shared_terms(data.frequencies, counts, firsts)
     near, of_atom = _known_atoms(place, t)
     for kept in (kept for kept in record.pool if kept.row == row):  # it has words of atoms that were in no use, too
         near |= zip((atom for atom in record.near[row].tolist() if atom >= 0), kept.near, strict=True)
     rows = np.array([row])
     origins = _origins(place, data)
-    (item,), period = reasons.items(record, rows, words, data, shared, near, origins, counts.shape[1])
+    (item,), period = reasons.items(record, rows, words, data, near, origins, counts.shape[1])
     item.members = [data.ids[other] for other in np.flatnonzero(record.item == record.item[row])]
     low = sorted((share, term) for term, share in reasons.shares_of(words, row).items() if share <= 0)
     lower = [(data.vocabulary[term], share) for share, term in reversed(low)]

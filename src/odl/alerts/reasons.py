@@ -182,7 +182,7 @@ def shared_terms(frequencies, Q, firsts):
     return frequencies + np.bincount(Q[firsts].indices, minlength=Q.shape[1]) >= 2
 
 
-def items(record, rows, words, data, shared, near, origins, most, shown=None):
+def items(record, rows, words, data, near, origins, most, shown=None):
     """Return documents with their near-duplicates and reasons, so that no other file is needed to show them.
 
     Parameters
@@ -193,8 +193,6 @@ def items(record, rows, words, data, shared, near, origins, most, shown=None):
     words : csr_array
         Shares of the words of all documents (`odl.novelty.shares`).
     data : odl.stream.features.Features
-    shared : ndarray of bool, shape (n_terms,)
-        Terms of at least two documents so far.
     near : dict of int to (str, str)
         Words of each atom that is near to one of them, and the id of a document of it.
     origins : list of dict
@@ -211,7 +209,10 @@ def items(record, rows, words, data, shared, near, origins, most, shown=None):
     """
     order = np.argsort(record.item, kind="stable")
     spans = np.searchsorted(record.item[order], rows), np.searchsorted(record.item[order], rows, side="right")
-    items, period = [], _period(record, words, data, origins)
+    firsts = np.flatnonzero(record.item == np.arange(len(record.item)))
+    shared, items = shared_terms(data.frequencies, words, firsts), []
+    texts = [origins[row]["text"] for row in firsts.tolist() if origins[row]["text"]]
+    period = excerpts.Period.of(texts, words[firsts], data.vocabulary)
     for row, low, high in zip(rows.tolist(), *spans, strict=True):
         parts, named, text = shares_of(words, row), data.vocabulary, origins[row]["text"]
         led = lead(words, row, shared, None)
@@ -246,13 +247,6 @@ def join(item, words, text, period):
     others = [word for word in words if all(word not in inside for _, inside in item.phrases)]
     if others and text:
         item.phrases = item.phrases + excerpts.phrases([text], others, period=period)
-
-
-def _period(record, words, data, origins):
-    """Return the texts of the items of a period, by which phrases are judged."""
-    firsts = np.flatnonzero(record.item == np.arange(len(record.item)))
-    texts = [origins[row]["text"] for row in firsts.tolist() if origins[row]["text"]]
-    return excerpts.Period.of(texts, words[firsts], data.vocabulary)
 
 
 def origins(batch, n):

@@ -84,7 +84,7 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=N
     _take_topics(record, data, carried.memory, past.topics, decided)
     _find_near(record, Q, A if before.known else None)
     shown = {*decided.opened.rows.tolist(), *decided.pool[: 2 * settings.room(len(rows))].tolist()}
-    record.pool, period = _pool_items(record, decided.pool, words, data, Q, A, carried, origins, shown)
+    record.pool, period = _pool_items(record, decided.pool, words, data, A, carried, origins, shown)
     for item in record.pool:
         item.gate = decided.opened.of(item.row)
         item.opening = [data.vocabulary[term] for term in decided.opened.terms_of(item.row, counts)]
@@ -214,14 +214,12 @@ def _find_near(record, Q, A):
             record.near[row, place], record.likeness[row, place] = atom, cosine
 
 
-def _pool_items(record, pool, words, data, Q, A, carried, origins, shown):
+def _pool_items(record, pool, words, data, A, carried, origins, shown):
     """Return the pool with everything that a reader is shown, and what phrases are judged by."""
-    firsts = np.flatnonzero(record.item == np.arange(len(record.item)))
-    shared = reasons.shared_terms(data.frequencies, Q, firsts)
     tops = _atom_words(A, np.unique(record.near[pool]), data.vocabulary)
     examples = dict(enumerate(carried.documents))
     near = {atom: (words, examples.get(atom, "")) for atom, words in tops.items()}
-    items, period = reasons.items(record, pool, words, data, shared, near, origins, REASONS, shown)
+    items, period = reasons.items(record, pool, words, data, near, origins, REASONS, shown)
     return (items if record.settings["rest"] else [replace(item, rest=None) for item in items]), period
 
 

@@ -137,7 +137,7 @@ def test_snakemake_makes_the_same_files(installed, tmp_path):
         run(installed, tmp_path / place, "odl", "init", "news", "../posts/*.jsonl", *more)
         path = tmp_path / place / "news" / "odl.yaml"
         text = path.read_text().replace("columns: {", "columns: {vector: v, ")
-        path.write_text(text + "features: {meaning: null}\n")
+        path.write_text(text.replace("features: {", "features: {meaning: null, "))
     run(installed, tmp_path / "loop", "odl", "run", "news")
     run(installed, tmp_path / "rules" / "news", "snakemake", "--cores", "2")
     ours, theirs = contents(tmp_path / "loop" / "news"), contents(tmp_path / "rules" / "news")

@@ -38,5 +38,6 @@ if config["ranks"]:
         shell:
             "launcher={resources.mpi:q}; ${{launcher//\\'/}} -n {resources.tasks:q} odl step rank {resources.tasks:q}"
             " {input.features:q} --state {output.state:q} --timings {output.timings:q} {params.optional:q}"
-            " --run {params.run:q} > {log:q} 2>&1 && odl step collect {input.features:q} --state {output.state:q}"
+            " --run {params.run:q} < /dev/null > {log:q} 2>&1"
+            " && odl step collect {input.features:q} --state {output.state:q}"
             " --scores {output.scores:q} {params.optional:q} --run {params.run:q} >> {log:q} 2>&1"

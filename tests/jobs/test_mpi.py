@@ -42,7 +42,7 @@ def started(n, *command, cores=2):
     variables.pop("ODL_PARENT", None)
     fewer = partial(os.sched_setaffinity, 0, sorted(os.sched_getaffinity(0))[:cores])
     options = {"env": variables, "preexec_fn": fewer, "text": True}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.Popen([MPIEXEC, "-n", str(n), sys.executable, *map(str, command)], **options, **pipes)
 
 

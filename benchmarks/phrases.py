@@ -16,7 +16,7 @@ from pathlib import Path
 
 import newsposts
 
-from odl.alerts.excerpts import TOGETHER, association
+from odl.alerts.phrasing import TOGETHER, association
 from odl.text import stopwords
 
 PERIODS, TEXTS, LONGEST, N_POSTS = 60, 250, 300, 4000

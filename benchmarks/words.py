@@ -17,7 +17,7 @@
 Streams, orders and timesteps are those of config/quality.yaml; abstracts are those of every tenth paper. AUC is of
 `levels` with 500 atoms, by both tokenisers in the same orders; with `--shares` of all words without a list of stop
 words, with and without `features.max_share` and `features.languages`, beside those of the list. Speed is of counting,
-the best of five, both in turn. `--segments` compares words of segmenters (the extras `jieba`, `janome`, `pythainlp`)
+the best of 25, both in turn. `--segments` compares words of segmenters (the extras `jieba`, `janome`, `pythainlp`)
 with pairs and triples of characters, on the streams and draws of config/languages.yaml. It has the weight that the
 rule of pieces asks for. `--stems` takes stems of Snowball (`snowballstemmer`) as pieces of words: in each of these
 languages that it knows, beside words with the weight of the rule and in their place, then on the English streams with
@@ -447,7 +447,7 @@ def speed():
         documents = [" ".join(texts[first : first + 10]) for first in range(0, len(texts), 10)]
         seconds(documents, known)
         kinds = [{"tokeniser": tokeniser} for tokeniser in TOKENISERS]
-        each = [[*(seconds(texts, Tally(kind)) for kind in kinds), seconds(documents, known)] for _ in range(5)]
+        each = [[*(seconds(texts, Tally(kind)) for kind in kinds), seconds(documents, known)] for _ in range(25)]
         old, new, again = (sum(map(len, texts)) / 1e6 / min(times) for times in zip(*each, strict=True))
         print(f"{language}\t{old:.2f}\t{new:.2f} million characters a second\t{new / old:.2f}\t{again:.0f}", flush=True)
 

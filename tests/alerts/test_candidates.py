@@ -120,7 +120,7 @@ def test_reach_has_a_minimum():
 
 @pytest.mark.parametrize(("more", "name"), [(6, "6"), (7, "4"), (1, "4")])
 def test_a_name_is_made_again_up_to_ten_items_where_several_came(monkeypatch, more, name):
-    monkeypatch.setattr(candidates.excerpts, "name_of", lambda words, texts, most, period: (str(len(texts)),))
+    monkeypatch.setattr(candidates.phrasing, "name_of", lambda words, texts, most, period: (str(len(texts)),))
     held = memory.nothing(SETTINGS)
     for t, count in enumerate((0, 4, more)):
         Q, pool = items((count,), 20, np.random.default_rng(t)), np.arange(count if t else 0)

@@ -19,7 +19,7 @@ from scipy import sparse
 from scipy.stats import binom
 
 from odl import cli, learners
-from odl.alerts import breakdown, candidates, excerpts, explain, feedback, gates, memory, periods, read, show
+from odl.alerts import breakdown, candidates, explain, feedback, gates, memory, periods, phrasing, read, show
 from odl.alerts.calibration import tail_probability
 from odl.alerts.folding import Kind, Room
 from odl.alerts.memory import nothing
@@ -431,16 +431,16 @@ class TestClusters:
         assert memory.name_words(sums, held, 5, none, words) == {"some": 4.0, "most": 4.0}
         assert memory.name_words(sums, held, 5, np.array([0, 3]), words) == {"most": 4.0}  # "some" is broad
         assert memory.name_words(sums, held, 20, none, words) == {}  # a quarter of them, five, share none
-        assert excerpts.name_of({"some": 4.0, "most": 3.0}, [], 1) == ("some",)
+        assert phrasing.name_of({"some": 4.0, "most": 3.0}, [], 1) == ("some",)
 
     def test_a_name_is_of_phrases_as_most_items_spell_them(self):
         """Words that belong together are one part; a run of a script without spaces counts as one."""
         texts = ["Duct Tape holds NASA", "the duct tape of NASA", "duct tape", "tape, nasa"]
         words = {"tape": 5.0, "duct": 4.0, "holds": 3.5, "nasa": 3.0}
-        assert excerpts.name_of(words, texts, 3) == ("duct tape", "holds")
-        assert excerpts.name_of(words, texts, 4) == ("duct tape", "holds", "NASA")
+        assert phrasing.name_of(words, texts, 3) == ("duct tape", "holds")
+        assert phrasing.name_of(words, texts, 4) == ("duct tape", "holds", "NASA")
         pairs = {"気象": 1.0, "象衛": 1.0, "衛星": 2.0, "打上": 3.0}
-        assert excerpts.name_of(pairs, ["気象衛星を打上", "気象衛星、打上", "衛星"], 5) == ("気象衛星", "打上")
+        assert phrasing.name_of(pairs, ["気象衛星を打上", "気象衛星、打上", "衛星"], 5) == ("気象衛星", "打上")
 
     def test_a_group_that_the_stream_knows_is_no_new_topic(self, rng):
         """Three odd items with ordinary ones like them, and three without."""

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ownfiles import TEXTS
 
-from odl.text import tokens
+from odl.kernels import known_pieces
+from odl.text import tokens, words
 from odl.text.tokens import Tally
 
 OPTIONS = [
@@ -101,3 +102,23 @@ def test_no_character_has_more_words_than_there_is_room_for(hangul):
     long = [sign for sign in map(chr, range(sys.maxunicode + 1)) if len(unicodedata.normalize("NFKC", sign)) > 2]
     most = max(len(counted.words(sign * 4)) / len(sign.encode() * 4) for sign in long)
     assert 1 < most <= 4 / 3
+
+
+def test_who_calls_the_kernel_has_its_numbers():
+    """Python has them a second time, since the kernel's module imports the compiler."""
+    for name in ("SIZE", "CASE", "SEED", "N_PIECES", "NO_WORD", "NEW_WORD", "LIST"):
+        assert getattr(tokens, name) == getattr(known_pieces, name)
+    kinds = words.kinds(words.CUT)
+    named = {
+        " ": "CUT",
+        "-": "EDGE",
+        "7": "SIGN",
+        "z": "LATIN",
+        "\u0e4f": "OTHER",
+        "\u3002": "APART",
+        "\u6771": "PAIRS",
+    }
+    assert {sign: kinds[ord(sign)] for sign in named} == {
+        sign: getattr(known_pieces, name) for sign, name in named.items()
+    }
+    assert kinds[ord("\u0e01")] > known_pieces.PAIRS

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from places import ROOT
 
 from odl import corpora
-from odl.alerts import excerpts
+from odl.alerts import excerpts, phrasing
 from odl.errors import ConfigError
 from odl.text.tokens import Tally, analyser, count_words, token_options
 from odl.text.words import fold_case, segmenter
@@ -204,7 +204,7 @@ def test_segments_are_marked_in_their_texts(name, word):
     assert spans.keys() >= {segment for segment in segments if len(segment) > 1}
     assert all(text[first:last] == found for found, (first, last) in spans.items())
     assert text[slice(*excerpts.marks(text, [word])[0])] == word
-    assert excerpts.phrases([text, f"{word}。"], [word]) == [(word, [word])]
+    assert phrasing.phrases([text, f"{word}。"], [word]) == [(word, [word])]
 
 
 def test_signs_within_words_are_spelled_as_in_the_text():

@@ -4,7 +4,8 @@ import math
 from collections import Counter
 from typing import NamedTuple
 
-from odl.alerts import excerpts
+from odl.alerts import phrasing
+from odl.alerts.excerpts import UNSPACED
 from odl.files.escaping import isolated
 
 HALF = 0.5  # share of a score up to which words are named
@@ -62,7 +63,7 @@ def joined(alert, words):
     """Return words as (phrase, its words), as they are kept with an alert; those that are not, as its text has them."""
     kept = [(phrase, inside) for phrase, inside in alert.phrases if not {*inside}.isdisjoint(words)]
     others = [word for word in words if all(word not in inside for _, inside in kept)]
-    return kept + excerpts.phrases([alert.text], others)
+    return kept + phrasing.phrases([alert.text], others)
 
 
 def told(alert, most=WORDS):
@@ -85,7 +86,7 @@ def phrases(alert, most=WORDS):
 
 def near(alert, words):
     """Return words of an atom as the item's text spells and joins them; of others, pieces that overlap are one."""
-    return excerpts.chained(phrase for phrase, _ in excerpts.phrases([alert.text], words))
+    return phrasing.chained(phrase for phrase, _ in phrasing.phrases([alert.text], words))
 
 
 def usual(alerts, words):
@@ -138,9 +139,9 @@ def _own(alert):
     """Return the first of the words that no other document has, spelled and joined as in the item's text."""
     shares = {reason.word: reason.share for reason in alert.reasons[alert.led :] if reason.share > 0}
     words, others = [*shares], [reason.word for reason in alert.reasons[: alert.led]]
-    if not any(map(excerpts.UNSPACED.search, words)):
+    if not any(map(UNSPACED.search, words)):
         words = words[:OWN]
-    return excerpts.apart(alert.text, words, others, whole=sum(shares.values()) < KNOWN * alert.own)[:OWN]
+    return phrasing.apart(alert.text, words, others, whole=sum(shares.values()) < KNOWN * alert.own)[:OWN]
 
 
 def _net(shares):

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse, special
 
-from odl.alerts import excerpts
 from odl.alerts import memory as memories
+from odl.alerts import phrasing
 from odl.alerts.memory import ENDED, GROWING, NEW, ONGOING, RETURNING, limited, remembered, unit, widened
 from odl.alerts.model import BETWEEN, NONE, STATES
 from odl.learners.sparse_atoms import BLOCK
@@ -226,8 +226,8 @@ def _named(memory, topic, items, vocabulary, settings):
         if not names[row] or (n_items <= NAMED and len(members) >= 2):
             sums, occurrences = memory.sums[[row]], memory.occurrences[[row]].data
             words = memories.name_words(sums, occurrences, n_items, own[[row]].indices, vocabulary)
-            period = period or excerpts.Period.of(items.texts(np.arange(len(topic))), items.Q, vocabulary)
-            parts = excerpts.name_of(words, items.texts(members[:TEXTS]), settings.terms, period)
+            period = period or phrasing.Period.of(items.texts(np.arange(len(topic))), items.Q, vocabulary)
+            parts = phrasing.name_of(words, items.texts(members[:TEXTS]), settings.terms, period)
             names[row] = BETWEEN.join(parts) or names[row]
     return replace(memory, names=names)
 

@@ -51,7 +51,7 @@ class Item:
     opening : list of str
         Its words that open the gate of words, the rarest first.
     phrases : list of (str, list of str)
-        Its words that are named, as its text spells and joins them (`odl.alerts.excerpts.phrases`).
+        Its words that are named, as its text spells and joins them (`odl.alerts.phrasing.phrases`).
     """
 
     row: int

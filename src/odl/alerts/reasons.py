@@ -8,8 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from odl import novelty
-from odl.alerts import excerpts, periods
+from odl.alerts import periods, phrasing
 from odl.alerts.breakdown import LEAST
+from odl.alerts.excerpts import excerpt
 from odl.files import storage
 from odl.learners import sparse_atoms
 from odl.learners.base import Learner, State
@@ -204,7 +205,7 @@ def items(record, rows, words, data, near, origins, most, shown=None):
 
     Returns
     -------
-    list of odl.alerts.periods.Item, odl.alerts.excerpts.Period
+    list of odl.alerts.periods.Item, odl.alerts.phrasing.Period
         The documents, and what their phrases were judged by.
     """
     order = np.argsort(record.item, kind="stable")
@@ -212,14 +213,14 @@ def items(record, rows, words, data, near, origins, most, shown=None):
     firsts = np.flatnonzero(record.item == np.arange(len(record.item)))
     shared, items = shared_terms(data.frequencies, words, firsts), []
     texts = [origins[row]["text"] for row in firsts.tolist() if origins[row]["text"]]
-    period = excerpts.Period.of(texts, words[firsts], data.vocabulary)
+    period = phrasing.Period.of(texts, words[firsts], data.vocabulary)
     for row, low, high in zip(rows.tolist(), *spans, strict=True):
         parts, named, text = shares_of(words, row), data.vocabulary, origins[row]["text"]
         led = lead(words, row, shared, None)
         least = LEAST * record.score[row]
         leading = {named[term]: parts[term] for term in led if shared[term] and parts[term] >= least}
         first = {named[term] for term in led[:most]}
-        found = excerpts.phrases([text], leading, period=period) if text and (shown is None or row in shown) else []
+        found = phrasing.phrases([text], leading, period=period) if text and (shown is None or row in shown) else []
         phrases = [one for one in found if first & {*one[1]}]
         kept = first.union(*(inside for _, inside in phrases))
         terms = [term for term in led if named[term] in kept]
@@ -229,7 +230,7 @@ def items(record, rows, words, data, near, origins, most, shown=None):
                 id=data.ids[row],
                 title=data.titles[row],
                 time=int(data.times[row]),
-                **origins[row] | {"text": excerpts.excerpt(text, [named[term] for term in terms[:NAMED]])},
+                **origins[row] | {"text": excerpt(text, [named[term] for term in terms[:NAMED]])},
                 members=[data.ids[other] for other in order[low:high]],
                 words=[(named[term], parts[term]) for term in terms],
                 led=int(shared[terms].sum()),
@@ -245,8 +246,8 @@ def items(record, rows, words, data, near, origins, most, shown=None):
 def join(item, words, text, period):
     """Add words that are in no phrase of an item to its phrases, where its text is kept."""
     others = [word for word in words if all(word not in inside for _, inside in item.phrases)]
-    if others and text:
-        item.phrases = item.phrases + excerpts.phrases([text], others, period=period)
+    if text:
+        item.phrases = item.phrases + phrasing.phrases([text], others, period=period)
 
 
 def origins(batch, n):

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl.alerts import excerpts, gates
+from odl.alerts import gates, phrasing
 from odl.alerts.model import Unseen
 from odl.files.documents import NO_TIME
 
@@ -134,7 +134,7 @@ def judge(past, items, settings, warm_up=False):
     if warm_up or not len(columns):
         return [], after
     told: dict[str, Unseen] = {}
-    period = excerpts.Period.of(items.texts(np.arange(n)), items.X, items.vocabulary)
+    period = phrasing.Period.of(items.texts(np.arange(n)), items.X, items.vocabulary)
     for column, excess in zip(columns[:MOST].tolist(), t[columns[:MOST]].tolist(), strict=True):
         one = _told(items, by_word, column, past, excess >= limit, period)
         first = next((first for first in told if _tells(first, one)), one.phrase)
@@ -146,7 +146,7 @@ def judge(past, items, settings, warm_up=False):
 
 def _tells(phrase, one):
     """Return whether a phrase tells of an unseen word: it is its phrase or, without spaces, has a character of it."""
-    if phrase == one.phrase or not (excerpts.is_unspaced(phrase) and excerpts.is_unspaced(one.phrase)):
+    if phrase == one.phrase or not (phrasing.is_unspaced(phrase) and phrasing.is_unspaced(one.phrase)):
         return phrase == one.phrase
     start, at = one.phrase.find(one.words[0]), one.phrase.find(phrase)
     inside = at >= 0 and start >= 0 and at < start + len(one.words[0]) and start < at + len(phrase)
@@ -186,5 +186,5 @@ def _phrase(items, column, rows, period):
     order = np.lexsort((beside[near], -holders[near]))[:BESIDE]
     words = [items.vocabulary[at] for at in (column, *beside[near][order])]
     texts = items.texts(rows)
-    told = excerpts.phrases(texts, words, min(2, len(texts)), period)
+    told = phrasing.phrases(texts, words, min(2, len(texts)), period)
     return next(phrase for phrase, inside in told if words[0] in inside)

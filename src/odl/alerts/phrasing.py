@@ -1,0 +1,327 @@
+"""Phrases: words that stand together in the texts of a period more often than chance brings, as these spell them."""
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from functools import cache
+from itertools import chain
+
+import numpy as np
+
+from odl.alerts.excerpts import HANGUL, RUN, UNSPACED, places
+from odl.text.words import LETTERED
+
+MOST = 3  # words of a phrase
+TOGETHER, LIGHT = 0.3, 0.25  # association of its parts; weight of its first and last word, of that of its heaviest
+CUT = 1.5  # times as many texts have the pieces beside one at which a run is cut
+FEW = 4  # times the texts that have a word: the least number of texts that it is judged by
+USUAL, WHOLE = 0.8, 24  # share of the places of a run without spaces that a character stands beside; characters at most
+UNSPACED_RUN = re.compile(f"{UNSPACED.pattern}+")
+BETWEEN = ("", " ", "-", "'", "\u2019")  # the words of a phrase
+HIRAGANA, PARTICLES = "\u3041-\u309f", "はがをにのでともへやな"
+PARTICLE = re.compile(f"^[{PARTICLES}]+(?=[^{HIRAGANA}])|(?<=[^{HIRAGANA}])[{PARTICLES}]+$")
+GRAMMAR = re.compile(f"[{HIRAGANA}]+")
+
+
+class Period:
+    """Texts of the items of a period, by which phrases are judged.
+
+    Parameters
+    ----------
+    texts : list of str
+        None where they are not kept.
+    n : int
+        Items.
+    holders : dict of str to int
+        How many items have each word; by default this is not known.
+    """
+
+    def __init__(self, texts, n, holders=None):
+        self.texts = "\n".join(["", *map(_composed, texts), ""]).casefold()
+        self.n, self.holders, self.counts = n, holders or {}, {}
+
+    @classmethod
+    def of(cls, texts, X, vocabulary):
+        """Return the period of items whose words are the entries of `X`."""
+        held = np.bincount(X.indices)
+        return cls(texts, X.shape[0], {vocabulary[at]: int(held[at]) for at in np.flatnonzero(held).tolist()})
+
+    def count(self, spelled):
+        """Return in how many texts a phrase stands, whatever its case."""
+        folded = spelled.casefold()
+        if folded not in self.counts:
+            count, place = 0, self.texts.find(folded)
+            while place >= 0:
+                count, place = count + 1, self.texts.find(folded, self.texts.find("\n", place))
+            self.counts[folded] = count
+        return self.counts[folded]
+
+
+def _composed(text):
+    """Return a text in NFC, with single blanks."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def association(both, one, other, n):
+    """Return how much more often than by chance phrases of `one` and `other` of n texts stand together in `both`.
+
+    Normalised pointwise mutual information (Bouma 2009), times both / (both + 1), so that few texts count less (Pantel
+    and Lin 2002). n is at least `FEW` times the count of each: where most texts have a word, it would say nothing.
+
+    Examples
+    --------
+    >>> from odl.alerts.phrasing import association
+    >>> association(3, 3, 3, 100), round(association(2, 10, 20, 100), 6), association(1, 1, 1, 1)
+    (0.75, 0.0, 0.5)
+    """
+    both, n = min(both, one, other), max(n, FEW * max(one, other))
+    return math.log(n * both / (one * other)) / math.log(n / both) * both / (both + 1)
+
+
+def phrases(texts, words, least=1, period=None):
+    """Return words as texts spell them, those that belong together in them as one.
+
+    A phrase is of two or, if two texts of the period have it, three words side by side: wherever it is cut in two, the
+    `association` of its parts in the period is at least `TOGETHER`. It neither begins nor ends with a word of less than
+    `LIGHT` of the weight of its heaviest. Pairs of letters that overlap are one run, cut at those that are `CUT` times
+    less frequent than what is beside them. Of several phrases that share a word, the one with the largest product of
+    words and texts is one.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    words : sequence of str, or dict of str to float
+        As of `places`, with their weights.
+    least : int
+        Texts that have a phrase.
+    period : Period, optional
+        By default the texts themselves.
+
+    Returns
+    -------
+    list of (str, list of str)
+        A phrase in the spelling of most texts, and its words; in the order of the words.
+
+    Examples
+    --------
+    >>> from odl.alerts.phrasing import phrases
+    >>> phrases(["Duct Tape, says NASA: duct tape"], ["tape", "nasa", "duct"])
+    [('Duct Tape', ['tape', 'duct']), ('NASA', ['nasa'])]
+    >>> phrases(["気象衛星を打上"], ["衛星", "象衛", "打上"])
+    [('象衛星', ['衛星', '象衛']), ('打上', ['打上'])]
+    >>> phrases(["気象衛星を打上", "新気象衛星の"], ["象衛"])
+    [('気象衛星', ['象衛'])]
+    """
+    if not words:
+        return []
+    texts = [_composed(text) for text in texts]
+    placed = [places(text, words) for text in texts]
+    held = Counter(word for found in placed for word in {word for *_, word in found})
+    period = period or Period(texts, len(texts))
+    held = {word: max(count, period.holders.get(word, 0)) for word, count in held.items()}
+    spellings: dict[tuple, Counter] = {}
+    across: dict[str, str] = {}
+    for text, found in zip(texts, placed, strict=True):
+        for units, spelled in _runs(text, _units(found, held, across)).items():
+            spellings.setdefault(units, Counter()).update([spelled])
+    chosen = _chosen(spellings, held, words, least, period)
+    joined: dict[str, list[str]] = {}
+    for word in words:
+        units = chosen.get(word) or chosen.get(across.get(word, word), ((word,),))
+        spelled = _most_usual(spellings[units]) if units in spellings else word
+        spelled = _whole_run(texts, spelled, period.texts) if UNSPACED.search(spelled) else spelled
+        joined.setdefault(spelled, []).append(word)
+    for phrase in filter(is_unspaced, list(joined)):
+        if longer := [other for other in joined if phrase in other and phrase != other]:
+            joined[longer[0]] += joined.pop(phrase)
+    trimmed: dict[str, list[str]] = {}
+    for phrase, inside in joined.items():
+        trimmed.setdefault(PARTICLE.sub("", phrase), []).extend(inside)
+    return list(trimmed.items())
+
+
+def _chosen(spellings, held, words, least, period):
+    """Return the phrase of each word, as units of `_units`, from what stands side by side in texts."""
+    weights = words if isinstance(words, dict) else {}
+
+    @cache
+    def count(units):
+        if len(units) == len(units[0]) == 1:
+            return held[units[0][0]]
+        own, most = spellings[units].total(), min(held[word] for word in chain(*units))
+        return own if own >= most else max(own, period.count(_most_usual(spellings[units])))
+
+    def may_be(units):
+        weight = [sum(weights.get(word, 1.0) for word in unit) for unit in units]
+        enough = len(units) == len(units[0]) == 1 or spellings[units].total() >= least
+        return enough and min(weight[0], weight[-1]) >= LIGHT * max(weight)
+
+    def together(units):
+        parts = [(count(units[:cut]), count(units[cut:])) for cut in range(1, len(units))]
+        return all(association(count(units), *part, period.n) >= TOGETHER for part in parts)
+
+    chosen: dict[str, tuple] = {}
+    inside = {units: [*chain(*units)] for units in filter(may_be, spellings)}
+    order = {units: (len(words) == 1, -len(words) * count(units), units) for units, words in inside.items()}
+    for units in sorted(order, key=order.get):
+        enough = len(units) < MOST or count(units) >= min(2, period.n)
+        if enough and chosen.keys().isdisjoint(inside[units]) and together(units):
+            chosen |= dict.fromkeys(inside[units], units)
+    return chosen
+
+
+def chained(words):
+    """Return words of which there is no text: pieces without spaces that overlap are one.
+
+    Examples
+    --------
+    >>> from odl.alerts.phrasing import chained
+    >>> chained(["衛星", "nasa", "気象", "象衛"])
+    ['気象衛星', 'nasa']
+    """
+    runs: list[str] = []
+    for word in words:
+        size, at = len(word) - 1 if is_unspaced(word) else 0, len(runs)
+        for place in reversed(range(len(runs) * bool(size))):
+            after, before = runs[place].endswith(word[:size]), word.endswith(runs[place][:size])
+            if after or before:
+                run = runs.pop(at := place)
+                word = run + word[size:] if after else word + run[size:]
+        runs.insert(at, word)
+    return runs
+
+
+def is_unspaced(phrase):
+    """Return whether all of a phrase is written without spaces."""
+    return all(map(UNSPACED.match, phrase))
+
+
+def _whole_run(texts, run, period):
+    """Return a run without spaces with what nearly always stands beside it in the period, as far as a text has it.
+
+    One place is too few to tell, but for Korean, whose words end at spaces.
+    """
+    sides = [1, -1]
+    most = WHOLE if not LETTERED(run) else 2 * WHOLE
+    while sides and len(run) < most:
+        side = sides.pop(0)
+        matches = re.finditer(f"(?={re.escape(run)})", period)
+        beside = Counter(period[match.start() + (len(run) if side > 0 else -1)] for match in matches)
+        ((sign, count),) = beside.most_common(1) or [("", 0)]
+        several = count > 1 or HANGUL.match(sign)
+        whole = run + sign if side > 0 else sign + run
+        if several and count >= USUAL * beside.total() and is_unspaced(sign) and any(whole in text for text in texts):
+            run = whole
+            sides.append(side)
+    return run
+
+
+def apart(text, words, others, whole):
+    """Return words as `phrases` spells them, apart from others: pairs of letters that overlap one are left out.
+
+    Parameters
+    ----------
+    text : str
+    words, others : sequence of str
+        As of `places`.
+    whole : bool
+        Whether a run without spaces is all that stands between the others, where not all words are known.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> from odl.alerts.phrasing import apart
+    >>> apart("气象卫星进入轨道", ["入轨", "星进"], ["气象", "卫星"], whole=True)
+    ['进入轨道']
+    """
+    text = _composed(text)
+    taken = {place for first, last, _ in places(text, others) for place in range(first, last)}
+    runs = "".join("|" if place in taken else letter for place, letter in enumerate(text))
+    told = []
+    for phrase, _ in phrases([runs], words):
+        first = runs.find(phrase)
+        if is_unspaced(phrase) and phrase in text:
+            if first < 0:
+                continue
+            inside = next(run for run in UNSPACED_RUN.finditer(runs) if run.start() <= first < run.end())[0]
+            phrase = inside if whole and len(inside) <= WHOLE else phrase
+        told.append(phrase)
+    return [*dict.fromkeys(told)]
+
+
+def _most_usual(spellings):
+    return min(spellings, key=lambda spelled: (-spellings[spelled], spelled))
+
+
+def _units(found, held, across):
+    """Return places of words as (first, last, words): pieces that overlap are one, cut at those of few texts.
+
+    A piece at a cut is in none; `across` gets a word beside it.
+    """
+    units: list[tuple] = []
+    cuts: list[str] = []  # before the first unit of a run
+    end, gap = -1, True
+    for at, (first, last, word) in enumerate(found):
+        sides = [
+            [held[piece] for start, stop, piece in side if start < last and first < stop]
+            for side in (found[max(at - len(word) + 1, 0) : at], found[at + 1 : at + len(word)])
+        ]
+        low = all(max(side, default=0) >= CUT * held[word] for side in sides)
+        if low and units and first < units[-1][1]:
+            across.setdefault(word, units[-1][2][-1])
+        elif low:
+            cuts.append(word)
+        elif gap or first >= end:
+            units.append((first, last, (word,)))
+            across |= {piece: word for piece in cuts if piece not in across}
+            cuts = []
+        else:
+            units[-1] = (units[-1][0], last, (*units[-1][2], word))
+        end, gap = max(end, last), low
+    return units
+
+
+def _runs(text, units):
+    """Return all runs of units of a text that may be a phrase, with the first spelling of each."""
+    spellings: dict[tuple, str] = {}
+    for start, (first, *_) in enumerate(units):
+        for end in range(start + 1, min(start + MOST, len(units)) + 1):
+            run = units[start:end]
+            inside = [word for unit in run for word in unit[2]]
+            beside = text[run[-2][1] - 1 : run[-1][0] + 1] if len(run) > 1 else ""
+            apart = beside[1:-1] not in BETWEEN or (beside[1:-1] == " " and RUN.search(beside))
+            if apart or len({*inside}) < len(inside):
+                break
+            spellings.setdefault(tuple(unit[2] for unit in run), text[first : run[-1][1]])
+    return spellings
+
+
+def name_of(words, texts, most, period=None):
+    """Return the parts of a topic's name: phrases as the texts spell them, by the sum of the weights of their words.
+
+    Parameters
+    ----------
+    words : dict of str to float
+        `odl.alerts.memory.name_words`.
+    texts : list of str
+        Of items of the topic; where there are none, words stand as they are counted.
+    most : int
+        Words from which on there is no further part; a run of a script without spaces is one.
+    period : Period, optional
+
+    Returns
+    -------
+    tuple of str
+    """
+    parts = phrases(texts, words, min(2, len(texts)), period)
+    parts = [part for part in parts if not GRAMMAR.fullmatch(part[0])] or parts
+    weight = {phrase: sum(map(words.get, inside)) for phrase, inside in parts}
+    name: list[str] = []
+    for phrase in sorted(weight, key=lambda phrase: -weight[phrase]):
+        if sum(len(part.split()) for part in name) < most:
+            name.append(phrase)
+    return tuple(name)

@@ -21,6 +21,8 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
+from odl.files.atomic import replacing
+
 BLOCK = 10_000
 BEGIN = datetime(2020, 1, 1, tzinfo=UTC)
 SYLLABLES = [first + second for first in "bdfghjklmnprstvz" for second in "aeiou"]
@@ -130,15 +132,9 @@ def write(path, n_documents, n_topics=200, seed=0, seconds=60, leaving=False, fr
         raise SystemExit("synthetic: documents and topics are from 1 on, seeds from 0; correct the arguments.")
     if not 0 <= fresh < 1:
         raise SystemExit(f"synthetic: fresh is {fresh}; expected a share from 0 to below 1; correct it.")
-    temporary = f"{path}.{os.getpid()}.part"
-    try:
-        with open(temporary, "wb") as raw, _packed(raw, path) as file:
-            for row in rows(n_documents, n_topics, seed, seconds, leaving, fresh):
-                file.write(json.dumps(row).encode() + b"\n")
-        os.replace(temporary, path)
-    finally:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
+    with replacing(path) as temporary, open(temporary, "wb") as raw, _packed(raw, path) as file:
+        for row in rows(n_documents, n_topics, seed, seconds, leaving, fresh):
+            file.write(json.dumps(row).encode() + b"\n")
 
 
 def _packed(raw, path):

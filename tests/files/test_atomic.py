@@ -3,8 +3,10 @@
 import errno
 import os
 import platform
+import stat
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,35 @@ def test_a_file_is_there_when_it_is_whole_and_not_before(tmp_path):
         Path(temporary).write_text("half")
         raise KeyError
     assert path.read_text() == "first" and list(path.parent.iterdir()) == [path]
+
+
+def test_a_link_goes_on_pointing_and_a_pipe_or_device_is_written_into(tmp_path, capfd):
+    target, link, pipe = tmp_path / "other" / "new.html", tmp_path / "new.html", tmp_path / "pipe"
+    link.symlink_to(target)
+    for content in ("made", "made again"):
+        with atomic.replacing(link) as temporary:
+            Path(temporary).write_text(content)
+        assert link.is_symlink() and target.read_text() == content and list(target.parent.iterdir()) == [target]
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    places = [pipe, "/dev/stdout", "/dev/fd/2"]
+    with suppress(PermissionError):  # only root makes devices, and not everywhere
+        os.mknod(tmp_path / "null", 0o600 | stat.S_IFCHR, os.makedev(1, 3))
+        (tmp_path / "null").write_text("")
+        places.append(tmp_path / "null")
+    before = [os.lstat(place).st_ino for place in places]
+    for place in places:
+        with atomic.replacing(place) as temporary:
+            Path(temporary).write_text("whole")
+        with pytest.raises(KeyError), atomic.replacing(place) as temporary:
+            Path(temporary).write_text("half")
+            raise KeyError
+    assert os.read(reader, 99) == b"whole" and tuple(capfd.readouterr()) == ("whole", "whole")
+    os.close(reader)
+    assert [os.lstat(place).st_ino for place in places] == before
+    assert {path.name for path in tmp_path.iterdir()} - {"null"} == {"other", "new.html", "pipe"}
+    with pytest.raises(IsADirectoryError, match="other"), atomic.replacing(target.parent) as temporary:
+        Path(temporary).write_text("whole")
 
 
 @pytest.mark.parametrize("number", atomic.FULL)

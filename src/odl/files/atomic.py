@@ -10,9 +10,11 @@ import glob
 import os
 import platform
 import shutil
+import tempfile
 from contextlib import contextmanager, suppress
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+OPEN = {"/dev/stdout": 1, "/dev/stderr": 2} | {f"/dev/fd/{number}": number for number in range(1, 64)}
 
 
 @contextmanager
@@ -21,8 +23,19 @@ def replacing(path):
 
     The name carries host, process and when that began, so that two writers never share it; what killed processes
     of this host left behind in the folder is removed, even if their numbers were given to others since.
+
+    A symbolic link stays: what it points at is replaced. A device, a pipe or an open file such as /dev/stdout
+    stays too, and gets what was written.
     """
     path = os.fspath(path)
+    if path in OPEN or (os.path.exists(path) and not os.path.isfile(path)):
+        with tempfile.TemporaryDirectory() as folder:
+            temporary = os.path.join(folder, "whole")
+            yield temporary
+            with open(temporary, "rb") as whole, open(OPEN.get(path, path), "wb", closefd=path not in OPEN) as target:
+                shutil.copyfileobj(whole, target)
+        return
+    path = os.path.realpath(path) if os.path.islink(path) else path
     temporary = _temporary(path)
     try:
         yield temporary

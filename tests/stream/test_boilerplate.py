@@ -20,11 +20,11 @@ def rows(numbers, footer=FOOTER, title="A title of it"):
     ]
 
 
-def stream(folder, given):
+def stream(folder, given, tokens=None):
     """Read documents and make the chain of days; return the features of each."""
     folder.mkdir(exist_ok=True)
     (folder / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in given))
-    options = {"clean": ["boilerplate"], "tokens": {"stop_words": None}}
+    options = {"clean": ["boilerplate"], "tokens": {"stop_words": None} | (tokens or {})}
     docs.write(folder / "documents.h5", corpora.read("documents", [str(folder / "a.jsonl")], options))
     stream = Order(ties="source", batches=Batches(by="period", period="day", initial=30))
     batching.index(folder / "documents.h5", folder / "index.tsv", folder / "order.h5", seed=0, stream=stream)
@@ -96,6 +96,22 @@ class TestStream:
             with storage.reading(one.file.filename, "features") as file:
                 taken = storage.read_array(file["boilerplate"], "taken", "i")
             assert (taken == len(FOOTER) - 1).all()
+
+    @pytest.mark.parametrize(
+        ("footer", "there"),
+        [
+            ("版权所有，未经许可不得转载。", "版权"),
+            ("無断転載を禁じます。", "転載"),
+            ("สงวนลิขสิทธิ์ห้ามทำซ้ำโดยไม่ได้รับอนุญาต", "สงว"),
+        ],
+    )
+    def test_footers_without_spaces_go_within_a_line(self, tmp_path, footer, there):
+        given = [{**row, "text": row["text"].rstrip() + "。 " + footer} for row in rows(range(80), "")]
+        tokens = {"tokeniser": "words"}
+        for name, left in (("with", False), ("without", True)):
+            kept = given if not left else [{**row, "text": row["text"].replace("。 ", "")} for row in given]
+            made = stream(tmp_path / name, kept, tokens)
+            assert [there in words_left(one) for one in made] == [left, left]
 
     def test_copies_stay(self, tmp_path):
         given = [{**row, "text": f"Title {n}\n{own(1)}"} for n, row in enumerate(rows(range(120)))]

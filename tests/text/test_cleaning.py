@@ -75,9 +75,21 @@ class TestHeaders:
         assert drop_headers(text) == "See below\n\n\nIt rained"
 
     @pytest.mark.parametrize(
+        "block",
+        [
+            "发件人：安\n日期：2026年1月5日\n主题：{}",
+            "差出人: 安\n件名: {}\n日付: 1月5日",
+            "จาก: แอน\nวันที่: 5 ม.ค.\nเรื่อง: {}",
+        ],
+    )
+    def test_of_other_scripts(self, block):
+        assert drop_headers(f"See\n\n{block.format('Lima')}\n\nIt rained") == "See\n\nLima\n\nIt rained"
+
+    @pytest.mark.parametrize(
         "text",
         [
             "Note: well\n\nText",
+            "日期：周一\n下雨",
             "Two things:\nFrom: one\nTo: other\n",
             "From: a\nno header",
             "a\n\nFrom: b\n\nc",
@@ -99,6 +111,13 @@ class TestQuotes:
 
     def test_below_an_original_message(self):
         assert drop_quotes("Fine.\n-----Original Message-----\nFrom: x\n\nold") == "Fine."
+
+    @pytest.mark.parametrize("line", ["安写道：", "安さんは書きました：", "แอน เขียนว่า:"])
+    def test_of_other_scripts(self, line):
+        assert drop_quotes(f"Yes.\n{line}\n> It rains") == "Yes."
+        assert drop_quotes(f"Yes.\n{line}\n\nIt rains") == f"Yes.\n{line}\n\nIt rains"
+        assert drop_quotes("Yes.\n2026年1月5日(月) 10:00 安 <ann@x.org>:\n> It rains") == "Yes."
+        assert drop_quotes("Yes.\n---- 原始邮件 ----\nIt rains") == "Yes."
 
     @pytest.mark.parametrize(
         "text",
@@ -125,6 +144,12 @@ class TestSignatures:
             "Best regards,\nAnn\n\nAnn Lee",
             "Mit freundlichen Grüßen\nAnn",
             "Sent from my phone",
+            "此致\n敬礼\n安",
+            "よろしくお願いします。\n安",
+            "ขอแสดงความนับถือ\nแอน",
+            "发自我的 iPhone",
+            "iPhoneから送信",
+            "ส่งจาก iPhone ของฉัน",
             "_______________\nAnn Lee | ann@x.org\n_______________",
         ],
     )

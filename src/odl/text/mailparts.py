@@ -7,13 +7,14 @@ HEADERS = (
     "expires followup-to from importance in-reply-to keywords lines list-id message-id mime-version newsgroups "
     "nntp-posting-host nntp-posting-user organisation organization originator path priority received references "
     "reply-to return-path sender sent status subject summary to user-agent xref "
-    "an betreff datum gesendet kopie von asunto enviado fecha para envoyé objet"
+    "an betreff datum gesendet kopie von asunto enviado fecha para envoyé objet "
+    "发件人 收件人 抄送 主题 日期 发送时间 寄件者 收件者 主旨 差出人 宛先 件名 日付 送信日時 จาก ถึง เรื่อง วันที่"
 )
 HEADERS = frozenset(HEADERS.split())
 ALONE = frozenset(["from", "message-id", "newsgroups", "path", "received", "return-path", "subject", "betreff"])
-SUBJECTS = frozenset(["subject", "betreff", "asunto", "objet"])
+SUBJECTS = frozenset(["subject", "betreff", "asunto", "objet", "主题", "主旨", "件名", "เรื่อง"])
 REPLIES = frozenset(["re", "aw", "fw", "fwd", "wg", "sv", "antw"])
-HEADER = re.compile(r"([^\W\d_][\w.\[\]-]{0,60}):(?=[ \t\r]|$)")
+HEADER = re.compile(r"([^\W\d_][\w.\[\]\u0e31-\u0e4e-]{0,60})(?::(?=[ \t\r]|$)|：)")
 MBOX = re.compile(r"From \S{1,200} .{0,100}\d{4}\s*$")
 
 LONGEST = 300  # characters of a line that introduces a quotation, or of one of a signature
@@ -21,14 +22,18 @@ QUOTED = re.compile(r"[ \t]*[A-Za-z]{0,4}>")
 MARKED = re.compile(r"[ \t]*[|:}](?![-()DPp])")  # no smiley
 WROTE = re.compile(
     r"(?:\b(?:wrote|writes|says|said|schrieb|schreibt|escribió|schreef|skrev)|a écrit|ha scritto)\b[^:]{0,80}:\s*$"
+    r"|(?:写道|寫道|書きました|เขียนว่า)\s*[:：]\s*$"
 )
 ADDRESSED = re.compile(
     r"[@<].{0,200}\b(?:wrote|writes|schrieb|schreibt|escribió|schreef|skrev|écrit|scritto)\b.{0,80}:\s*$"
+    r"|[@<].{0,200}(?:写道|寫道|書きました|เขียนว่า)\s*[:：]\s*$|\d年.{0,100}<\S{1,80}@\S{1,80}>\s*[:：]\s*$"
 )
 ARTICLE = re.compile(r"[ \t]*In (?:article|message|<)[^<]{0,80}<?[^<>\s]{1,200}>")
 DATED = re.compile(r"[ \t]*(?:On|Am|Le|El|Il|Op)\b.{0,100}\d.{0,180}[^.:!?\s]\s*$")
 ORIGINAL = re.compile(
-    r"\s*-{2,}\s*(?:Original Message|Ursprüngliche Nachricht|Message d'origine|Mensaje original)\s*-{2,}\s*$", re.I
+    r"\s*-{2,}\s*(?:Original Message|Ursprüngliche Nachricht|Message d'origine|Mensaje original"
+    r"|原始邮件|原始郵件|元のメッセージ|ข้อความต้นฉบับ)\s*-{2,}\s*$",
+    re.I,
 )
 
 MOST_LINES = 10  # of a signature, blank ones aside
@@ -38,10 +43,14 @@ RULE = re.compile(r"[ \t]*([-_=*~+#])\1{3,}[-_=*~+#\s]*$")
 CONTACT = re.compile(r"\S@\S|\bwww\.|://|\d{3}[-. )/]{1,3}\d{3}|\b(?:phone|tel|fax|e-?mail|internet|bitnet)\b", re.I)
 CLOSING = re.compile(
     r"\s*(?:(?:(?:with )?(?:kind|best|warm) )?regards|best wishes|sincerely(?: yours)?|yours (?:sincerely|truly)|"
-    r"cheers|(?:mit )?(?:freundlichen|besten|herzlichen|schönen|viele) Grüßen?|MfG|cordialement|saludos)\s*[,.!]?\s*$",
+    r"cheers|(?:mit )?(?:freundlichen|besten|herzlichen|schönen|viele) Grüßen?|MfG|cordialement|saludos|此致(?:敬礼)?"
+    r"|敬具|(?:どうぞ)?よろしくお願い(?:いた|致)?します|ขอแสดงความนับถือ)\s*[,.!，。！]?\s*$",
     re.I,
 )
-DEVICE = re.compile(r"\s*(?:Sent from my |Get Outlook for |Von meinem .{1,40} gesendet|Envoyé de mon ).{0,60}$")
+DEVICE = re.compile(
+    r"\s*(?:(?:Sent from my |Get Outlook for |Von meinem .{1,40} gesendet|Envoyé de mon |发自我的|ส่งจาก [iA]).{0,60}"
+    r"|[A-Za-z].{0,40}から送信)$"
+)
 
 
 def drop_headers(text: str) -> str:
@@ -148,7 +157,7 @@ QUOTES = ("quoted", "marked", "addressed")
 def _kind(line):
     if not line or line.isspace():
         return "blank"
-    arrow, colon = ">" in line, line.rstrip().endswith(":")  # without which most patterns need no look
+    arrow, colon = ">" in line, line.rstrip().endswith((":", "："))  # without which most patterns need no look
     if arrow and QUOTED.match(line):
         return "quoted"
     if MARKED.match(line):

@@ -6,6 +6,9 @@ large. The sets themselves are stored, four bytes a word: a signature of as many
 Passages are lines and the sentences in them. Which of them repeat is not known when a text is read, so its words are
 kept passage by passage (`odl.files.passages`), and `odl.stream.boilerplate` takes out what the documents before show to
 repeat.
+
+Each character of Han and kana is a word here. Eight of them say as much as five words of English. In Thai, Lao, Khmer
+and Burmese marks cut the letters into parts as long as words.
 """
 
 import hashlib
@@ -18,15 +21,26 @@ from scipy import sparse
 
 from odl.files.documents import SHINGLES
 from odl.files.passages import Passages
+from odl.text import scripts
 from odl.text.tokens import KEPT, pieces_of
 
 LONGEST = 48  # bytes of a piece that is remembered: longer ones hardly come again
-WORDS = 5  # of a shingle; a shorter text is one shingle
-WORD = re.compile(r"\w+")
+WORDS, CHARACTERS = 5, 8  # of a shingle, characters where most words are; a shorter text is one shingle
+CHARACTER, SYLLABLE = re.compile(f"[{scripts.HAN}{scripts.KANA}]"), re.compile(f"[{scripts.KANA}]")
+WORD = re.compile(f"[^\\W{scripts.HAN}{scripts.KANA}]+|{CHARACTER.pattern}")
+DIGESTS = 1 << 21  # are no less, but for one of 2^43; numbers of characters are
 FACTOR, MIXER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
-FEWEST = 3  # words; less is no passage: "Thanks" says nothing, and a name on a line of its own may be the topic
-SPLIT = re.compile(r"\n|(?<=[.!?])\s+")
-LETTERS = re.compile(r"[^\W\d_]+")  # digits aside: page 3 of 12, (c) 2026
+FEWEST, FEWEST_HAN = 3, 5  # less is no passage: "Thanks" says nothing, and a name on a line of its own may be the topic
+# By whether a text is ASCII, which is quicker: letters, digits aside, as in page 3 of 12; ends of lines and sentences.
+# Thai, Lao, Khmer and Burmese have blanks between phrases: a passage begins at a long one.
+LETTERS = (re.compile(f"[^\\W\\d_{scripts.HAN}{scripts.KANA}]+|{CHARACTER.pattern}"), re.compile("[a-z]+"))
+SPLIT = (
+    re.compile(
+        r"\n|(?<=[.!?\u0964\u061f\u06d4])\s+|(?<=[。！？｡\u17d4\u104b])(?![」』”’）])\s*"
+        rf"|(?<=.{{24}})\s+(?=[{''.join(scripts.SPACELESS[1:])}]{{24}})"
+    ),
+    re.compile(r"\n|(?<=[.!?])\s+"),
+)
 
 
 class Remembered(dict):
@@ -68,7 +82,8 @@ class Shingler:
         words = np.frombuffer(b"".join(map(self.numbers.__getitem__, pieces_of(text.lower()))), dtype="<u8")
         if not len(words):
             return np.empty(0, dtype=np.int32)
-        n_shingles, size = max(1, len(words) - WORDS + 1), min(WORDS, len(words))
+        whole = CHARACTERS if 2 * np.count_nonzero(words < DIGESTS) > len(words) else WORDS
+        n_shingles, size = max(1, len(words) - whole + 1), min(whole, len(words))
         keys = np.zeros(n_shingles, dtype=np.uint64)
         for place in range(size):
             keys = keys * FACTOR + words[place : place + n_shingles]
@@ -89,10 +104,13 @@ def _digest(word):
 
 
 def _digests(piece):
-    """Return those of the words in a piece."""
+    """Return those of the words in a piece; of a character its code point."""
     if piece.isascii():  # where texts are cut at all else
         return _digest(piece)
-    return b"".join(_digest(word.encode()) for word in WORD.findall(piece.decode("utf-8", "surrogatepass")))
+    words = WORD.findall(piece.decode("utf-8", "surrogatepass"))
+    return b"".join(
+        ord(word).to_bytes(8, "little") if CHARACTER.match(word) else _digest(word.encode()) for word in words
+    )
 
 
 class Splitter:
@@ -135,19 +153,25 @@ class Splitter:
 def split(text):
     """Return (what is no passage, key -> passage) of a text; a passage that occurs twice has both of its texts.
 
-    The first line, which is or stands for the title, and what has fewer than `FEWEST` words are none. Two passages of
-    the same words, whatever their case, digits and marks, have the same key, the same one in every process.
+    The first line, which is or stands for the title, and what has fewer than `FEWEST` words are none. Of characters
+    there are `FEWEST_HAN`, where two of kana are one. Two passages of the same words, whatever their case, digits and
+    marks, have the same key, the same one in every process.
     """
     first, _, rest = text.lstrip().partition("\n")
     left, passages = [first], {}
-    for part in SPLIT.split(rest):
-        words = LETTERS.findall(part.lower())
-        if len(words) < FEWEST:
+    for part in SPLIT[text.isascii()].split(rest):
+        words = LETTERS[part.isascii()].findall(part.lower())
+        if len(words) < FEWEST or not (part.isascii() or _is_long(part, words)):
             left.append(part)
             continue
         key = int.from_bytes(_digest(" ".join(words).encode()), "little")
         passages[key] = f"{passages[key]}\n{part}" if key in passages else part
     return "\n".join(left), passages
+
+
+def _is_long(part, words):
+    """Tell whether a part has enough characters, if any of Han and kana."""
+    return not CHARACTER.search(part) or len(words) - len(SYLLABLE.findall(part)) // 2 >= FEWEST_HAN
 
 
 def count_words(text, count):

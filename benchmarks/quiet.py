@@ -144,14 +144,15 @@ def scored(name, seed, documents, parts):
     )
     learner, state = run.learner, None
     for batch, part in zip(batches(documents, parts), parts, strict=True):
-        P = Weighed(batch, run.weighting, learner.norm)[:]
+        weighed = Weighed(batch, run.weighting, learner.norm)
+        P = weighed[:]
         if state is None:
             state = learner.fit_terms(learner.start(P, 1, novelty.generator(seed, "start")), P.shape[1])
             scores = novelty.score(learner, state, P)
         else:
             scores, state = novelty.score_and_learn(learner, learner.fit_terms(state, P.shape[1]), P)
-        weighed = Weighed(batch, replace(run.weighting, tf="log", pieces=0.0), "l2")
-        Q, looked = weighed[:], weighed.without_stop_words(batch.counts)
+        counts = batch.counts[:]
+        Q, looked = weighed.weigh_words(counts), weighed.without_stop_words(counts)
         repeats = np.zeros(len(part), dtype=bool)
         yield decision.Arrivals(
             batch.t, part.tolist(), near_duplicates(Q), repeats, Q, looked, batch.vocabulary, batch.frequencies,

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 from scipy import sparse
 
-from odl.alerts import periods, reasons
+from odl.alerts import periods, phrasing, reasons
 
 
 def test_an_item_with_all_that_is_shown_of_it():
@@ -18,7 +18,8 @@ def test_an_item_with_all_that_is_shown_of_it():
         vocabulary=["v", "w", "x", "y", "z", "own"],
         frequencies=np.array([2, 2, 2, 2, 2, 0]),
     )
-    places = [{"source": f"{name}.csv", "url": "", "text": f"w and {name}"} for name in "abc"]
+    texts = phrasing.Texts([f"w and {name}" for name in "abc"])
+    places = reasons.Origins([f"{name}.csv" for name in "abc"], ["", "", ""], texts)
     words = sparse.csr_array(shares)
     near = {3: ("oil gas", "a"), 5: ("nasa", "c")}
     (first, second), _ = reasons.items(record, np.array([0, 1]), words, data, near, places, 3)

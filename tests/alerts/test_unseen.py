@@ -26,10 +26,9 @@ def items(spreads, known=5, n=60, sources=None, bounded=False, words=None):
     X = sparse.csr_array(np.array(columns).T.astype(np.int32))
     frequencies = np.array([200] * known + [0] * len(spreads))
     words = [f"known{word}" for word in range(known)] + (words or [f"new{word}" for word in range(len(spreads))])
-    files = sources or ["posts.csv"] * n
     return unseen.Items(
         X, frequencies, 400, words, [f"d{row}" for row in range(n)], [f"T{row}" for row in range(n)],
-        np.arange(n, dtype=np.int64) * 3_600_000, bounded, lambda rows: [files[row] for row in rows],
+        np.arange(n, dtype=np.int64) * 3_600_000, bounded, sources or ["posts.csv"] * n,
         lambda rows: [f"a New0 in {row}" for row in rows],
     )  # fmt: skip
 

@@ -99,7 +99,7 @@ def test_of_lists_that_fit_as_well_the_usual_one_is_told():
 
 
 def mix(counts, words):
-    return stopwords.mix(counts, words, np.bincount(counts.indices, minlength=len(words)))
+    return stopwords.mix(counts, words, of(counts, words, slice(None)))
 
 
 def test_the_mix_of_a_period():

@@ -10,7 +10,7 @@ from odl.text.words import Words, encoded
 LONGEST = 300  # characters
 STEP = 10  # characters between the excerpts that are compared
 SPLIT, PAIRS = Words(), Words(hangul="pairs")
-BLANKS, CHUNK = re.compile(r"[_\s]+"), re.compile(r"\S+")
+CHUNK = re.compile(r"\S+")
 HANGUL, UNSPACED = re.compile(f"[{scripts.HANGUL}]"), re.compile(f"[{''.join((*scripts.SPACELESS, scripts.HANGUL))}]")
 RUN = re.compile(f"[{''.join(scripts.SPACELESS)}]+")
 BEFORE = "\u0e40\u0e41\u0e42\u0e43\u0e44\u0ec0\u0ec1\u0ec2\u0ec3\u0ec4"  # vowels before their letters, and behind
@@ -46,19 +46,18 @@ def places(text, words):
     """
     words, spans = set(words), []
     for chunk in _chunks(text, words):
-        counted, (start, end) = _words(chunk[0]), chunk.span()
-        if words.isdisjoint(counted) and HANGUL.search(chunk[0]):
-            counted = _words(chunk[0], PAIRS)
-        between = f"{POINT.pattern}*" if POINT.search(chunk[0]) else ""  # a set that takes 4 ms to compile
-        for word in counted if not words.isdisjoint(counted) else ():
-            span = _span_of(word, text, start, end, between)
-            if span or len(counted) == 1:  # folded to other letters
-                first, last = _with_marks(text, *span, chunk) if span else _trimmed(text, start, end)
-                start = (span or (first,))[0] if UNSPACED.search(word) else last
-                spans += [(first, last, word)] if word in words else []
-    folded = BLANKS.sub(" ", text.casefold())
-    rest = [word for word in words - {word for *_, word in spans} if BLANKS.sub(" ", word).strip() in folded]
-    return sorted(spans + _whole_words(text, rest))
+        told = [placed for placed in _placed(chunk[0]) if placed[2] in words]
+        if not told and HANGUL.search(chunk[0]):
+            told = [placed for placed in _placed(chunk[0], PAIRS) if placed[2] in words]
+        spans += [(chunk.start() + first, chunk.start() + last, word) for first, last, word in told]
+    rest = words - {word for *_, word in spans}
+    folded = _spaced(text.casefold()) if rest else ""
+    return sorted(spans + _whole_words(text, [word for word in rest if _spaced(word) in folded]))
+
+
+def _spaced(text):
+    """Return a text with single blanks, in the place of underlines, too."""
+    return " ".join(text.replace("_", " ").split())
 
 
 def _chunks(text, words):
@@ -75,45 +74,54 @@ def _chunks(text, words):
 
 
 @lru_cache(maxsize=1 << 16)
-def _words(chunk, split=SPLIT):
-    return tuple(split.of(encoded(chunk)))
+def _placed(chunk, split=SPLIT):
+    """Return the words that a chunk is cut into, but for those that it spells in another way: (first, last, word)."""
+    counted, start, spans = split.of(encoded(chunk)), 0, []
+    between = f"{POINT.pattern}*" if POINT.search(chunk) else ""  # a set that takes 4 ms to compile
+    for word in counted:
+        span = _span_of(word, chunk, start, between)
+        if span or len(counted) == 1:  # folded to other letters
+            first, last = _with_marks(chunk, *span) if span else _trimmed(chunk)
+            start = (span or (first,))[0] if UNSPACED.search(word) else last
+            spans.append((first, last, word))
+    return spans
 
 
-def _span_of(word, text, start, end, between):
-    """Return where a word stands in a part of a text, whatever its case; None where it is spelled with other letters.
+def _span_of(word, chunk, start, between):
+    """Return where a word stands in a chunk, whatever its case; None where it is spelled with other letters.
 
     Between its letters there may be what the pattern `between` fits.
     """
-    if word.isascii() and text[start:end].isascii():  # to compile a pattern takes .1 ms
-        place = text[start:end].lower().find(word.lower())
+    if word.isascii() and chunk[start:].isascii():  # to compile a pattern takes .1 ms
+        place = chunk[start:].lower().find(word.lower())
         return (start + place, start + place + len(word)) if place >= 0 else None
     letters = (SPELLED.get(letter) or re.escape(letter) for letter in word)
-    match = re.compile(between.join(letters), re.IGNORECASE).search(text, start, end)
+    match = re.compile(between.join(letters), re.IGNORECASE).search(chunk, start)
     return match and match.span()
 
 
-def _with_marks(text, first, last, chunk):
+def _with_marks(chunk, first, last):
     """Return a span with the marks behind it, and with the letter whose mark it begins with.
 
     Vowels of Thai and Lao that are letters go with theirs, a mute letter with the one before, n't with its verb.
     """
-    while last < chunk.end() and _is_mark(text[last]):
+    while last < len(chunk) and _is_mark(chunk[last]):
         last += 1
-    while first > chunk.start() and (_is_mark(text[first]) or text.startswith(MUTE, first + 1)):
+    while first and (_is_mark(chunk[first]) or chunk.startswith(MUTE, first + 1)):
         first -= 1
-    last += 2 * text[last - 1 : last + 2].casefold().startswith(ELIDED)
-    first -= first > chunk.start() and text[first - 1] in BEFORE
-    return first, last - (text[last - 1] in BEFORE)
+    last += 2 * chunk[last - 1 : last + 2].casefold().startswith(ELIDED)
+    first -= first > 0 and chunk[first - 1] in BEFORE
+    return first, last - (chunk[last - 1] in BEFORE)
 
 
 def _is_mark(sign):
     return sign in BEHIND or unicodedata.category(sign)[0] == "M"
 
 
-def _trimmed(text, first, last):
-    """Return a span without the signs at its ends that are no letters, marks or digits."""
-    kept = [place for place in range(first, last) if unicodedata.category(text[place])[0] in "LMN"]
-    return (kept[0], kept[-1] + 1) if kept else (first, last)
+def _trimmed(chunk):
+    """Return the span of a chunk without the signs at its ends that are no letters, marks or digits."""
+    kept = [place for place, sign in enumerate(chunk) if unicodedata.category(sign)[0] in "LMN"]
+    return (kept[0], kept[-1] + 1) if kept else (0, len(chunk))
 
 
 def _whole_words(text, words):
@@ -121,7 +129,7 @@ def _whole_words(text, words):
 
     Words of a segmenter stand inside of runs without spaces.
     """
-    forms = {r"[\W_]+".join(map(re.escape, parts)): word for word in words if (parts := BLANKS.sub(" ", word).split())}
+    forms = {r"[\W_]+".join(map(re.escape, parts)): word for word in words if (parts := _spaced(word).split())}
     if not forms:
         return []
     ordered = sorted(forms.items(), key=lambda form: (-len(form[0]), form[0]))
@@ -161,7 +169,8 @@ def excerpt(text, words, longest=LONGEST):
     if len(text) <= longest:
         return text
     spans = [(first, last, text[first:last].lower()) for first, last in marks(text, words)]
-    starts = range(0, len(text) - longest + STEP, STEP)
+    # More words are inside than at the step before only where one has just come in.
+    starts = sorted({0, *(max(-(-(last - longest) // STEP) * STEP, 0) for _, last, _ in spans)})
 
     def told(start):
         inside = [word for first, last, word in spans if start <= first and last <= start + longest]

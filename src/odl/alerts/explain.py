@@ -156,7 +156,7 @@ def document(place, t, row, watch):
     low = sorted((share, term) for term, share in reasons.shares_of(words, row).items() if share <= 0)
     lower = [(data.vocabulary[term], share) for share, term in reversed(low)]
     for some in (item.words, lower):
-        reasons.join(item, [word for word, _ in some], origins[row]["text"], period)
+        reasons.join(item, [word for word, _ in some], origins.texts.kept[row], period)
     item.words += lower
     topic = watch.topics.get(int(record.topic[row]))
     rank = int((record.score > record.score[row]).sum()) + 1

@@ -139,7 +139,8 @@ class Opened(NamedTuple):
 
     def terms_of(self, row, X):
         """Return the terms by which a row of X opens the gate of words; none where it does not."""
-        return self.terms[np.isin(self.terms, X[[row]].indices)].tolist() if row in self.words else []
+        own = {*X.indices[X.indptr[row] : X.indptr[row + 1]].tolist()}
+        return [term for term in self.terms.tolist() if term in own] if row in self.words else []
 
 
 def excess(X, frequencies, n_documents):

@@ -3,7 +3,7 @@
 import math
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from functools import cache
 from itertools import chain
 
@@ -24,13 +24,34 @@ PARTICLE = re.compile(f"^[{PARTICLES}]+(?=[^{HIRAGANA}])|(?<=[^{HIRAGANA}])[{PAR
 GRAMMAR = re.compile(f"[{HIRAGANA}]+")
 
 
+class Texts:
+    """Texts of documents by their rows, each composed once; those that are not kept are left out.
+
+    Parameters
+    ----------
+    texts : list of str
+        Of all documents, empty where it is not kept.
+    """
+
+    def __init__(self, texts):
+        self.kept, self.composed = texts, {}
+
+    def __call__(self, rows):
+        """Return the texts of some rows, in NFC with single blanks."""
+        kept = [row for row in rows if self.kept[row]]
+        for row in kept:
+            if row not in self.composed:
+                self.composed[row] = _composed(self.kept[row])
+        return [self.composed[row] for row in kept]
+
+
 class Period:
     """Texts of the items of a period, by which phrases are judged.
 
     Parameters
     ----------
     texts : list of str
-        None where they are not kept.
+        As `Texts` has them; none where they are not kept.
     n : int
         Items.
     holders : dict of str to int
@@ -38,14 +59,16 @@ class Period:
     """
 
     def __init__(self, texts, n, holders=None):
-        self.texts = "\n".join(["", *map(_composed, texts), ""]).casefold()
+        self.texts = "\n".join(["", *texts, ""]).casefold()
         self.n, self.holders, self.counts = n, holders or {}, {}
 
     @classmethod
     def of(cls, texts, X, vocabulary):
         """Return the period of items whose words are the entries of `X`."""
         held = np.bincount(X.indices)
-        return cls(texts, X.shape[0], {vocabulary[at]: int(held[at]) for at in np.flatnonzero(held).tolist()})
+        terms = np.flatnonzero(held)
+        words = map(vocabulary.__getitem__, terms.tolist())
+        return cls(texts, X.shape[0], dict(zip(words, held[terms].tolist(), strict=True)))
 
     def count(self, spelled):
         """Return in how many texts a phrase stands, whatever its case."""
@@ -120,11 +143,11 @@ def phrases(texts, words, least=1, period=None):
     held = Counter(word for found in placed for word in {word for *_, word in found})
     period = period or Period(texts, len(texts))
     held = {word: max(count, period.holders.get(word, 0)) for word, count in held.items()}
-    spellings: dict[tuple, Counter] = {}
+    spellings: dict[tuple, Counter] = defaultdict(Counter)
     across: dict[str, str] = {}
     for text, found in zip(texts, placed, strict=True):
         for units, spelled in _runs(text, _units(found, held, across)).items():
-            spellings.setdefault(units, Counter()).update([spelled])
+            spellings[units][spelled] += 1
     chosen = _chosen(spellings, held, words, least, period)
     joined: dict[str, list[str]] = {}
     for word in words:
@@ -266,11 +289,13 @@ def _units(found, held, across):
     cuts: list[str] = []  # before the first unit of a run
     end, gap = -1, True
     for at, (first, last, word) in enumerate(found):
-        sides = [
-            [held[piece] for start, stop, piece in side if start < last and first < stop]
-            for side in (found[max(at - len(word) + 1, 0) : at], found[at + 1 : at + len(word)])
-        ]
-        low = all(max(side, default=0) >= CUT * held[word] for side in sides)
+        low = False
+        if first < end or (at + 1 < len(found) and found[at + 1][0] < last):  # it overlaps another one
+            sides = [
+                [held[piece] for start, stop, piece in side if start < last and first < stop]
+                for side in (found[max(at - len(word) + 1, 0) : at], found[at + 1 : at + len(word)])
+            ]
+            low = all(max(side, default=0) >= CUT * held[word] for side in sides)
         if low and units and first < units[-1][1]:
             across.setdefault(word, units[-1][2][-1])
         elif low:
@@ -289,14 +314,15 @@ def _runs(text, units):
     """Return all runs of units of a text that may be a phrase, with the first spelling of each."""
     spellings: dict[tuple, str] = {}
     for start, (first, *_) in enumerate(units):
-        for end in range(start + 1, min(start + MOST, len(units)) + 1):
-            run = units[start:end]
-            inside = [word for unit in run for word in unit[2]]
-            beside = text[run[-2][1] - 1 : run[-1][0] + 1] if len(run) > 1 else ""
-            apart = beside[1:-1] not in BETWEEN or (beside[1:-1] == " " and RUN.search(beside))
-            if apart or len({*inside}) < len(inside):
+        run: tuple = ()
+        for place, (begin, last, words) in enumerate(units[start : start + MOST], start):
+            between = text[units[place - 1][1] : begin] if run else ""
+            beside = text[units[place - 1][1] - 1 : begin + 1] if between == " " else ""
+            run = (*run, words)
+            inside = [*chain(*run)]
+            if between not in BETWEEN or RUN.search(beside) or len({*inside}) < len(inside):
                 break
-            spellings.setdefault(tuple(unit[2] for unit in run), text[first : run[-1][1]])
+            spellings.setdefault(run, text[first:last])
     return spellings
 
 

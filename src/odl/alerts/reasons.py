@@ -18,7 +18,20 @@ from odl.learners.sparse_atoms import leading, widen
 
 ATOM_WORDS = 8  # that stand for an atom
 NAMED = 12  # words that an excerpt is chosen by
-ORIGINS = {"source": "files", "url": "urls", "text": "texts"}  # of a document, as a batch has them
+
+
+class Origins(NamedTuple):
+    """Source files, addresses and texts of documents, each empty where it is not known.
+
+    Attributes
+    ----------
+    sources, urls : list of str
+    texts : odl.alerts.phrasing.Texts
+    """
+
+    sources: list
+    urls: list
+    texts: phrasing.Texts
 
 
 class Atom(NamedTuple):
@@ -196,8 +209,8 @@ def items(record, rows, words, data, near, origins, most, shown=None):
     data : odl.stream.features.Features
     near : dict of int to (str, str)
         Words of each atom that is near to one of them, and the id of a document of it.
-    origins : list of dict
-        Of all documents (`origins`).
+    origins : Origins
+        Of all documents.
     most : int
         Reasons at most, but for further words of their phrases.
     shown : set of int, optional
@@ -212,15 +225,14 @@ def items(record, rows, words, data, near, origins, most, shown=None):
     spans = np.searchsorted(record.item[order], rows), np.searchsorted(record.item[order], rows, side="right")
     firsts = np.flatnonzero(record.item == np.arange(len(record.item)))
     shared, items = shared_terms(data.frequencies, words, firsts), []
-    texts = [origins[row]["text"] for row in firsts.tolist() if origins[row]["text"]]
-    period = phrasing.Period.of(texts, words[firsts], data.vocabulary)
+    period = phrasing.Period.of(origins.texts(firsts.tolist()), words[firsts], data.vocabulary)
     for row, low, high in zip(rows.tolist(), *spans, strict=True):
-        parts, named, text = shares_of(words, row), data.vocabulary, origins[row]["text"]
+        parts, named, text = shares_of(words, row), data.vocabulary, origins.texts.kept[row]
         led = lead(words, row, shared, None)
         least = LEAST * record.score[row]
         leading = {named[term]: parts[term] for term in led if shared[term] and parts[term] >= least}
         first = {named[term] for term in led[:most]}
-        found = phrasing.phrases([text], leading, period=period) if text and (shown is None or row in shown) else []
+        found = phrasing.phrases([text], leading, 1, period) if text and (shown is None or row in shown) else []
         phrases = [one for one in found if first & {*one[1]}]
         kept = first.union(*(inside for _, inside in phrases))
         terms = [term for term in led if named[term] in kept]
@@ -230,7 +242,9 @@ def items(record, rows, words, data, near, origins, most, shown=None):
                 id=data.ids[row],
                 title=data.titles[row],
                 time=int(data.times[row]),
-                **origins[row] | {"text": excerpt(text, [named[term] for term in terms[:NAMED]])},
+                source=origins.sources[row],
+                url=origins.urls[row],
+                text=excerpt(text, [named[term] for term in terms[:NAMED]]),
                 members=[data.ids[other] for other in order[low:high]],
                 words=[(named[term], parts[term]) for term in terms],
                 led=int(shared[terms].sum()),
@@ -251,15 +265,13 @@ def join(item, words, text, period):
 
 
 def origins(batch, n):
-    """Return source file, address and text of the n documents of a batch, as far as it has them."""
-    columns = {name: [""] * n for name in ORIGINS}
+    """Return source files, addresses and texts of the n documents of a batch, as far as it has them (`Origins`)."""
+    columns = {name: [""] * n for name in ("files", "urls", "texts")}
     if batch is not None and os.path.exists(batch):
         with storage.reading(batch, "batch") as file:
-            stored = storage.names_in(file, "/")
-            for name, column in ORIGINS.items():
-                if column in stored:
-                    columns[name] = storage.read_strings(file, column)
-    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+            kept = storage.names_in(file, "/") & columns.keys()
+            columns |= {name: storage.read_strings(file, name) for name in kept}
+    return Origins(columns["files"], columns["urls"], phrasing.Texts(columns["texts"]))
 
 
 def lead(words, row, shared, most):
@@ -282,7 +294,8 @@ def shares_of(words, row):
 def _left_over(words, row, shared, terms):
     """Return what `odl.alerts.model.Rest` is made of: of a document's shared words those that are not in `terms`."""
     span = slice(words.indptr[row], words.indptr[row + 1])
-    others = shared[words.indices[span]] & ~np.isin(words.indices[span], terms)
+    others, inside = shared[words.indices[span]], {*terms}
+    others &= [term not in inside for term in words.indices[span].tolist()]
     parts = words.data[span][others].astype(np.float64)
     up, low = parts[parts > 0], parts[parts < 0]
     return [len(up), float(up.max(initial=0.0)), len(low), float(low.sum())]

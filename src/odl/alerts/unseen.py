@@ -81,8 +81,8 @@ class Items(NamedTuple):
         ms; `odl.files.documents.NO_TIME` where unknown.
     bounded : bool
         Whether words may have left the vocabulary.
-    sources : callable
-        Of rows, the files that they come from.
+    sources : list of str
+        Files that they come from, empty where that is not known.
     texts : callable
         Of rows, their texts, or none where they are not kept.
     """
@@ -95,7 +95,7 @@ class Items(NamedTuple):
     titles: list
     times: np.ndarray
     bounded: bool
-    sources: Callable
+    sources: list
     texts: Callable
 
 
@@ -159,7 +159,7 @@ def _rows(by_word, column):
 
 
 def _sources(items, by_word, column):
-    return len(set(items.sources(_rows(by_word, column))))
+    return len({items.sources[row] for row in _rows(by_word, column)} - {""})
 
 
 def _told(items, by_word, column, past, beyond, period):

@@ -43,7 +43,8 @@ def stop_words_of(texts, name=None):
             raise ConfigError(f"--stop-words is {name!r}", expected, "correct it")
         return None if name == "none" else name, {}, "as you say"
     counts, vocabulary = count_words((text[:LONG] for text in texts), {"tokeniser": "words", "stop_words": None})
-    mix = stopwords.mix(counts, vocabulary, np.bincount(counts.indices, minlength=len(vocabulary)), alone=True)
+    stop_words = stopwords.StopWords(vocabulary, np.bincount(counts.indices, minlength=len(vocabulary)))
+    mix = stopwords.mix(counts, vocabulary, stop_words, alone=True)
     listed, why = mix.keys() & stopwords.LISTS.keys(), "not known (--stop-words names one)"
     if any(mix):
         names = sorted(mix, key=lambda name: (not name, -mix[name]))

@@ -17,8 +17,7 @@ from odl.files.documents import NO_TIME
 from odl.jobs import runs
 from odl.jobs.update import Learned
 from odl.learners.sparse_atoms import widen
-from odl.stream.weighting import Weighed
-from odl.text import stopwords
+from odl.text.stopwords import StopWords, mix
 
 REASONS = 12  # words of an item that are kept by name
 NEAR = 2  # atoms that a document is said to be near to
@@ -66,21 +65,21 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=N
     data = step.data
     carried = before.kept or _before(before.previous, run, settings, data.t)
     counts = data.counts[:]
-    weighed = Weighed(data, replace(run.weighting, tf="log", pieces=0.0), "l2", step.whole)
-    Q, looked = weighed.weigh(counts), weighed.without_stop_words(counts)
+    Q, looked = step.P.weigh_words(counts), step.P.without_stop_words(counts)
     words = reasons.word_shares(novelty.shares(learner, current, P, scored)[0], counts, step.P.pieces)
     first, repeats = _groups(data, Q)
     origins = reasons.origins(batch, len(data.ids))
     documents = decision.Arrivals(
         data.t, data.ids, first, repeats, Q, looked, data.vocabulary, data.frequencies, data.n_before,
-        _stored(origins, np.arange(len(origins)), "text"),
+        origins.texts,
     )  # fmt: skip
     past = decision.Past(_under(carried, data, before.previous), carried.recent, carried.gates)
     decided, past = decision.decide(documents, scored, past, settings)
     A, rows = run.words_of(current.dictionary), decided.items
     record = _record(data, scored, carried, decided, first, words)
     record.facts["repeats"] = int(repeats[rows].sum())
-    record.languages = stopwords.mix(counts, data.vocabulary, data.frequencies if data.t else data.frequencies_after())
+    stop_words = step.P.stop_words or StopWords(data.vocabulary, step.P.frequencies)
+    record.languages = mix(counts, data.vocabulary, stop_words)
     _take_topics(record, data, carried.memory, past.topics, decided)
     _find_near(record, Q, A if before.known else None)
     shown = {*decided.opened.rows.tolist(), *decided.pool[: 2 * settings.room(len(rows))].tolist()}
@@ -88,7 +87,7 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=N
     for item in record.pool:
         item.gate = decided.opened.of(item.row)
         item.opening = [data.vocabulary[term] for term in decided.opened.terms_of(item.row, counts)]
-        reasons.join(item, item.opening, origins[item.row]["text"], period)
+        reasons.join(item, item.opening, origins.texts.kept[item.row], period)
     told = rows[~(repeats | scored.empty)[rows]]
     record.unseen, past_words = _new_words(carried.unseen, settings, data, looked, told, origins, decided.warm_up)
     births, examples, linked = _atoms(
@@ -101,7 +100,7 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=N
         data.t, record.run, record.settings, carried.digest, past.topics, recent, births, examples, linked,
         data.terms, past.gates, past_words,
     )  # fmt: skip
-    names = periods.Names(data.ids, data.titles, [origin["source"] for origin in origins], data.times)
+    names = periods.Names(data.ids, data.titles, origins.sources, data.times)
     return replace(after, digest=periods.write(output, record, names, after))
 
 
@@ -144,11 +143,6 @@ def _before(previous, run, settings, t):
         raise DataError(f"timestep {t} without the alerts before it", "alerts of every timestep", "pass --previous")
     none = np.zeros(0, dtype=np.int64)
     return periods.Carried(-1, named, asdict(settings), "", nothing(settings), np.zeros(0), none, [], none)
-
-
-def _stored(origins, rows, name):
-    """Return the function that gives the texts or sources of items by their places, but for those that have none."""
-    return lambda places: list(filter(None, (origins[rows[place]][name] for place in places)))
 
 
 def _under(carried, data, previous):
@@ -200,7 +194,7 @@ def _new_words(past, settings, data, counts, rows, origins, warm_up):
     items = unseen.Items(
         counts[rows], data.frequencies, data.n_before, data.vocabulary, [data.ids[row] for row in rows],
         [data.titles[row] for row in rows], data.times[rows], data.max_terms > 0,
-        _stored(origins, rows, "source"), _stored(origins, rows, "text"),
+        [origins.sources[row] for row in rows], lambda places: origins.texts(rows[places]),
     )  # fmt: skip
     return unseen.judge(past, items, settings, warm_up)
 

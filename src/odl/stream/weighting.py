@@ -1,6 +1,7 @@
 """TF-IDF weights of term counts, computed on load, so that every learner reads the same chain in its own way."""
 
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -75,9 +76,16 @@ class Weighed:
 
     def weigh(self, counts: sparse.csr_array) -> sparse.csr_array:
         """Return counts of these terms, such as those of earlier documents, weighed as the batch is."""
+        return self._weighed(counts, self.weighting, self.norm, self.pieces)
+
+    def weigh_words(self, counts: sparse.csr_array) -> sparse.csr_array:
+        """Return counts weighed as topics compare documents: words alone, log tf, rows of unit l2 norm."""
+        return self._weighed(counts, replace(self.weighting, tf="log"), "l2", None)
+
+    def _weighed(self, counts, weighting, norm, pieces):
         counts = counts if self.known is None else drop_columns(counts, self.known)
         past = self.frequencies, self.n_documents
-        return weigh(counts, *past, self.weighting, self.norm, stop_words=self.stop_words, pieces=self.pieces)
+        return weigh(counts, *past, weighting, norm, stop_words=self.stop_words, pieces=pieces)
 
 
 def _frequencies(batch, idf, corpus):

@@ -105,7 +105,7 @@ def entries(matrix, kept):
     return sparse.csr_array((matrix.data[kept], matrix.indices[kept], indptr), shape=shape)
 
 
-def mix(counts: sparse.csr_array, words: Sequence[str], frequencies: np.ndarray, alone: bool = False) -> dict[str, int]:
+def mix(counts: sparse.csr_array, words: Sequence[str], stop_words: StopWords, alone: bool = False) -> dict[str, int]:
     """Return how many documents are of each script other than Latin, or else of each language.
 
     Parameters
@@ -113,8 +113,8 @@ def mix(counts: sparse.csr_array, words: Sequence[str], frequencies: np.ndarray,
     counts : csr_array, shape (n_documents, n_terms)
         Without the stop words of a list that were left out when they were counted, whose language is then told of none.
     words : sequence of str
-    frequencies : ndarray, shape (n_terms,)
-        Earlier documents that hold each.
+    stop_words : StopWords
+        Of these words.
     alone : bool
         Whether one script, or no language, is told where it is alone.
 
@@ -123,7 +123,7 @@ def mix(counts: sparse.csr_array, words: Sequence[str], frequencies: np.ndarray,
     dict of str to int
         Those of a twentieth of the documents or more; "" is any other.
     """
-    pairs = zip(_scripts(counts, words), StopWords(words, frequencies).told(counts), strict=True)
+    pairs = zip(_scripts(counts, words), stop_words.told(counts), strict=True)
     found = [script or language for script, language in pairs]
     names, times = np.unique(found, return_counts=True)
     many = {name: int(n) for name, n in zip(names.tolist(), times.tolist(), strict=True) if n >= LEAST * len(found)}
@@ -132,14 +132,13 @@ def mix(counts: sparse.csr_array, words: Sequence[str], frequencies: np.ndarray,
 
 def _scripts(counts, words):
     """Return the script of most words of each document, "" where it is Latin or none has more than half."""
-    held = np.zeros(len(words), dtype=bool)
-    held[counts.indices] = True
-    scripts = [_script_of(word) if here else "" for word, here in zip(words, held.tolist(), strict=True)]
-    names, script = np.unique([*scripts, ""], return_inverse=True)
-    one_hot = sparse.csr_array(
-        (np.ones(len(words), dtype=np.int64), script[:-1], np.arange(len(words) + 1)), shape=(len(words), len(names))
-    )
-    times = (counts @ one_hot).toarray()
+    others = [term for term in np.unique(counts.indices).tolist() if not words[term].isascii()]
+    names, script = np.unique(["", *(_script_of(words[term]) for term in others)], return_inverse=True)
+    of_term, shape = np.zeros(len(words), dtype=np.int64), (counts.shape[0], len(names))
+    of_term[others] = script[1:]
+    rows = np.repeat(np.arange(shape[0]), np.diff(counts.indptr))
+    cells = rows * len(names) + of_term[counts.indices]
+    times = np.bincount(cells, counts.data, minlength=shape[0] * shape[1]).reshape(shape)
     best = np.argmax(times, axis=1)
     most = 2 * times.max(axis=1) > times.sum(axis=1)
     return [str(names[at]) if sure else "" for at, sure in zip(best.tolist(), most.tolist(), strict=True)]
@@ -147,6 +146,6 @@ def _scripts(counts, words):
 
 def _script_of(word):
     """Return the script of a word's first letter, "" where it is Latin."""
-    letter = "" if word.isascii() else next((sign for sign in word if sign.isalpha()), "")
+    letter = next((sign for sign in word if sign.isalpha()), "")
     script = scripts.script_of(letter) if letter else ""
     return "" if script == "LATIN" else "Han or kana" if script in CJK else script.capitalize()

@@ -122,6 +122,7 @@ def test_a_title_fills_its_line(members, room):
 
 def test_a_text_without_blanks_is_cut_anywhere():
     assert show.shortened("x" * 30, 10) == "x" * 9 + "…" and show.shortened("a " + "x" * 30, 10) == "a xxxxxxx…"
+    assert show.shortened("気象衛星" * 5, 10) == "気象衛星…" and show.shortened("気象衛星", 8) == "気象衛星"
     assert show.shortened("word another", 12) == "word another" and show.shortened("another word", 11) == "another…"
 
 

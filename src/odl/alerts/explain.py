@@ -15,8 +15,7 @@ from odl.files.documents import NO_TIME
 from odl.files.escaping import heading, isolated, visible
 from odl.stream import dense, features
 from odl.stream import terms as known_terms
-from odl.stream.weighting import Weighting, weigh
-from odl.text.stopwords import StopWords
+from odl.stream.weighting import weigh
 
 LONGEST = 20  # digits of a topic
 ROUNDING = 1e-6  # shares are stored in single precision
@@ -150,7 +149,8 @@ def document(place, t, row, watch):
     for kept in (kept for kept in record.pool if kept.row == row):  # it has words of atoms that were in no use, too
         near |= zip((atom for atom in record.near[row].tolist() if atom >= 0), kept.near, strict=True)
     rows = np.array([row])
-    origins = _origins(place, data)
+    batch = os.path.join(os.path.dirname(place.features), "batches", f"{t}.h5")
+    origins = reasons.origins(batch, len(data.ids))
     (item,), period = reasons.items(record, rows, words, data, near, origins, counts.shape[1])
     item.members = [data.ids[other] for other in np.flatnonzero(record.item == record.item[row])]
     low = sorted((share, term) for term, share in reasons.shares_of(words, row).items() if share <= 0)
@@ -163,11 +163,6 @@ def document(place, t, row, watch):
     alert, before = read.alert_of(record, item, topic, of_atom, rank), earlier(place, data, row, by_words(data, row))
     meant = earlier(place, data, row, by_vectors(data, row)) if record.meaning is not None else None
     return alert, before, meant
-
-
-def _origins(place, data):
-    batch = os.path.join(os.path.dirname(place.features), "batches", f"{data.t}.h5")
-    return reasons.origins(batch, len(data.ids))
 
 
 def _known_atoms(place, t):
@@ -209,18 +204,15 @@ def earlier(place, data, row, likeness):
 
 def by_words(data, row):
     """Return the function that compares a document with a batch: log tf, idf as it was for the document, cosine."""
-    n_documents = data.n_before or data.counts.shape[0]
-    frequencies = data.frequencies if data.t else data.frequencies_after()
-    form, stop_words = (Weighting(tf="log"), "l2"), StopWords(data.vocabulary, frequencies)
-    document = weigh(data.counts[row : row + 1], frequencies, n_documents, *form, stop_words=stop_words)
+    weighed = data.weighed("l2", tf="log", languages=True)
+    document, frequencies = weighed[row : row + 1], weighed.frequencies
 
     def cosines(batch):
         counts = data.counts[:] if batch is data else known_terms.aligned(batch, data)
         beyond = counts.shape[1] - len(frequencies)  # terms that have left
-        known, own = np.pad(frequencies, (0, beyond)), stop_words.of(data.vocabulary + [""] * beyond)
-        weighed = weigh(counts, known, n_documents, *form, stop_words=own)
-        others = sparse.csr_array(weighed[:, : len(frequencies)])
-        return np.asarray((others @ document.T).todense()).ravel()
+        known, own = np.pad(frequencies, (0, beyond)), weighed.stop_words.of(data.vocabulary + [""] * beyond)
+        others = weigh(counts, known, weighed.n_documents, weighed.weighting, "l2", stop_words=own)
+        return (sparse.csr_array(others[:, : len(frequencies)]) @ document.T).toarray().ravel()
 
     return cosines
 

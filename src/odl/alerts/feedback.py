@@ -9,6 +9,7 @@ from collections import Counter
 from datetime import UTC, date, datetime
 from typing import NamedTuple
 
+from odl.alerts import periods
 from odl.alerts.model import NONE, VERDICTS
 from odl.errors import DataError, StorageError
 from odl.files import atomic, listing, storage
@@ -234,11 +235,9 @@ def members(alerts, numbers):
 
 def _periods(alerts):
     """Yield the topic and the id of each document of a period."""
-    t = 0
-    while os.path.exists(path := os.path.join(alerts, f"{t}.h5")):
+    for path in periods.paths(alerts):
         with contextlib.suppress(StorageError), storage.reading(path, "alerts") as file:  # the others tell enough
             yield storage.read_array(file, "topic", "i").tolist(), storage.read_strings(file, "ids")
-        t += 1
 
 
 def renumbered(entries, alerts, before):

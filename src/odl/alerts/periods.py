@@ -1,6 +1,7 @@
 """The file of one period: what its documents are called, what the next period goes on from. HDF5, kind "alerts"."""
 
 import json
+import os
 from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
@@ -253,6 +254,14 @@ def _write_memory(group, carried):
     for kind, past in (("gates", carried.gates), ("unseen", carried.unseen)):
         for name, values in past._asdict().items() if past is not None else ():
             storage.write_array(group, f"{kind}_{name}", values)
+
+
+def paths(folder):
+    """Yield the files of the periods in a folder, oldest first; those behind a gap are of an earlier, longer run."""
+    t = 0
+    while os.path.exists(path := os.path.join(folder, f"{t}.h5")):
+        yield path
+        t += 1
 
 
 def read(path, shares=False):

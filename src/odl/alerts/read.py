@@ -4,7 +4,7 @@ import glob
 import os
 from collections import Counter
 from dataclasses import replace
-from functools import cache
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -79,7 +79,8 @@ def place_of(folder, stream=None):
     for pattern in (*PATTERNS, os.path.join(glob.escape(project.results_of(folder)), BELOW)):
         # normpath, and below: a folder may be called anything, also "[1]".
         paths = sorted(glob.glob(os.path.join(glob.escape(folder), pattern)) if pattern else [folder])
-        paths = [path for path in paths if os.path.exists(os.path.join(path, "0.h5")) and _of_alerts(path)]
+        paths = [path for path in paths if os.path.exists(os.path.join(path, "0.h5"))]
+        paths = [path for path in paths if os.path.basename(os.path.abspath(path)) == "alerts"]
         places = {os.path.abspath(path).split(os.sep)[-5]: path for path in reversed(paths)}
         if stream is not None and places:
             if stream not in places:
@@ -97,10 +98,6 @@ def place_of(folder, stream=None):
         raise DataError(f"{folder} has no alerts yet", "a folder that was run", f"odl run {folder}")
     todo = "run it first, with alerts.run set"
     raise DataError(f"{folder} has no alerts", "a folder with odl.yaml, or results/STUDY", todo)
-
-
-def _of_alerts(path):
-    return os.path.basename(os.path.abspath(path)) == "alerts"
 
 
 def alerts_of(
@@ -151,11 +148,8 @@ def alerts_of(
 
 
 def first_of(place, last=None):
-    """Return the first of the last periods of a stream; those behind a gap are of an earlier, longer run."""
-    n = 0
-    while os.path.exists(_path(place, n)):
-        n += 1
-    return 0 if last is None else max(n - last, 0)
+    """Return the first of the last periods of a stream."""
+    return 0 if last is None else max(len([*periods.paths(place.alerts)]) - last, 0)
 
 
 def records(place, first=0):
@@ -166,10 +160,7 @@ def records(place, first=0):
     StorageError
         If a file is damaged.
     """
-    t = first
-    while os.path.exists(path := _path(place, t)):
-        yield periods.read(path)
-        t += 1
+    yield from map(periods.read, islice(periods.paths(place.alerts), first, None))
 
 
 def _path(place, t):
@@ -262,7 +253,7 @@ class _Reader:
         facts, items, withheld = record.facts, len(np.unique(record.item)), Counter()
         withheld["", "empty"], withheld["", "repeated"] = int(facts["empty"]), int(facts["repeats"])
         budget = record.settings["budget"] if self.budget is None else self.budget
-        most = _with(budget).room(items)
+        most = Alerts(budget=budget).room(items)
         alerts = self._alerts(record, most, withheld)
         for alert in alerts:
             if alert.topic:
@@ -326,12 +317,6 @@ class _Reader:
         return bool(item.gate) or bool(record.tail[item.row] <= record.settings["level"])
 
 
-@cache
-def _with(budget):
-    """Return settings of alerts with a budget, checked once for all periods."""
-    return Alerts(budget=budget)
-
-
 class _Topics(dict):
     """Topics by number; one that was born earlier is looked up where it is met."""
 
@@ -345,10 +330,6 @@ class _Topics(dict):
 
 def _new_topic(number, birth, time, ident, title):
     return Topic(number, (), birth, {}, {}, visible(ident), heading(title), [], first=time)
-
-
-def _words(text):
-    return tuple(visible(text).split())
 
 
 def _parts(name):
@@ -382,7 +363,7 @@ def alert_of(record, item, topic, of_atom, rank):
     row = item.row
     atoms = [(int(atom), float(like)) for atom, like in zip(record.near[row], record.likeness[row], strict=True)]
     nearest = [
-        Near(atom, _words(words), likeness, visible(ident), of_atom.get(atom, NONE))
+        Near(atom, tuple(visible(words).split()), likeness, visible(ident), of_atom.get(atom, NONE))
         for (atom, likeness), (words, ident) in zip((pair for pair in atoms if pair[0] >= 0), item.near, strict=True)
     ]
     source = visible(item.source)

@@ -8,6 +8,7 @@ import re
 import sys
 import textwrap
 import unicodedata
+from bisect import bisect
 from collections import Counter
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
@@ -269,11 +270,11 @@ def reason_words(alert):
 
 
 def titled(alert, most=sys.maxsize):
-    """Return the title of an item in at most so many characters, and its excerpt, from there on if it begins so."""
+    """Return the title of an item in at most so many columns, and its excerpt, from there on if it begins so."""
     title, text = shortened(alert.title or alert.id, most), alert.text
     if not (alert.title and text and (alert.title.startswith(text.strip("…")) or text.startswith(alert.title))):
         return title, text
-    whole, cut = max(alert.title, text, key=len), len(alert.title) > most
+    whole, cut = max(alert.title, text, key=len), title != alert.title
     at = len(title) - cut
     begin = whole.rfind(" ", 0, at) + 1
     if whole[at : at + 1].strip() and at - begin <= WORD:  # a title that is the beginning of a text may end in a word
@@ -311,17 +312,25 @@ def _because(alert):
 
 
 def wrapped(text, width, **options):
-    """Return a text in lines of at most so many columns of a terminal; East Asian letters take two."""
-    wide = "".join(sign + "\0" * (unicodedata.east_asian_width(sign) in "WF") for sign in text)
+    """Return a text in lines of at most so many columns of a terminal."""
+    wide = "".join(sign + "\0" * (columns - 1) for sign, columns in zip(text, _columns(text), strict=True))
     return [line.replace("\0", "") for line in textwrap.wrap(wide, width, **options)]
 
 
+def _columns(text):
+    """Return how many columns of a terminal each letter takes: an East Asian one has two."""
+    wide = unicodedata.east_asian_width
+    return [1] * len(text) if text.isascii() else [1 + (wide(sign) in "WF") for sign in text]
+
+
 def shortened(text, width):
-    """Return a text in at most so many characters, cut between words where that leaves more than half of it."""
-    if len(text) <= width:
+    """Return a text in at most so many columns of a terminal, cut between words where more than half of it is left."""
+    ends = [*accumulate(_columns(text), initial=0)]
+    if ends[-1] <= width:
         return text
-    last = text.rfind(" ", 0, width)
-    cut = text[: last if 2 * last > width else width - 1].rstrip()
+    room = bisect(ends, width - 1)  # one more than the letters that leave a column for the sign of the cut
+    last = text.rfind(" ", 0, room)
+    cut = text[: last if 2 * last > room else room - 1].rstrip()
     return cut + "…" + "\u2069" * (cut.count("\u2068") - cut.count("\u2069"))
 
 

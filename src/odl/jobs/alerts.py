@@ -81,7 +81,8 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=N
     stop_words = step.P.stop_words or StopWords(data.vocabulary, step.P.frequencies)
     record.languages = mix(counts, data.vocabulary, stop_words)
     _take_topics(record, data, carried.memory, past.topics, decided)
-    _find_near(record, Q, A if before.known else None)
+    if before.known:
+        _find_near(record, Q, A)
     shown = {*decided.opened.rows.tolist(), *decided.pool[: 2 * settings.room(len(rows))].tolist()}
     record.pool, period = _pool_items(record, decided.pool, words, data, A, carried, origins, shown)
     for item in record.pool:
@@ -201,8 +202,6 @@ def _new_words(past, settings, data, counts, rows, origins, warm_up):
 
 def _find_near(record, Q, A):
     """Fill in the nearest known atoms of every document."""
-    if A is None:
-        return
     for row, pairs in enumerate(reasons.nearest(Q, widen(A, n_rows=Q.shape[1]), NEAR)):
         for place, (atom, cosine) in enumerate(pairs):
             record.near[row, place], record.likeness[row, place] = atom, cosine

@@ -10,7 +10,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 
-from odl.alerts import read, show
+from odl.alerts import periods, read, show
 from odl.config import commands, project
 from odl.config.steps import STEPS
 from odl.corpora import fields
@@ -98,10 +98,7 @@ class Watch:
 
     def _last(self):
         """Return the last timestep that has alerts, -1 for none."""
-        t = 0
-        while os.path.exists(self._path("alerts", t)):
-            t += 1
-        return t - 1
+        return len([*periods.paths(self.folder.folder_of("alerts"))]) - 1
 
     def _load(self):
         """Take up what was learned of the periods before the open one."""
@@ -291,8 +288,8 @@ class Watch:
             return self.judge, self.shown, []
         self.unlearned, (judge, _) = "", self._learned_before(self.begin)
         last = self._last()
-        periods = read.alerts_of(".", last=last - self.shown).periods if last > self.shown else []
-        records = [{"provisional": False, **show.period_map(period)} for period in periods]
+        learned = read.alerts_of(".", last=last - self.shown).periods if last > self.shown else []
+        records = [{"provisional": False, **show.period_map(period)} for period in learned]
         return judge, max(last, self.shown), [(None, _text(record)) for record in records]
 
     def poll(self):

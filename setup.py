@@ -21,11 +21,11 @@ HERE = Path(__file__).parent
 SHARED = ("workflow", "config/config.yaml", "data/corpora.csv", "profiles")
 MAKE = """if True:  # run by another process, since numba keeps settings of the one that imports it
     import sys
-    from odl.engine import forking
+    from odl.engine import processes
     from odl.errors import OdlError
     from odl.jobs import compile
     try:
-        compile.build_whole(sys.argv[1] or None, forking.cores())
+        compile.build_whole(sys.argv[1] or None, processes.cores())
     except OdlError as error:
         sys.exit(f"setup.py: {error}")
 """

@@ -18,7 +18,7 @@ import streams
 from odl.alerts import feedback
 from odl.cli import main
 from odl.config import sources
-from odl.engine import lock, stopping
+from odl.engine import processes
 from odl.files import blocks, storage
 from odl.files.tables import read_cells
 
@@ -376,7 +376,7 @@ class TestOneRun:
 
     def test_the_second_says_who_runs(self, news, capsys):
         path = news / "results" / "news" / ".lock"
-        with lock.alone(path):
+        with processes.alone(path):
             assert main(["run", str(news)]) == 75
             said = capsys.readouterr().err
             assert re.search(
@@ -432,7 +432,7 @@ class TestStrikes:
             return real(*words)
 
         monkeypatch.setattr(blocks.Verified, "verify", verify)
-        with stopping.heeding(), pytest.raises(stopping.Stopped) as stop, storage.reading(path, "scores") as file:
+        with processes.heeding(), pytest.raises(processes.Stopped) as stop, storage.reading(path, "scores") as file:
             came.append(len(file["score"][:]))
             time.sleep(5)
         assert len(came) > 1 and stop.value.status == 128 + signal.SIGTERM
@@ -444,12 +444,12 @@ class TestStrikes:
         def write(*words):
             try:
                 signal.raise_signal(signal.SIGALRM)
-            except stopping.Stopped:
+            except processes.Stopped:
                 escaped.append(words)
             return real(*words)
 
         monkeypatch.setattr(storage._Sink, "write", write)
-        with pytest.raises(stopping.Stopped) as stop, stopping.heeding() as heed:
+        with pytest.raises(processes.Stopped) as stop, processes.heeding() as heed:
             heed.number = signal.SIGTERM
             with storage.writing(tmp_path / "a.h5", "scores") as file:
                 file["score"] = [1.0, 2.0]
@@ -463,10 +463,10 @@ class TestStrikes:
             def __set_name__(self, owner, name):
                 signal.raise_signal(signal.SIGTERM)
 
-        with pytest.raises(stopping.Stopped) as stop, stopping.heeding():
+        with pytest.raises(processes.Stopped) as stop, processes.heeding():
             type("Period", (), {"languages": Struck()})
         assert stop.value.status == 128 + signal.SIGTERM
-        with pytest.raises(RuntimeError, match="other"), stopping.heeding():
+        with pytest.raises(RuntimeError, match="other"), processes.heeding():
             raise RuntimeError("other")
 
     def test_what_a_person_stops_is_said(self, first, tmp_path):

@@ -21,7 +21,7 @@ from called import odl
 from odl.alerts import periods
 from odl.corpora import fields
 from odl.engine import folder as folders
-from odl.engine import lock
+from odl.engine import processes
 from odl.errors import ConfigError, DataError
 from odl.live import inbox, judge
 from odl.live import watch as live
@@ -394,7 +394,7 @@ def test_a_signal_ends_soon_what_hangs(news, monkeypatch, hangs):
     rows = [row | {"time": "2026-01-27"} for row in posts(3, 600)]
     (news / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     sign = news / {"command": "started", "lock": "inbox/.lock", "reader": "inbox/.2026-01-26-0001.jsonl"}[hangs]
-    busy = lock.alone(news / "results" / "news" / ".lock") if hangs == "lock" else contextlib.nullcontext()
+    busy = processes.alone(news / "results" / "news" / ".lock") if hangs == "lock" else contextlib.nullcontext()
     with busy, open(news / "rows.jsonl") as source:
         command = [sys.executable, "-m", "odl", "watch", str(news)]
         process = subprocess.Popen(command, stdin=source, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -228,9 +228,9 @@ def main(words=None):
     """Run one subcommand; return the exit status."""
     if words is not None:
         return _main(words)
-    from odl.engine import stopping
+    from odl.engine import processes
 
-    with stopping.heeding() as heed:
+    with processes.heeding() as heed:
         try:
             _follow_parent()
             return _main(sys.argv[1:])

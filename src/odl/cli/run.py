@@ -19,7 +19,7 @@ from odl.cli import filekinds
 from odl.config import places, project
 from odl.config.chains import packages_of
 from odl.engine import folder as folders
-from odl.engine import forking, lock, stopping
+from odl.engine import processes
 from odl.engine.ledger import Ledger
 from odl.engine.loop import Loop
 from odl.errors import ConfigError, OdlError
@@ -59,7 +59,7 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
     said, words, first = project.read(folder), [], []
     if said.get("driver") == "snakemake":
         fault = f"{folder} is driven by Snakemake (driver in {project.FILE})"
-        raise ConfigError(fault, "a folder of `odl run`", f"type: cd {folder} && snakemake --cores {forking.cores()}")
+        raise ConfigError(fault, "a folder of `odl run`", f"type: cd {folder} && snakemake --cores {processes.cores()}")
     with contextlib.chdir(folder), _told_from(named):
         if os.path.isdir("inbox"):
             from odl.live import inbox  # of a folder that is watched
@@ -73,9 +73,9 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
         place = folders.opened()
         if wrong := places.unwritable(place.names["root"]):
             raise ConfigError(f"{wrong} may not be written", "a folder for results", "correct it, or set 'results'")
-        alone = contextlib.nullcontext() if dry else lock.alone(place.lock, wait)
-        with stopping.heeding() as heed, alone:
-            options = {"words": words, "again": again, "dry": dry, "cores": cores or forking.cores()}
+        alone = contextlib.nullcontext() if dry else processes.alone(place.lock, wait)
+        with processes.heeding() as heed, alone:
+            options = {"words": words, "again": again, "dry": dry, "cores": cores or processes.cores()}
             *lines, last = _run(place, Ledger(place.ledger, check), named, began, check=heed.check, **options)
     return "\n".join([*first, *lines, *filter(None, [unread(folder, place.stream)]), last])
 

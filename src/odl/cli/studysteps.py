@@ -281,14 +281,14 @@ def compile(algorithm: list = (), *, stamp=None, cores: int = 1):
     many libraries at a time; 0: one on each core.
     """
     from odl.config import places
-    from odl.engine import forking
+    from odl.engine import processes
     from odl.jobs import compile as ahead
     from odl.kernels import marshalling
 
     if "topics" in algorithm:
         places.papers("emerging")
     names = ahead.needed(algorithm) if algorithm else marshalling.names()
-    for name in ahead.build_all(names, ahead.aloud, at_once=cores or forking.cores()):
+    for name in ahead.build_all(names, ahead.aloud, at_once=cores or processes.cores()):
         print(f"odl step compile: no C compiler made a library of {name}; jobs load numba instead", file=sys.stderr)
     if stamp:
         open(stamp, "w").close()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from odl.config import chains, sections
 from odl.config.setting import differing
 from odl.config.steps import STEPS, record_of, stays
-from odl.engine import calls, forking
+from odl.engine import calls, processes
 from odl.engine.folder import files_of
 from odl.engine.ledger import origin_of, read
 from odl.errors import OdlError
@@ -121,7 +121,7 @@ class Loop:
         each = [arguments for arguments in each if self.reason("share", arguments)]
         tasks = [(arguments, record_of("share", arguments, self._digest)) for arguments in each]
         if len(tasks) > 1:
-            forking.each(_share, tasks, self.cores)
+            processes.each(_share, tasks, self.cores)
 
     def rows(self):
         """Return the rows of the index as it lies there; none where a dry run has none."""

@@ -13,7 +13,7 @@ import os
 import re
 
 from odl.config import project
-from odl.engine import lock
+from odl.engine import processes
 from odl.errors import BusyError, ConfigError
 from odl.files.atomic import replacing
 
@@ -122,7 +122,7 @@ def remove(name):
 
 def alone():
     """Hold the inbox of the working folder; `BusyError` where another watch has it."""
-    return lock.alone(f"{FOLDER}/.lock", todo="end that watch, or take another folder")
+    return processes.alone(f"{FOLDER}/.lock", todo="end that watch, or take another folder")
 
 
 def settle(dry=False):

@@ -15,7 +15,7 @@ from odl.config import commands, project
 from odl.config.steps import STEPS
 from odl.corpora import fields
 from odl.engine import folder as folders
-from odl.engine import lock, stopping
+from odl.engine import processes
 from odl.errors import ConfigError, DataError, OdlError
 from odl.live import inbox as inboxes
 from odl.live.judge import Arrivals, Judge, Known, Row, clock, iso
@@ -106,7 +106,7 @@ class Watch:
 
     def _learned_before(self, begin):
         """Return what was learned of the periods before one, while no run changes it, and its begin; None: the last."""
-        with lock.alone(self.folder.lock, PATIENCE):
+        with processes.alone(self.folder.lock, PATIENCE):
             t = self._last()
             while t >= 0:
                 first = begin_of(features.read(self._path("features", t)).times.max(), self.period)
@@ -355,7 +355,7 @@ def follow(groups, *settings):
     BusyError
         If another watch has the folder.
     """
-    came, heed, watch = set(), stopping.Heed(), None
+    came, heed, watch = set(), processes.Heed(), None
 
     def note(number, frame):
         came.add(number)
@@ -383,7 +383,7 @@ def follow(groups, *settings):
                 watch.close(drained=True)
                 raise
             watch.close(drained=bool(came))
-        except stopping.Stopped:  # as after a kill: a command, a lock or who reads the answers has not come to an end
+        except processes.Stopped:  # as after a kill: a command, a lock or who reads the answers has not come to an end
             if watch and watch.child:
                 watch.child.terminate()
             said = f"ended {GRACE:g} s after a signal; send again what has no answer"

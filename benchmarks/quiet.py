@@ -38,7 +38,7 @@ from odl import corpora, novelty
 from odl.alerts import alarms, calibration, decision, memory
 from odl.alerts.candidates import near_duplicates
 from odl.alerts.model import Period, Topic, Watch
-from odl.cli.survey import survey
+from odl.cli.init import survey
 from odl.config.sections import Alerts
 from odl.files import tables
 from odl.files.documents import NO_TIME

@@ -21,7 +21,7 @@ from scipy import sparse
 from odl.evaluation.averages import grouped
 from odl.files import tables
 from odl.files.documents import Documents
-from odl.papers import batchsizes
+from odl.papers import qualitystudy
 from odl.papers.experiments import quality
 
 RUNS = {
@@ -74,7 +74,7 @@ def measure(name, seed, sizes):
     named = yaml.safe_load(path.read_text(encoding="utf-8"))["learners"]
     names = ["levels", "levels-context", "adaptive", "adaptive-context"]
     chosen = {run: {"learner": named[run], "features": {"tf": "log"}} for run in names}
-    rows = batchsizes.resize(made(name, seed), chosen, {"sizes": sizes, "runs": names, "k": 500})["sizes"]
+    rows = qualitystudy.resize(made(name, seed), chosen, {"sizes": sizes, "runs": names, "k": 500})["sizes"]
     return [{"stream": name, "seed": seed, **row} for row in rows]
 
 

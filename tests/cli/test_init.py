@@ -1,4 +1,4 @@
-"""`odl init`: a folder of a few lines, whole or not there, and what it refuses."""
+"""`odl init`: what is understood of files, a folder of a few lines, whole or not there, and what is refused."""
 
 import os
 import signal
@@ -6,14 +6,17 @@ import sys
 
 import pytest
 import yaml
-from ownfiles import ROWS, jsonl
+from ownfiles import ROWS, jsonl, own, table
 from places import ROOT
 
-from odl import cli, learners
+from odl import cli, corpora, learners
 from odl.cli import init
+from odl.cli.init import survey
 from odl.config import chains, consistency, places, project
 from odl.config.schema import load_schema
 from odl.config.setting import merge
+from odl.corpora import mailfeeds
+from odl.errors import ConfigError, DataError
 
 INIT = ("odl.yaml", init.SNAKEFILE, init.PROFILE)
 
@@ -159,3 +162,186 @@ class TestInit:
             fault = f"odl run: in {tmp_path / 'good'}: the name of ../posts/{said}"
             assert fault in printed and printed.count("\n") == 1
             assert not list((tmp_path / "good").rglob("*.h5"))
+
+
+GERMAN = [
+    "Das Wetter ist über der Stadt sehr schön und es wird auch morgen so bleiben",
+    "Der Himmel ist nicht mehr zu sehen",
+]
+
+
+def refused(said, *arguments, error=(ConfigError, DataError), **given):
+    with pytest.raises(error, match=said) as caught:
+        survey(list(arguments), given)
+    assert "\n" not in str(caught.value)
+
+
+class TestLook:
+    def test_a_german_table_as_spreadsheets_write_it(self, tmp_path):
+        rows = [{"Nr": n, "Datum": f"{n % 28 + 1:02d}.01.2026", "Inhalt": GERMAN[n % 2]} for n in range(40)]
+        found = survey([table(tmp_path / "d.csv", rows, ";", "cp1252")], {})
+        assert found.options["encoding"] == "cp1252" and found.options["delimiter"] == ";"
+        assert found.options["columns"] == {"time": "Datum", "text": "Inhalt", "id": "Nr"}
+        assert found.options["dates"] == "day-first" and dict(found.said)["language"].startswith("German (")
+        assert found.n_documents == 40 and found.span == "2026-01-01 to 2026-01-28"
+
+    @pytest.mark.parametrize(
+        ("encoding", "text"),
+        [
+            ("cp1251", "Спутник выведен на орбиту Земли"), ("koi8-r", "Спутник выведен на орбиту Земли"),
+            ("cp1253", "Ο δορυφόρος τέθηκε σε τροχιά"), ("cp1255", "הלוויין שוגר למסלול סביב כדור הארץ"),
+            ("cp1256", "تم إطلاق القمر الصناعي إلى مدار"), ("cp874", "ดาวเทียมถูกส่งขึ้นสู่วงโคจร"),
+            ("cp932", "人工衛星が軌道に乗りました"), ("euc_jp", "人工衛星がロケットで軌道に乗りました"),
+            ("cp949", "인공위성이 궤도에 올랐다"), ("gb18030", "人造卫星进入轨道，运行正常"),
+        ],
+    )  # fmt: skip
+    def test_an_encoding_that_is_not_of_western_europe_is_asked_for(self, tmp_path, encoding, text):
+        path = tmp_path / "a.csv"
+        path.write_bytes(
+            "".join(["id,time,text\n", *(f"{n},2026-01-01,{text} {n}\n" for n in range(9))]).encode(encoding)
+        )
+        with pytest.raises(ConfigError, match=r"9 lines are not UTF-8; .*say --encoding and its name: ") as caught:
+            survey([str(path)], {})
+        assert f"{encoding} ({text[:12].strip()!r})" in str(caught.value) and "\\x" not in str(caught.value)
+        assert survey([str(path)], {"encoding": encoding}).options["encoding"] == encoding
+        with pytest.raises(DataError, match=r"a\.csv line 2 is not ascii"):
+            survey([str(path)], {"encoding": "ascii"})
+
+    def test_utf_8_with_characters_that_are_cut_is_no_other_encoding(self, tmp_path):
+        """As of a database that cuts text by bytes; a foreign line among others in UTF-8 is."""
+        path, text = tmp_path / "a.csv", "人造卫星进入轨道，运行正常".encode()
+        lines = [b"id,time,text", *(f"{n},2026-01-01,".encode() + text[: 30 + n % 3] for n in range(9))]
+        path.write_bytes(b"\n".join([*lines, b""]))
+        assert survey([str(path)], {}).options["encoding"] == ["utf-8", "cp1252"]
+        path.write_bytes(b"\n".join([*lines, "9,2026-01-01,Спутник на орбите".encode("cp1251"), b""]))
+        refused(r"say --encoding and its name: .*utf-8,cp1251 \('Спутник на о'\)", str(path))
+
+    def test_mixed_encodings(self, tmp_path):
+        path = tmp_path / "d.jsonl"
+        path.write_bytes('{"text": "Müller"}\n'.encode() + '{"text": "Größe"}\n'.encode("latin-1"))
+        found = survey([str(path)], {})
+        assert found.options["encoding"] == ["utf-8", "cp1252"]
+        assert "d.jsonl:2" in dict(found.said)["encoding"]
+        assert survey([str(path)], {"encoding": "latin-1"}).options["encoding"] == "latin-1"
+
+    def test_every_role_under_its_own_name_needs_no_option(self, tmp_path):
+        rows = [
+            {"id": n, "time": f"2026-01-{n + 1:02d}", "text": "the day of this and that is over"} for n in range(20)
+        ]
+        found = survey([jsonl(tmp_path / "d.jsonl", rows)], {})
+        assert not found.options.keys() & {"columns", "dates", "encoding", "delimiter", "kind"}
+        assert found.options["tokens"] == {"tokeniser": "words", "stop_words": None}
+        assert found.features == {"languages": True, "max_share": 0.5}
+        found = survey([jsonl(tmp_path / "d.jsonl", [{**row, "id": 1, "topics": row["id"]} for row in rows])], {})
+        assert found.options["columns"] == {"id": None, "topics": None}  # repeated, and one for each document
+
+    def test_items_that_were_fetched_twice_count_once(self, tmp_path):
+        item = "<item><guid>g{0}</guid><pubDate>0{0} Jan 2026 10:00 GMT</pubDate><title>one two</title></item>"
+        for name, numbers in (("a.xml", (1, 2)), ("b.xml", (2, 3))):
+            items = "".join(item.format(number) for number in numbers)
+            (tmp_path / name).write_text(f"<rss><channel>{items}</channel></rss>")
+        found = survey([str(tmp_path)], {})
+        assert (found.n_documents, found.repeats.same, found.span) == (3, 1, "2026-01-01 to 2026-01-03")
+
+    def test_dates_to_come_are_told_and_the_line_of_spreadsheets_is_no_row(self, tmp_path):
+        lines = [f"{n};{2999 if n == 9 else 2026}-01-{n + 1:02d};the post number {n}" for n in range(20)]
+        (tmp_path / "a.csv").write_text("\n".join(["sep=;", "id;time;text", *lines]), encoding="utf-8")
+        found = survey([str(tmp_path / "a.csv")], {})
+        assert found.options["delimiter"] == ";" and found.n_documents == 20
+        assert dict(found.said)["to come"].startswith("1 of the dates, the last 2999-01-10; ")
+
+    def test_bad_input_is_one_sentence(self, tmp_path):
+        refused("does not exist", str(tmp_path / "absent"))
+        refused("holds no files", str(tmp_path))
+        refused("1 document; expected at least two", jsonl(tmp_path / "a.jsonl", [{"text": "x"}]))
+        refused("no column holds text; the columns are a, b", jsonl(tmp_path / "a.jsonl", [{"a": 1, "b": 2}] * 2))
+        refused("say --dates", table(tmp_path / "a.csv", [{"text": "x y", "time": "03/04/2026"}] * 2))
+        refused("--stop-words is 'klingon'", jsonl(tmp_path / "a.jsonl", [{"text": "x"}] * 2), stop_words="klingon")
+
+    def test_korean_is_cut_into_pairs(self, tmp_path):
+        rows = [{"text": f"정부는 새로운 정책을 발표했다 {n}"} for n in range(30)]
+        found = survey([jsonl(tmp_path / "a.jsonl", rows)], {})
+        assert found.options["tokens"] == {"tokeniser": "words", "stop_words": None, "hangul": "pairs"}
+
+    def test_equal_documents_and_long_lines(self, tmp_path):
+        found = survey([jsonl(tmp_path / "a.jsonl", [{"text": "same words here"}] * 30)], {})
+        assert found.n_documents == 30 and found.batches["by"] == "documents"
+        found = survey([jsonl(tmp_path / "a.jsonl", [{"text": "x"}, {"text": "word " * 2_000_000}])], {})
+        assert found.n_documents == 2
+
+
+class TestTitles:
+    def rows(self, text):
+        return [{"id": f"p-{n}", "subject": f"headline{chr(97 + n % 20)}", "body": text(n)} for n in range(40)]
+
+    def test_titles_that_texts_do_not_hold_count_as_words(self, tmp_path):
+        source = jsonl(tmp_path / "a.jsonl", self.rows(lambda n: own(n)))
+        found = survey([source], {})
+        assert found.options["columns"] == {"text": ["subject", "body"], "title": "subject"}
+        assert "100% of the texts do not hold" in dict(found.said)["text"]
+        read = corpora.read("documents", [source], found.options)
+        assert "headlineb" in read.vocabulary and read.titles[1] == "headlineb"
+
+    def test_titles_that_texts_hold_or_a_column_that_is_named_change_nothing(self, tmp_path):
+        source = jsonl(tmp_path / "a.jsonl", self.rows(lambda n: f"Headline{chr(97 + n % 20)} and {own(n)}"))
+        assert survey([source], {}).options["columns"]["text"] == "body"
+        source = jsonl(tmp_path / "a.jsonl", self.rows(lambda n: own(n)))
+        assert survey([source], {"text": "body"}).options["columns"]["text"] == "body"
+
+    def test_a_list_of_columns(self, tmp_path):
+        source = jsonl(tmp_path / "a.jsonl", [{"a": "storm", "b": "harbour"}, {"a": "", "b": "harbour"}])
+        read = corpora.read("documents", [source], {"columns": {"text": ["a", "b"]}})
+        assert read.vocabulary == ["harbour", "storm"] and read.counts.toarray().tolist() == [[1, 1], [1, 0]]
+        for wrong in ([], ["a", 3], {"a": 1}):
+            with pytest.raises(ConfigError, match=r"columns\.text"):
+                corpora.read("documents", [source], {"columns": {"text": wrong}})
+        source = jsonl(tmp_path / "a.jsonl", [{"a": "storm"}])
+        with pytest.raises(DataError, match="a column 'c'"):
+            corpora.read("documents", [source], {"columns": {"text": ["a", "c"]}})
+        with pytest.raises(ConfigError, match=r"columns\.title is"):
+            corpora.read("documents", [source], {"columns": {"title": ["a"]}})
+        source = jsonl(tmp_path / "a.jsonl", [{"a": "one two", "b": 5}])
+        with pytest.raises(DataError, match="the text is a int, not a string"):
+            corpora.read("documents", [source], {"columns": {"text": ["a", "b"]}})
+
+
+class TestTopics:
+    def feed(self, path, category):
+        items = [
+            f"<item><title>storm {n}</title><guid>g{n}</guid>{category(n)}"
+            f"<pubDate>0{1 + n // 10} Jan 2026 10:00 GMT</pubDate></item>"
+            for n in range(60)
+        ]
+        path.write_text(f"<rss xmlns:dc='http://purl.org/dc/elements/1.1/'><channel>{''.join(items)}</channel></rss>")
+        return str(path)
+
+    def test_categories_of_feeds(self, tmp_path):
+        source = self.feed(
+            tmp_path / "a.xml", lambda n: f"<category>Sea &amp; air</category><dc:subject>s{n % 3}</dc:subject>"
+        )
+        found = survey([source], {})
+        assert found.options["columns"] == {"topics": "category"} and "4 different" in dict(found.said)["topics"]
+        assert corpora.read("documents", [source], found.options).topics[4] == ("Sea & air", "s1")
+        assert corpora.read("documents", [source], {}).topics[4] == ()
+        assert "columns" not in survey([source], {"topics": ""}).options
+
+    def test_too_many_are_none_unless_asked_for(self, tmp_path):
+        source = self.feed(tmp_path / "a.xml", lambda n: f"<category>tag {n}</category>")
+        assert "columns" not in (found := survey([source], {})).options and "too many" in dict(found.said)["topics"]
+        assert survey([source], {"topics": "category"}).options["columns"] == {"topics": "category"}
+        with pytest.raises(ConfigError, match="--topics names 'tag'; expected 'category' or nothing"):
+            survey([source], {"topics": "tag"})
+
+    def test_categories_of_atom(self, tmp_path):
+        (tmp_path / "a.atom").write_text(
+            '<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>1</id><category term="a b" label="A B"/>'
+            '<category term="c"/><title>storm</title></entry><entry><id>2</id><title>calm</title></entry></feed>'
+        )
+        with open(tmp_path / "a.atom", "rb") as file:
+            found = [row.get("category") for _, row in mailfeeds.feed_rows(file, "a.atom")]
+        assert found == [["A B", "c"], None]
+
+    def test_other_columns_that_may_be_topics_are_named(self, tmp_path):
+        rows = [{"text": own(n), "section": n % 3, "category": f"c{n % 4}", "key": n} for n in range(40)]
+        said = dict(survey([jsonl(tmp_path / "a.jsonl", rows)], {}).said)["topics"]
+        assert said.startswith("column 'category', 4 different, rather than 'section' (--topics)")

@@ -9,7 +9,7 @@ from called import odl
 from ownfiles import FOOTER, jsonl, own
 
 from odl.cli import preparation
-from odl.cli.survey import survey
+from odl.cli.init import survey
 from odl.errors import DataError
 from odl.files.documents import NO_TIME
 

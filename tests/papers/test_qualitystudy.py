@@ -18,7 +18,7 @@ from odl.evaluation import baselines, metrics
 from odl.files import documents
 from odl.files.tables import read_table
 from odl.learners import clusters, likeness
-from odl.papers import batchsizes, experiments, qualitystudy
+from odl.papers import experiments, qualitystudy
 from odl.papers.experiments import quality, quality_overview
 
 CONFIG = ROOT / "config" / "quality.yaml"
@@ -259,7 +259,7 @@ def test_ablation(held):
 
 def test_batches_of_one_document_have_no_auc_of_their_own(held):
     chosen, made = held
-    (row, *_) = batchsizes.resize(made, chosen, {**SETTINGS, "sizes": [1], "runs": ["levels"]})["sizes"]
+    (row, *_) = qualitystudy.resize(made, chosen, {**SETTINGS, "sizes": [1], "runs": ["levels"]})["sizes"]
     assert row["listed"] == 0 and np.isnan(row["single"]) and 0.5 < row["pooled"] <= 1 and row["timesteps"] == 300
 
 
@@ -268,7 +268,7 @@ def test_batches_of_other_sizes(held):
     smaller = made.cut(30)
     assert [len(batch.ids) for batch in smaller.batches[:3]] == [60, 30, 30]
     assert [name for batch in smaller.batches for name in batch.ids] == [n for batch in made.batches for n in batch.ids]
-    tables = batchsizes.resize(made, chosen, {**SETTINGS, "sizes": [30]})
+    tables = qualitystudy.resize(made, chosen, {**SETTINGS, "sizes": [30]})
     found = {(row["run"], row["size"]): row for row in tables["sizes"]}
     made.made_of[1]["topic_entry"] = {"held_back": 0.5, "first": 2, "last": 3}
     schedules = [made.cut(size).made_of[1]["topic_entry"] for size in (30, 60, 120)]
@@ -284,7 +284,7 @@ def test_batches_of_other_sizes(held):
     names = {f"nearest5-logtf{way}{kind}" for way in ways for kind in ("", "-levels-context")}
     assert {run for run, _ in found} == names | set(SETTINGS["runs"])
     around = learners.make(**chosen["levels-context"]["learner"])
-    compared = batchsizes.neighbours(smaller, {"levels": around})
+    compared = qualitystudy.by_age(smaller, {"levels": around})
     for t, batch in enumerate(smaller.batches[1:], start=1):
         cosines = dense_cosines(batch, smaller.batches[:t], "log")
         ages = np.arange(cosines.shape[1])[::-1]

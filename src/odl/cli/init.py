@@ -1,19 +1,34 @@
-"""``odl init``: a person's folder of a few lines of configuration, a Snakefile of a few more, and its profile."""
+"""``odl init``: a survey of a person's files, and the folder of a few lines of configuration that follow from it."""
 
 import glob
 import os
+import random
+from collections import Counter
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
+from time import time_ns
 
-from odl.cli.survey import survey
+from odl.cli import columns as roles
+from odl.cli import filekinds, preparation
 from odl.config import places, project
 from odl.config.chains import refuse_names
-from odl.errors import ConfigError
-from odl.files import storage
-from odl.files.listing import find_files
+from odl.corpora import collection, fields, formats
+from odl.corpora.encodings import check_encoding
+from odl.errors import ConfigError, DataError
+from odl.files import listing, storage
+from odl.files.documents import NO_TIME, NONE, Repeats
+from odl.files.listing import CATEGORY
 
 FILE, SNAKEFILE, PROFILE = project.FILE, "Snakefile", "profiles/default/config.yaml"
 OF_SNAKEMAKE = {SNAKEFILE: places.OWN, PROFILE: places.PROFILE}
+MOST = 200_000  # rows that are looked at
+SAMPLE = 2000  # texts that are
+DAY_MS = 86_400_000
+UNTIMED = "none, such as 2026-03-01 or, in logs, 2026-03-01T08:00:00; the order is that of the files"
+KEPT = 2000  # characters of a text that are kept
+LABELS = {**{kind: kind for kind in listing.KINDS}, "jsonl": "JSONL", "csv": "CSV", "parquet": "Parquet"}
+TITLES = 0.5  # share of the texts from which on their titles count as missing in them
 
 
 def write(folder, sources, answers, force=False, snakemake=False):
@@ -26,7 +41,7 @@ def write(folder, sources, answers, force=False, snakemake=False):
     sources : list of str
         Files, folders, patterns; none: what lies in the folder.
     answers : dict
-        As in `odl.cli.survey.survey`.
+        As in `survey`.
     force : bool
         Replace what is written there already.
     snakemake : bool
@@ -34,7 +49,7 @@ def write(folder, sources, answers, force=False, snakemake=False):
 
     Returns
     -------
-    odl.cli.survey.Survey
+    Survey
     """
     folder = Path(folder)
     path = folder / FILE
@@ -44,7 +59,7 @@ def write(folder, sources, answers, force=False, snakemake=False):
         todo = f"name them, such as odl init {folder} posts/*.jsonl"
         raise ConfigError(f"no files are named, and {folder} is no folder", "the files of your documents", todo)
     report = survey(list(sources) or [str(folder)], answers)
-    files = find_files(report.sources, report.options.get("kind"))
+    files = listing.find_files(report.sources, report.options.get("kind"))
     refuse_names([_from(folder, path) for _, path in files], wildcards=snakemake)
     contents = {FILE: text(report, project.name_of(folder.resolve().name), folder)}
     if snakemake:
@@ -94,3 +109,273 @@ def _write(folder, contents):
         for name, content in contents.items():
             temporary = stack.enter_context(storage.replacing(folder / name))
             Path(temporary).write_text(content, encoding="utf-8")
+
+
+@dataclass
+class Survey:
+    """What was understood of files.
+
+    Parameters
+    ----------
+    sources : list of str
+        As an odl.yaml names them, from the working directory.
+    options : dict
+        Of the reader `odl.corpora.collection`; what is not needed is left out.
+    batches, features : dict
+        Of the configuration, where they differ from the default.
+    n_documents : int
+    repeats : odl.files.documents.Repeats
+        Rows whose id occurs once more.
+    span : str
+        First and last day, "" where there are no times.
+    ties : str, optional
+        "source" where there are no times: the order of the files, and not one that is drawn.
+    said : list of (str, str)
+        What was understood, and why.
+    """
+
+    sources: list
+    options: dict = field(default_factory=dict)
+    batches: dict = field(default_factory=dict)
+    features: dict = field(default_factory=dict)
+    n_documents: int = 0
+    repeats: Repeats = NONE
+    span: str = ""
+    ties: str | None = None
+    said: list = field(default_factory=list)
+
+    def say(self, what, why):
+        """Add a line."""
+        self.said.append((what, why))
+
+    def set(self, option, value, why=""):
+        """Set an option that is not the default, and say why."""
+        if value is not None:
+            self.options[option] = value
+        if why:
+            self.say(option, why)
+
+
+def survey(sources, answers):
+    """Look at files, folders or patterns.
+
+    Parameters
+    ----------
+    sources : list of str
+    answers : dict
+        What the person said: roles of `odl.cli.columns.NAMES`; kind, delimiter, encoding, dates, times of the
+        reader's options; stop_words, period. None or missing: to be found out. ``only``: true where files that come
+        later are not to be read. ``meaning``: true for vectors beside words.
+
+    Returns
+    -------
+    Survey
+
+    Raises
+    ------
+    OdlError
+        In one sentence, with the option that would help.
+    """
+    answers = {name: value for name, value in answers.items() if value is not None}
+    named, kind = filekinds.find(sources, answers.get("kind"), answers.get("only", False))
+    report, files = Survey(named), listing.find_files(named, kind)
+    report.set("kind", kind)
+    kinds = Counter(kind or listing.kind_of(path) for _, path in files)
+    report.say("files", ", ".join(f"{n} {LABELS[one]} file{'s' * (n > 1)}" for one, n in kinds.items()))
+    report.say("sources", filekinds.account(sources, named))
+    if others := filekinds.beside(named, kind):
+        report.say("not read", filekinds.unread(others))
+    _encoding(report, files, answers)
+    report.set("times", answers.get("times"))
+    columns, categories, sample = _read(report, files)
+    if columns:
+        _columns(report, columns, answers)
+        _join_titles(report, sample, answers)
+    else:
+        _categories(report, categories, answers.get("topics"))
+    times = _times(report, files, answers)
+    texts = _texts(report, sample)
+    stop_words, report.features, why = preparation.stop_words_of(texts, answers.get("stop_words"))
+    report.options["tokens"] = preparation.tokens_of(texts, stop_words)
+    report.say("language", why)
+    shares = preparation.cleaners_of(texts)
+    report.set("clean", list(shares) or None, preparation.sentence(shares))
+    weights, why = preparation.pieces_of(texts, report.options["tokens"], shares, len(times))
+    report.features |= weights
+    if weights:
+        report.say("pieces", why)
+    options, weights, why = preparation.meaning_of(texts, report.options["tokens"], answers.get("meaning", False))
+    report.options |= options
+    report.features |= weights
+    if why:
+        report.say("meaning", why)
+    if "encoded" in shares:  # what is left of a part of an encoded file is no document
+        fewest = preparation.FEWEST
+        report.set("min_words", fewest, f"{fewest}; shorter ones, once cleaned, are left out and counted")
+    report.set("duplicates", True)
+    told = f"the first {KEPT:,} characters of each are kept in results/, for the passages that are shown"
+    report.set("keep_text", KEPT if texts else None, (told + "; options.keep_text: 0 keeps titles alone") * bool(texts))
+    report.batches, why = preparation.batches_of(times, answers.get("period"))
+    report.say("batches", why)
+    return report
+
+
+def _encoding(report, files, answers):
+    """Set what text files are written in and what separates the fields of tables."""
+    kind, encoding, why = report.options.get("kind"), None, ""
+    if "encoding" in answers:
+        names = [name.strip() for name in answers["encoding"].split(",")]
+        encoding = names if len(names) > 1 else names[0]
+    else:
+        encoding, why = filekinds.encoding_of(files, kind)
+    check_encoding(encoding or "utf-8")
+    report.set("encoding", encoding, why)
+    if "delimiter" in answers:
+        report.set("delimiter", answers["delimiter"].replace("\\t", "\t"))
+    else:
+        report.set("delimiter", *filekinds.delimiter_of(files, kind, encoding))
+    if path := filekinds.unquoted(files, report.options):
+        why = f"no: quotation marks are part of the text, as in {path}"
+        report.set("quoted", False, why)
+
+
+def _rows(report, files):
+    """Yield (path of a table or None, row) of the documents that are looked at."""
+    form, n_rows = collection.form_of(report.options), 0
+    for name, path in files:
+        tabular = form.of(path) in listing.TABULAR
+        for _, row in formats.rows(path, form, name):
+            n_rows += 1
+            if n_rows > MOST:
+                return
+            yield path if tabular else None, row
+
+
+def _read(report, files):
+    """Return the columns of tables, the categories of feeds, and a sample of (path of a table or None, row)."""
+    columns, sample, n_rows, n, draw, rows = {}, [], 0, -1, random.Random(0), set()
+    categories = roles.Column(CATEGORY)
+    for table, row in _rows(report, files):
+        if (key := hash(repr(row))) in rows:  # as in exports that overlap: nothing more is learned from it
+            continue
+        rows.add(key)
+        n += 1
+        n_rows += table is not None
+        for name, value in row.items() if table else ():
+            columns.setdefault(str(name), roles.Column(str(name))).add(value, table)
+        for name in row.get(CATEGORY, ()) if not table else ():
+            categories.add(name)
+        if n < SAMPLE:
+            sample.append((table, row))
+        elif (place := draw.randrange(n + 1)) < SAMPLE:
+            sample[place] = (table, row)
+    report.n_documents = n + 1
+    for column in columns.values():
+        column.n_rows = n_rows
+    return columns, categories, sample
+
+
+def _columns(report, columns, answers):
+    """Choose the columns, and write down those that the reader would not take by itself."""
+    n_rows = next(iter(columns.values())).n_rows
+    fitting = roles.choose(columns, n_rows, {role: answers[role] for role in roles.NAMES if role in answers})
+    written = {}
+    for role, (column, why) in fitting.items():
+        name = column.name if column else None
+        usual = collection.COLUMNS.get(role)
+        alike = any(other.strip().lower() == role for other in columns)
+        if name != usual and (name or (usual and alike)):
+            written[role] = name
+        report.say(role, f"column {name!r}, {why}: {column.example()}" if column else why)
+    report.set("columns", written or None)
+    if fitting["time"][0]:
+        dates, why = roles.date_form(fitting["time"][0], answers.get("dates"))
+        report.set("dates", dates)
+        report.say("dates", why)
+
+
+def _join_titles(report, sample, answers):
+    """Count the words of titles as well, where texts do not hold them."""
+    columns = collection.columns_of(report.options)
+    title, text = columns.get("title"), columns.get("text")
+    pairs = [(_plain(row.get(title)), _plain(row.get(text))) for table, row in sample if table]
+    pairs = [(one, other) for one, other in pairs if one]
+    apart = sum(one not in other for one, other in pairs)
+    if "text" not in answers and pairs and apart >= TITLES * len(pairs):
+        report.options["columns"] = {**(report.options.get("columns") or {}), "text": [title, text]}
+        report.say("text", f"with the words of {title!r}, which {apart / len(pairs):.0%} of the texts do not hold")
+
+
+def _plain(value):
+    return " ".join(value.lower().split()) if isinstance(value, str) else ""
+
+
+def _categories(report, column, name):
+    """Take the categories of feeds as topics where they are few, or the person says so."""
+    n = len(column.distinct)
+    if name not in (None, "", CATEGORY):
+        raise ConfigError(f"--topics names {name!r}", f"{CATEGORY!r} or nothing for feeds", "correct it")
+    if name == CATEGORY or (name is None and n and n <= max(2, report.n_documents // 3)):
+        report.options["columns"] = {"topics": CATEGORY}
+        report.say("topics", f"categories of the feeds, {n} different: {column.example()} (--topics '' goes without)")
+    elif n and name is None:
+        report.say("topics", f"none; {n} different categories are too many (--topics {CATEGORY} takes them)")
+
+
+def _times(report, files, answers):
+    """Return the times of the documents that are looked at; refuse those that have some but not all."""
+    columns = collection.columns_of(report.options)
+    times, dates, checked, ids = [], report.options.get("dates") or answers.get("dates"), None, collection.Register()
+    for number, (table, row) in enumerate(_rows(report, files), start=1):
+        if table != checked and table:
+            collection.check_first_row(table, row, columns)
+        checked = table
+        roles_of = columns if table else collection.OWN
+        named = {role: collection.value_of(row, column) for role, column in roles_of.items()}
+        if _occurred(ids, named):
+            continue
+        value = named.get("time")
+        try:
+            times.append(fields.parse_time(value, dates))
+        except (ValueError, OverflowError) as error:
+            raise DataError(f"document {number}: {error}", "a date", "correct it, or say --time for another") from error
+    report.n_documents, report.repeats, missing = len(times), ids.repeats(), times.count(NO_TIME)
+    if ids.contents:
+        said = [str(report.repeats)] if any(report.repeats) else []
+        said += ["of rows with the same id the first stays", "options.changed: new makes a changed one a document"]
+        report.set("changed", ids.changed, "; ".join(said))
+    if 0 < missing < len(times):
+        todo = "add them, or say where all have them: --times modified, or name"
+        raise DataError(f"{missing} of {len(times)} documents have no time", "a time for all, or for none", todo)
+    if times and not missing:
+        report.span = " to ".join(_day(end(times)) for end in (min, max))
+        if late := sum(value > time_ns() // 1_000_000 + DAY_MS for value in times):
+            report.say(
+                "to come", f"{late} of the dates, the last {_day(max(times))}; correct it: it stays the last period"
+            )
+    if times and missing:
+        report.ties = "source"
+        if checked is None:
+            report.say("time", UNTIMED)
+    return times
+
+
+def _occurred(ids, row):
+    """Return whether a row has an id that occurred before; take note of it."""
+    if fields.missing(row.get("id")):
+        return False
+    content = collection.content_of(row)
+    name = ids.name(str(row["id"]), content)
+    if name is not None:
+        ids.enter(name, content)
+    return name is None
+
+
+def _day(milliseconds):
+    return (fields.EPOCH + fields.timedelta(milliseconds=milliseconds)).date().isoformat()
+
+
+def _texts(report, sample):
+    """Return the texts of the sample."""
+    name = collection.columns_of(report.options).get("text")
+    return [str(collection.value_of(row, name if table else "text") or "") for table, row in sample]

@@ -1,4 +1,4 @@
-"""Learners of bounded memory against nearest neighbours on one stream: quality, memory, ingredients.
+"""Learners of bounded memory against nearest neighbours on one stream: quality, memory, ingredients, batch sizes.
 
 Everything is scored before it is learned, in the order of the stream; labels are used to measure only.
 """
@@ -14,10 +14,13 @@ from odl.evaluation import baselines, metrics
 from odl.learners.adaptive import in_context
 from odl.learners.likeness import in_order, share_of_peers
 from odl.papers import rivals
+from odl.papers.rivals.windows import Recent
 
 COSINES = ("nearest-tfidf", "nearest5-tfidf", "nearest-logtf", "nearest5-logtf")
 LOGTF = {"logtf": "log"}
 SCORING = ("nearest", "cohesion", "flatten", "groups", "contrast", "context", "peers")  # do not change the atoms
+WINDOWS, HALF_LIVES = (200, 1000, 10000), (500, 2000)
+NEAREST, LIVES = "nearest5-logtf", 20  # half-lives after which nothing counts
 
 
 def learn(stream, runs, k, every=False):
@@ -168,7 +171,69 @@ def rival(stream, learners_of, settings):
     return {"rivals": rows}
 
 
-PARTS = {"table": compare, "memory": remember, "ablation": ablate, "rivals": rival}
+def resize(stream, learners_of, settings):
+    """Rows of the runs and of five nearest neighbours in batches of each size.
+
+    ``pooled`` is the AUC of all documents after the first batch together, ``single`` the mean AUC of those batches
+    that have one: a topic is new in one batch only, so that small batches have few new documents each.
+    """
+    grouped, around = compared(learners_of, settings)
+    around = {name: around[name] for name in ("levels",) if name in around}  # enough to compare with, and quick
+    rows = []
+    for size in settings["sizes"]:
+        recut = stream.cut(size)
+        scores = learned(recut, grouped, settings["k"], every=True)[0] | by_age(recut, around)
+        rows += [{"run": run, "size": size, **measured(recut, values)} for run, values in scores.items()]
+    return {"sizes": rows}
+
+
+def measured(stream, scores):
+    """Return both AUCs of a run, and how many timesteps, novel documents and timesteps with an AUC there are."""
+    labels = [stream.labels[t] for t in scores]
+    both = [t for t, own in zip(scores, labels, strict=True) if 0 < (own == 1).sum() < (own >= 0).sum()]
+    single = [metrics.auc(scores[t], stream.labels[t]) for t in both]
+    counted = {"timesteps": len(labels), "novel": int((np.concatenate(labels) == 1).sum()), "listed": len(both)}
+    pooled = metrics.auc(np.concatenate([*scores.values()]), np.concatenate(labels))
+    return counted | {"pooled": pooled, "single": float(np.mean(single)) if both else float("nan")}
+
+
+def by_age(stream, around):
+    """Score all timesteps after the first by five nearest documents: whole past, windows, half-lives, recency.
+
+    Parameters
+    ----------
+    stream : odl.papers.experiments.quality.Stream
+    around : dict
+        As of `contexts`: the learners by which they use the batch, too.
+
+    Returns
+    -------
+    dict of str to dict of int to ndarray
+        Run to timestep to scores.
+    """
+    rival, scores = Recent(), defaultdict(dict)
+    for t, batch in enumerate(stream.batches):
+        if t:
+            best = rival.memory.nearest(batch, ways(rival))
+            for name, (_, cosines) in best.items():
+                scores[name][t] = 1.0 - cosines.sum(axis=1) / cosines.shape[1]
+            rival.count(best[NEAREST][0])
+        rival.memory.learn(batch)
+    for name in list(scores):
+        scores |= judged(stream, around, name, scores[name])
+    return scores
+
+
+def ways(rival):
+    """Return, by run, what cosines with earlier documents are multiplied by; windows as long as the past are it."""
+    ages = rival.memory.ages
+    factors = {NEAREST: np.ones(len(ages))}
+    factors |= {f"{NEAREST}-window{window}": (ages < window).astype(float) for window in WINDOWS}
+    factors |= {f"{NEAREST}-half-life{life}": 0.5 ** (ages / life) * (ages < LIVES * life) for life in HALF_LIVES}
+    return factors | {f"{NEAREST}-recency": rival.factors(ages)}
+
+
+PARTS = {"table": compare, "memory": remember, "ablation": ablate, "rivals": rival, "sizes": resize}
 
 
 JUDGES = {

@@ -10,20 +10,19 @@ from odl.config import chains
 from odl.config.sections import Order
 from odl.errors import ConfigError, DataError
 from odl.evaluation import averages, metrics
-from odl.papers import batchsizes, experiments, qualitystudy
+from odl.papers import experiments, qualitystudy
 from odl.stream import batchfile, batching, features
 
 TITLE = "Quality of a stream"
 TAKES, ALGORITHMS = ("streams", "learners"), ("levels", "adaptive")
-PARTS = {**qualitystudy.PARTS, "sizes": batchsizes.resize}
 NAMES = {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1}
 COUNTS = {"type": "array", "items": {"type": "integer", "minimum": 1}, "minItems": 1}
 SETTINGS = {
     "parts": {
         "type": "array",
-        "items": {"type": "string", "enum": list(PARTS)},
+        "items": {"type": "string", "enum": list(qualitystudy.PARTS)},
         "minItems": 1,
-        "default": list(PARTS),
+        "default": list(qualitystudy.PARTS),
     },
     "runs": {**NAMES, "default": ["levels", "levels-context", "adaptive", "adaptive-context"]},
     "k": {"type": "integer", "minimum": 1, "default": 500},
@@ -168,7 +167,7 @@ def measure(settings, study, files):
             stream = Stream(name, corpus, setting, study["evaluate"], seed, settings["batches"])
             for part in settings["parts"]:
                 print(f"{name}, seed {seed}: {part}", flush=True)
-                for table, rows in PARTS[part](stream, study["learners"], settings).items():
+                for table, rows in qualitystudy.PARTS[part](stream, study["learners"], settings).items():
                     tables[table] += [{"stream": name, "seed": seed, **row} for row in rows]
             stream.forget()
             streams.append(stream)

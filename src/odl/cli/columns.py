@@ -82,17 +82,13 @@ class Column:
         """Return the share of the values for which something holds."""
         return sum(map(bool, map(holds, self.values))) / max(len(self.values), 1)
 
-    def words(self):
-        """Return the mean number of words of the values that are text."""
-        return sum(len(value.split()) for value in self.values if isinstance(value, str)) / max(len(self.values), 1)
+    def sizes(self, parts=str.split):
+        """Return how many words, or other parts, the values have that are text."""
+        return [len(parts(value)) for value in self.values if isinstance(value, str)]
 
-    def length(self):
-        """Return the mean number of characters of the values that are text."""
-        return sum(len(value) for value in self.values if isinstance(value, str)) / max(len(self.values), 1)
-
-    def usual_words(self):
-        """Return the words of the middle one of the values that are text."""
-        return median_high(len(value.split()) for value in self.values if isinstance(value, str))
+    def mean(self, parts=str.split):
+        """Return how many words, or other parts, a value has on average; one that is no text has none."""
+        return sum(self.sizes(parts)) / max(len(self.values), 1)
 
     def rank(self, role):
         """Return how much the name speaks for a role: 0 for not at all."""
@@ -204,10 +200,10 @@ def _text(columns, n_rows, roles):
     texts = [column for column in columns if column.share(lambda value: isinstance(value, str)) >= MOST]
     if not any(column.values for column in texts):
         return None, "no column holds text"
-    best = max(texts, key=lambda column: column.words() * (3 if column.rank("text") else 1))
+    best = max(texts, key=lambda column: column.mean() * (3 if column.rank("text") else 1))
     if best.share(lambda value: isinstance(value, str) and SPACELESS.search(value)) > 0.5:
         return best, "holds text without spaces"
-    return best, f"about {best.usual_words()} words each"
+    return best, f"about {median_high(best.sizes())} words each"
 
 
 def _title(columns, n_rows, roles):
@@ -216,7 +212,7 @@ def _title(columns, n_rows, roles):
         return best, "by its name"
     text = roles["text"][0]
     short = [
-        column for column in columns if text and _fits_title(column, n_rows) and 2 * column.length() < text.length()
+        column for column in columns if text and _fits_title(column, n_rows) and 2 * column.mean(str) < text.mean(str)
     ]
     return (short[0], "short texts, whatever its name") if len(short) == 1 else (None, UNTITLED)
 

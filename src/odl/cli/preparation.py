@@ -177,21 +177,20 @@ def batches_of(times, period=None):
     return {"by": "documents", "documents": size, "initial": initial}, said
 
 
-def alerts_begin(sizes, warm_up=Alerts.warm_up):
-    """Say from which batch on there are alerts: the first that has `warm_up` scored documents before it.
+def alerts_begin(sizes):
+    """Say from which batch on there are alerts: the first that has `Alerts.warm_up` scored documents before it.
 
     Parameters
     ----------
     sizes : list of int
         Documents of the batches after the first.
-    warm_up : int
     """
     before = 0
     for number, size in enumerate(sizes, start=1):
-        if before >= warm_up:
+        if before >= Alerts.warm_up:
             return f"alerts begin with number {number}"
         before += size
-    few = f"too few for alerts, which need {warm_up} documents scored before"
+    few = f"too few for alerts, which need {Alerts.warm_up} documents scored before"
     if before - sizes[-1] >= SHORT:
         return f"{few}; for a short stream write warm_up: {SHORT} into alerts of odl.yaml"
     return f"{few}; more documents bring them, or shorter periods (batches in odl.yaml)"

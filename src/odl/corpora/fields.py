@@ -59,11 +59,7 @@ def parse_vector(value, length=None):
     length : int, optional
         That of the vectors before.
     """
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"the vector is not JSON ({error})") from error
+    value = _from_json(value, "the vector is")
     numbers = isinstance(value, list | tuple) and all(
         isinstance(one, int | float) and not isinstance(one, bool) for one in value
     )
@@ -78,13 +74,17 @@ def parse_vector(value, length=None):
     return numbers
 
 
+def _from_json(value, what):
+    """Return what a string holds as JSON; any other value as it is."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{what} not JSON ({error})") from error
+
+
 def parse_counts(value):
     """Return {token: count} of a mapping, a list of pairs, or either as a JSON string."""
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"the counts are not JSON ({error})") from error
+    value = _from_json(value, "the counts are")
     try:
         pairs = list(value.items()) if isinstance(value, dict) else [(token, count) for token, count in value]
     except (TypeError, ValueError) as error:

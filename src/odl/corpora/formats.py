@@ -135,22 +135,18 @@ def _refuse_constant(name):
 
 
 def _json_rows(file, path, encoding):
+    expected = "one JSON object on each line", "correct the line"
     for number, line in enumerate(lines(file, path), start=1):
-        place = f"line {number}"
         text = encoding.text(line, first=number == 1)
         if not text.strip():
             continue
         try:
             row = json.loads(text, parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
-            raise DataError(
-                f"{path} {place} is not JSON ({error})", "one JSON object on each line", "correct the line"
-            ) from error
+            raise DataError(f"{path} line {number} is not JSON ({error})", *expected) from error
         if not isinstance(row, dict):
-            raise DataError(
-                f"{path} {place} is a JSON {type(row).__name__}", "one JSON object on each line", "correct the line"
-            )
-        yield place, row
+            raise DataError(f"{path} line {number} is a JSON {type(row).__name__}", *expected)
+        yield f"line {number}", row
 
 
 def _log_rows(file, path, encoding):
@@ -206,19 +202,16 @@ def _parquet_rows(path):
         raise DataError(fault, "pyarrow 18 or later", "install it: pip install pyarrow") from error
     try:
         with pq.ParquetFile(path, memory_map=False) as file:
-            number = 0
             names = file.schema_arrow.names
             if len(set(names)) < len(names):
                 raise ValueError("two columns have one name")
-            for batch in file.iter_batches(batch_size=BATCH_ROWS, use_threads=False):
-                for values in zip(*map(_values, batch.columns), strict=True):
-                    number += 1
-                    yield f"row {number}", dict(zip(names, values, strict=True))
+            batches = file.iter_batches(batch_size=BATCH_ROWS, use_threads=False)
+            every = (values for batch in batches for values in zip(*map(_values, batch.columns), strict=True))
+            for number, values in enumerate(every, start=1):
+                yield f"row {number}", dict(zip(names, values, strict=True))
     except (pa.ArrowException, LookupError, OverflowError, TypeError, ValueError, MemoryError) as error:
-        reason = " ".join(str(error).split())
-        raise DataError(
-            f"{path} cannot be read as Parquet ({reason})", "a whole Parquet file", "write it again"
-        ) from error
+        fault = f"{path} cannot be read as Parquet ({' '.join(str(error).split())})"
+        raise DataError(fault, "a whole Parquet file", "write it again") from error
 
 
 def _values(column):

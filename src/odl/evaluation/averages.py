@@ -132,9 +132,9 @@ def iso(milliseconds: int) -> str:
     return text.removesuffix("T00:00:00")
 
 
-def _batch_row(batch, run, labels, draws, level=0.95):
+def _batch_row(batch, run, labels, draws):
     times = batch.times[batch.times != NO_TIME]
-    low, high = metrics.interval(draws, level)
+    low, high = metrics.interval(draws)
     return {
         "run": run,
         "t": batch.t,

@@ -22,11 +22,8 @@ def split(scores, labels):
         fault = f"scores of shape {scores.shape} and labels of shape {labels.shape}"
         raise ParameterError(fault, "one score and one label for each document", "pass two lists of one length")
     if not np.isin(labels, (-1, 0, 1)).all():
-        raise ParameterError(
-            f"labels {sorted(set(labels.tolist()))[:5]}",
-            "1 (novel), 0 (known) or -1 (unlabelled)",
-            "convert the labels",
-        )
+        fault = f"labels {sorted(set(labels.tolist()))[:5]}"
+        raise ParameterError(fault, "1 (novel), 0 (known) or -1 (unlabelled)", "convert the labels")
     novel, known = scores[labels == 1], scores[labels == 0]
     if np.isnan(novel).any() or np.isnan(known).any():
         raise ParameterError("a score that is not a number", "a number for each document", "look for the faulty score")

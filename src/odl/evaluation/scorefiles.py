@@ -133,12 +133,7 @@ def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, **a
     **attributes
         run, corpus, seed, atoms, solver, weighting: what the scores belong to.
     """
-    attributes |= {
-        "t": batch.t,
-        "initialisation": batch.t == 0,
-        "uncoded": novelty.uncoded,
-        "gap": novelty.gap,
-    }
+    attributes |= {"t": batch.t, "initialisation": batch.t == 0, "uncoded": novelty.uncoded, "gap": novelty.gap}
     said = [words(pairs, batch.vocabulary) for pairs in missing]
     atoms = [" ".join(batch.vocabulary[term] for term, _ in pairs) for pairs in top_atoms]
     with storage.writing(path, "scores", **attributes) as file:

@@ -75,10 +75,7 @@ class Checkpoint:
 def store(group, name, value, packed=True):
     """Store an array, or a sparse array with its layout."""
     if scipy.sparse.issparse(value):
-        if value.format == "csc":
-            storage.write_csr(group, name, value.T.tocsr(), packed)
-        else:
-            storage.write_csr(group, name, value, packed)
+        storage.write_csr(group, name, value.T.tocsr() if value.format == "csc" else value, packed)
         group[name].attrs["layout"] = value.format
     else:
         storage.write_array(group, name, value)
@@ -90,6 +87,18 @@ def load(group, name):
         return storage.read_array(group, name, ndim=None)
     matrix = storage.read_csr(group, name)
     return scipy.sparse.csc_array(matrix.T) if group[name].attrs["layout"] == "csc" else matrix
+
+
+def _store_all(file, name, values):
+    """Store arrays by name in a group."""
+    group = file.create_group(name)
+    for each in sorted(values):
+        store(group, each, values[each])
+
+
+def _load_all(group):
+    """Load what `_store_all` stored."""
+    return {name: load(group, name) for name in group}
 
 
 def write(path: str | os.PathLike, checkpoint: Checkpoint) -> str:
@@ -116,12 +125,9 @@ def write(path: str | os.PathLike, checkpoint: Checkpoint) -> str:
         if checkpoint.terms is not None:
             storage.write_array(file, "terms", checkpoint.terms)
         store(file, "codes", checkpoint.codes)
-        arrays = file.create_group("arrays")
-        for name in sorted(checkpoint.arrays):
-            store(arrays, name, checkpoint.arrays[name])
-        group = file.create_group("meaning") if checkpoint.meaning else None
-        for name in sorted(checkpoint.meaning):
-            store(group, name, checkpoint.meaning[name])
+        _store_all(file, "arrays", checkpoint.arrays)
+        if checkpoint.meaning:
+            _store_all(file, "meaning", checkpoint.meaning)
         return digests.seal(file)
 
 
@@ -168,16 +174,13 @@ def read_checkpoint(
     """
     path = os.fspath(path)
     with storage.reading(path, "checkpoint") as file:
-        names, arrays = storage.names_in(file, "arrays"), file["arrays"]
         checkpoint = Checkpoint(
             **read_place(file),
             dictionary=load(file, "dictionary"),
-            arrays={name: load(arrays, name) for name in names},
+            arrays=_load_all(file["arrays"]),
             codes=load(file, "codes") if codes else None,
             uncoded=float(file.attrs["uncoded"]),
-            meaning={name: load(file["meaning"], name) for name in storage.names_in(file, "meaning")}
-            if "meaning" in file
-            else {},
+            meaning=_load_all(file["meaning"]) if "meaning" in file else {},
         )
     check_chain(path, checkpoint, chain, t)
     return checkpoint

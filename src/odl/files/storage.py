@@ -278,13 +278,8 @@ def write_csr(group, name, matrix, packed=True):
 def read_csr(group, name):
     """Load what `write_csr` stored, checked so that no kernel is ever given indices out of range."""
     inner = group[name]
-    shape = shape_of(inner)
-    data, indices, indptr = (
-        read_array(inner, "data"),
-        read_array(inner, "indices", "i"),
-        read_array(inner, "indptr", "i"),
-    )
-    return csr_of(name, data, indices, indptr, shape)
+    indices, indptr = (read_array(inner, part, "i") for part in ("indices", "indptr"))
+    return csr_of(name, read_array(inner, "data"), indices, indptr, shape_of(inner))
 
 
 def shape_of(inner):

@@ -226,7 +226,6 @@ def sentence(documents, features):
     features : path-like
         Of the last timestep, which tell what was boilerplate and which words left.
     """
-    parts = []
     try:
         with storage.reading(documents, "documents") as file:
             n_documents = int(file["ids"].attrs["length"])
@@ -235,9 +234,8 @@ def sentence(documents, features):
             n_dropped = int(file["dropped"]["ids"].attrs["length"]) if "dropped" in file else 0
     except (StorageError, OSError, KeyError):
         return ""
-    for name, (n_touched, n_characters) in sums.items():
-        if n_touched:
-            parts.append(f"{name} of {n_touched:,} ({n_characters:,} characters)")
+    touched = ((name, *taken) for name, taken in sums.items() if taken[0])
+    parts = [f"{name} of {n_documents:,} ({n_characters:,} characters)" for name, n_documents, n_characters in touched]
     said = f"cleaned {n_documents:,} documents: {', '.join(parts)}" if parts else ""
     dropped = f"{n_dropped:,} more were too short and are left out" if n_dropped else ""
     return "; ".join(filter(None, [said, dropped, left]))

@@ -99,7 +99,7 @@ def draw_accuracy(summary):
     scalings = scalings_of(summary)
     figure, panels = plots.new_figure(7.5, 0.8 + 2.4 * len(scalings), len(scalings), 1, sharex=True)
     for axes, (scaling, title) in zip(panels[:, 0], scalings.items(), strict=True):
-        _bars(axes, [row for row in summary if row["scaling"] == scaling], NAMES)
+        _bars(axes, [row for row in summary if row["scaling"] == scaling])
         axes.set(title=title, ylabel="accuracy (%)", ylim=(50, 100))
     panels[-1, 0].set(xlabel="number of topics")
     handles = panels[0, 0].get_legend_handles_labels()
@@ -107,10 +107,10 @@ def draw_accuracy(summary):
     return figure
 
 
-def _bars(axes, rows, names):
+def _bars(axes, rows):
     """Draw the bars of one scaling, and the line of all words."""
-    sizes = sorted({row["topics"] for row in rows if row["method"] in names})
-    methods = [method for method in names if any(row["method"] == method for row in rows)]
+    sizes = sorted({row["topics"] for row in rows if row["method"] in NAMES})
+    methods = [method for method in NAMES if any(row["method"] == method for row in rows)]
     width = 0.8 / len(methods)
     for position, method in enumerate(methods):
         by_size = {row["topics"]: row for row in rows if row["method"] == method}
@@ -123,9 +123,9 @@ def _bars(axes, rows, names):
             hatch=("", "///", "...", "", "\\\\\\")[position % 5],
             edgecolor="white",
             error_kw={"ecolor": plots.INK, "elinewidth": 1.0, "capsize": 2},
-            label=names[method],
+            label=NAMES[method],
         )
-    words = max((row["mean"] for row in rows if row["method"] not in names), default=None)
+    words = max((row["mean"] for row in rows if row["method"] not in NAMES), default=None)
     if words is not None:
         axes.axhline(words, color=plots.GREY, linestyle=":", label="all words, best")
     axes.set_xticks(range(len(sizes)), [f"{p:g}" for p in sizes])

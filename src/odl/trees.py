@@ -238,11 +238,8 @@ def parse(text: str, n_atoms: int) -> Tree:
         expected = "'binary', branching factors such as '10,2', or 'parents -1,0,0'"
         raise _wrong(f"the tree is {words!r:.60}", expected)
     if tree.n_nodes != n_atoms:
-        raise _wrong(
-            f"the tree {words!r:.40} has {tree.n_nodes} nodes and the dictionary {n_atoms} atoms",
-            "one node for each atom",
-            f"set atoms to {tree.n_nodes} or change the tree",
-        )
+        fault = f"the tree {words!r:.40} has {tree.n_nodes} nodes and the dictionary {n_atoms} atoms"
+        raise _wrong(fault, "one node for each atom", f"set atoms to {tree.n_nodes} or change the tree")
     return tree
 
 

@@ -13,6 +13,7 @@ import re
 
 from odl import corpora, learners
 from odl.config import places, setting, sources
+from odl.config.schema import closed
 from odl.config.sections import NAMES, SECTIONS, Stream, Study
 from odl.engine import calls
 from odl.files import storage
@@ -94,11 +95,8 @@ def _file_of(module):
 def _readers():
     entries = {}
     for name, module in corpora.readers().items():
-        allowed = {"type": "object", "additionalProperties": False, "properties": module.OPTIONS}
-        entries[name] = {
-            "properties": {"options": allowed},
-            **({} if module.FILES is not None else {"required": ["sources"]}),
-        }
+        needed = {} if module.FILES is not None else {"required": ["sources"]}
+        entries[name] = {"properties": {"options": closed(module.OPTIONS)}, **needed}
     return entries
 
 

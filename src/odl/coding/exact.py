@@ -12,7 +12,7 @@ from scipy import sparse
 
 from odl.errors import OdlError, ParameterError
 from odl.kernels import native
-from odl.prox.projections import MatrixLike, check_signs, check_terms, number, parts, real_matrix
+from odl.prox.projections import MatrixLike, check_signs, check_terms, number, parts, real_matrix, without_zeros
 
 kernels = native.Kernels("edge_following")
 
@@ -43,9 +43,7 @@ def check_matrices(P, A):
             raise ParameterError(
                 f"{name} holds a weight above {LARGEST_WEIGHT:g}", "smaller weights", f"rescale {name}"
             )
-    if A.data.min(initial=1.0) == 0.0:
-        A = A.copy()
-        A.eliminate_zeros()
+    A = without_zeros(A)
     mass = np.bincount(A.indices, weights=A.data, minlength=A.shape[1]).astype(float)  # whole numbers if A is empty
     if not mass.max(initial=0.0) <= LARGEST_WEIGHT:
         raise ParameterError("the mass of an atom exceeds 1e300", "smaller atoms", "rescale A")
@@ -146,11 +144,9 @@ def _repair(P, A, lam, mass, X, objective, gap, rows):
             done, objective[row], gap[row] = row + 1, value, distance
         norm = document.sum()
         if not gap[row] <= LARGEST_GAP * norm:
-            raise OdlError(
-                f"row {row} of P is solved only to a gap of {gap[row]:.3g}",
-                f"a gap of at most {LARGEST_GAP * norm:.3g}",
-                "rescale or drop that document, or use the coder 'admm'",
-            )
+            fault = f"row {row} of P is solved only to a gap of {gap[row]:.3g}"
+            todo = "rescale or drop that document, or use the coder 'admm'"
+            raise OdlError(fault, f"a gap of at most {LARGEST_GAP * norm:.3g}", todo)
     return sparse.csr_array(sparse.vstack([*pieces, X[done:]], format="csr"))
 
 

@@ -35,6 +35,12 @@ def load_schema(path):
     return json.loads(Path(path).read_text(encoding="utf-8"))
 
 
+def closed(properties: dict, *needed: str) -> dict:
+    """Return the schema of a map with these keys and no others."""
+    required = {"required": list(needed)} if needed else {}
+    return {"type": "object", "additionalProperties": False, "properties": properties, **required}
+
+
 def check_map(value, schema, path=""):
     """Check a configuration, or a part of one, against a schema.
 

@@ -4,7 +4,8 @@ import math
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
-from odl.config.setting import Section, closed, merge, setting
+from odl.config.schema import closed
+from odl.config.setting import Section, merge, setting
 from odl.errors import ParameterError
 
 SHARE: dict[str, Any] = {"exclusiveMinimum": 0, "maximum": 1}

@@ -10,7 +10,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields
 from functools import cache
 from typing import Any, ClassVar, Self, cast, get_args, get_origin
 
-from odl.config.schema import check_map
+from odl.config.schema import check_map, closed
 from odl.errors import ConfigError, OdlError, ParameterError
 
 KINDS = {bool: "boolean", int: "integer", float: "number", str: "string", types.NoneType: "null"}
@@ -116,12 +116,6 @@ class Section:
 def _closed(section):
     """Return the schema of a section, made once: sections are made for every period."""
     return section.schema()
-
-
-def closed(properties: dict, *needed: str) -> dict:
-    """Return the schema of a map with these keys and no others."""
-    required = {"required": list(needed)} if needed else {}
-    return {"type": "object", "additionalProperties": False, "properties": properties, **required}
 
 
 def is_section(kind: Any) -> bool:

@@ -15,21 +15,17 @@ from odl.text.tokens import TOKENS_SCHEMA
 
 READER = "arxiv-cs"
 FILES = ("arxiv_cs_abstracts.tsv.xz",)
+FIELDS = ("title", "abstract")
 OPTIONS = {
     "tokens": TOKENS_SCHEMA,
     "topics": {"type": "string", "enum": ["all", "primary"]},
     "limit": {"type": ["integer", "null"], "minimum": 1},
     "vectors": encoder.SCHEMA,
     "every": {"type": "integer", "minimum": 1},
-    "fields": {
-        "type": "array",
-        "items": {"type": "string", "enum": ["title", "abstract"]},
-        "minItems": 1,
-    },
+    "fields": {"type": "array", "items": {"type": "string", "enum": [*FIELDS]}, "minItems": 1},
 }
 
 N_DOCUMENTS = 105392
-FIELDS = ("title", "abstract")
 COLUMNS = ["arxiv_id", "created", "primary_cat", "categories", "title", "abstract"]
 
 

@@ -36,7 +36,7 @@ def check_options(reader: str, options: dict, allowed: dict) -> None:
         ...
     odl.errors.ConfigError: 'mine.yaer' is not a key of the configuration; expected one of year; did you mean 'year'?
     """
-    schema.check_map(options, {"type": "object", "additionalProperties": False, "properties": allowed}, reader)
+    schema.check_map(options, schema.closed(allowed), reader)
 
 
 def check_sources(reader: str, sources: Sequence, files: Sequence[str]) -> Sequence:
@@ -56,11 +56,8 @@ def check_sources(reader: str, sources: Sequence, files: Sequence[str]) -> Seque
     odl.errors.DataError: 0 source files for mine; expected 1: posts.tsv; correct the list of sources.
     """
     if len(sources) != len(files):
-        raise DataError(
-            f"{len(sources)} source files for {reader}",
-            (f"{len(files)}: " + ", ".join(files)) if files else "none",
-            "correct the list of sources",
-        )
+        expected = (f"{len(files)}: " + ", ".join(files)) if files else "none"
+        raise DataError(f"{len(sources)} source files for {reader}", expected, "correct the list of sources")
     for source in sources:
         if not os.path.isfile(source):
             raise DataError(f"{source} is not a file", f"a file of the corpus {reader}", "download it first")

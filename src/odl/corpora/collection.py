@@ -7,6 +7,7 @@ from array import array
 
 import numpy as np
 
+from odl.config.schema import closed
 from odl.corpora import encodings, fields, formats
 from odl.corpora.checks import check_options
 from odl.corpora.formats import Form, delimiter_of, rows
@@ -24,14 +25,10 @@ FILES = None
 COLUMNS = {"id": "id", "time": "time", "text": "text", "counts": "counts", "topics": "topics", "title": "title"}
 ROLES = (*COLUMNS, "url", "vector")
 OPTIONS = {
-    "columns": {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
-            **{role: {"type": ["string", "null"]} for role in ROLES},
-            "text": {"type": ["string", "array", "null"], "items": {"type": "string"}, "minItems": 1},
-        },
-    },
+    "columns": closed(
+        {role: {"type": ["string", "null"]} for role in ROLES}
+        | {"text": {"type": ["string", "array", "null"], "items": {"type": "string"}, "minItems": 1}}
+    ),
     "separator": {"type": ["string", "null"], "minLength": 1},
     "delimiter": {"type": "string", "pattern": '[^"\\r\\n]'},
     "quoted": {"type": "boolean"},
@@ -353,11 +350,8 @@ def check_held(documents, options, n_terms):
         fault = f"all {len(documents) + n_dropped} documents have fewer than {options['min_words']} words"
         raise DataError(fault, "longer documents", "lower min_words or clean less")
     if not n_terms:
-        raise DataError(
-            f"none of the {len(documents)} documents holds a token",
-            "texts that the pattern of tokens fits, or counts",
-            "set tokens.pattern to fit the script of the texts",
-        )
+        fault, todo = f"none of the {len(documents)} documents holds a token", "set tokens.pattern to fit the script"
+        raise DataError(fault, "texts that the pattern of tokens fits, or counts", f"{todo} of the texts")
 
 
 def check_first_row(path, row, columns):
@@ -365,11 +359,9 @@ def check_first_row(path, row, columns):
     wanted = [name for role in ("text", "counts") for name in names_of(columns.get(role))]
     if not any(name in row for name in wanted):
         hint = next((near for name in wanted if (near := nearest(name, row))), "")
-        raise DataError(
-            f"{path} has the columns {_listed(row)}{hint}",
-            " or ".join(f"a column {name!r}" for name in wanted) or "a column of text or counts",
-            delimiter_of(row) or "rename it, or set columns.text or columns.counts",
-        )
+        expected = " or ".join(f"a column {name!r}" for name in wanted) or "a column of text or counts"
+        todo = delimiter_of(row) or "rename it, or set columns.text or columns.counts"
+        raise DataError(f"{path} has the columns {_listed(row)}{hint}", expected, todo)
 
 
 def check_columns_seen(path, seen, columns):
@@ -383,11 +375,8 @@ def check_columns_seen(path, seen, columns):
             continue
         alike = next((str(other) for other in seen if str(other).strip().lower() == name.lower()), None)
         if name != COLUMNS.get(role) or alike is not None:
-            raise DataError(
-                f"{path} has the columns {_listed(seen)}{nearest(name, seen)}",
-                f"a column {name!r}",
-                f"rename it, or set columns.{role}",
-            )
+            fault = f"{path} has the columns {_listed(seen)}{nearest(name, seen)}"
+            raise DataError(fault, f"a column {name!r}", f"rename it, or set columns.{role}")
 
 
 def _listed(names):

@@ -76,13 +76,11 @@ def read(sources, options):
         "number of newsgroups": len({post[1] for post in posts}),
     }
     check_content(archive, counted, KNOWN)
-    return documents_of(
-        (
-            (f"{group}/{number}", time, (group,), subject, text_of(subject, body, options))
-            for _, group, number, time, subject, body in posts
-        ),
-        options,
+    records = (
+        (f"{group}/{number}", time, (group,), subject, text_of(subject, body, options))
+        for _, group, number, time, subject, body in posts
     )
+    return documents_of(records, options)
 
 
 def text_of(subject, body, options):

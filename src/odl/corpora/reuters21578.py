@@ -58,11 +58,8 @@ def read(sources, options):
         files[name.rpartition("/")[2]] = data
     digest = hashlib.md5(files.get("reut2-000.sgm", b""), usedforsecurity=False).hexdigest()
     if digest != FIRST_FILE_MD5:
-        raise DataError(
-            f"{path} holds a reut2-000.sgm with md5 {digest}" if files else f"{path} holds no reut2-*.sgm",
-            f"the original with md5 {FIRST_FILE_MD5}",
-            FETCH,
-        )
+        held = f"a reut2-000.sgm with md5 {digest}" if files else "no reut2-*.sgm"
+        raise DataError(f"{path} holds {held}", f"the original with md5 {FIRST_FILE_MD5}", FETCH)
     with opening(path, "the original SGML"):
         parsed = [document for name in sorted(files) for document in parse(path, files[name].decode("latin-1"))]
     numbers = [newid for newid, *_ in parsed]
@@ -80,15 +77,9 @@ def parse(path, sgml):
         element = kind and enclosed(inside, kind.end(), "</TEXT>")
         if not newid or element is None:
             raise DataError(f"{path} holds a document without NEWID or TEXT", "the original SGML", FETCH)
-        topics = between(inside, "TOPICS")
-        title, text = title_and_text(kind[1], element)
-        yield (
-            int(newid[1]),
-            milliseconds(path, newid[1], inside),
-            tuple(part.partition("</D>")[0] for part in (topics or "").split("<D>")[1:] if "</D>" in part),
-            title,
-            text,
-        )
+        parts = (between(inside, "TOPICS") or "").split("<D>")[1:]
+        topics = tuple(part.partition("</D>")[0] for part in parts if "</D>" in part)
+        yield int(newid[1]), milliseconds(path, newid[1], inside), topics, *title_and_text(kind[1], element)
 
 
 def elements(sgml):

@@ -20,7 +20,17 @@ from scipy import sparse
 from odl.coding.admm import psi_max
 from odl.errors import ParameterError
 from odl.kernels import native
-from odl.prox.projections import SMALLEST, MatrixLike, check_signs, number, parts, project_columns, real_matrix, whole
+from odl.prox.projections import (
+    SMALLEST,
+    MatrixLike,
+    check_signs,
+    number,
+    parts,
+    project_columns,
+    real_matrix,
+    whole,
+    without_zeros,
+)  # fmt: skip
 
 fitkernels = native.Kernels("dictionary_step")
 
@@ -211,12 +221,4 @@ def _check(P, X, start):
         raise ParameterError(f"start is of shape {start.shape}", expected, "widen it or leave it out")
     for name, matrix in (("P", P), ("X", X)):
         check_signs(matrix, name)
-    return _without_zeros(P), _without_zeros(X), start
-
-
-def _without_zeros(matrix):
-    """Return the matrix with no stored zeros; a copy only if it has some."""
-    if matrix.data.min(initial=1.0) == 0.0:
-        matrix = matrix.copy()
-        matrix.eliminate_zeros()
-    return matrix
+    return without_zeros(P), without_zeros(X), start

@@ -169,14 +169,7 @@ def metropolis(adjacency: sparse.sparray) -> sparse.csr_array:
     return sparse.csr_array(links + sparse.diags_array(own, format="csr")).sorted_indices()
 
 
-def network(
-    name: str,
-    n_agents: int,
-    *,
-    seen_by: float = 1.0,
-    seed: int = 0,
-    **settings: Any,
-) -> Network:
+def network(name: str, n_agents: int, *, seen_by: float = 1.0, seed: int = 0, **settings: Any) -> Network:
     """Return the network of a study, with the weights of `metropolis`: 1/N where it is fully connected.
 
     Parameters

@@ -101,13 +101,8 @@ def opened():
     _check_alone(config)
     run, k, seed = chains.alerts_of(config)
     corpus = config["streams"][0]
-    names = {
-        "root": f"{config['results']}/{config['study']}",
-        "corpus": corpus,
-        "seed": chains.order_seed(config, corpus, seed),
-        "run": run,
-        "k": k,
-    }
+    names = {"corpus": corpus, "seed": chains.order_seed(config, corpus, seed), "run": run, "k": k}
+    names["root"] = f"{config['results']}/{config['study']}"
     chain = chains.run_of(config, run, corpus=corpus, seed=seed, run=run, atoms=k)
     return Folder(config, names, json.loads(json.dumps(chain)), schema["registry"])
 

@@ -95,11 +95,8 @@ def blocks(earlier: Features, batch: Features) -> Iterator[sparse.csr_array]:
     [120]
     """
     if earlier.t >= batch.t:
-        raise DataError(
-            f"a batch of timestep {earlier.t} as the past of timestep {batch.t}",
-            "timesteps before it",
-            "give the batches before t only, of the same chain",
-        )
+        fault = f"a batch of timestep {earlier.t} as the past of timestep {batch.t}"
+        raise DataError(fault, "timesteps before it", "give the batches before t only, of the same chain")
     counts = terms.aligned(earlier, batch)
     for rows in _blocks(counts.shape[0]):
         yield counts[rows]

@@ -128,28 +128,28 @@ PUBLISHED = {
 }
 
 STATISTICS = ("mean", "sd", "min", "max")
-AVERAGE_COLUMNS = ("corpus", "protocol", "run", "algorithm", "k", "parameters", "seed", "timesteps", "average", "low")
-AVERAGE_COLUMNS += ("high", "timesteps_all", "average_all", "pooled", "pooled_low", "pooled_high", "uncoded", "gap")
+
+
+def over_seeds(*measures):
+    """Return the columns of measures over seeds."""
+    return [f"{measure}_{name}" for measure in measures for name in STATISTICS]
+
+
 MEASURES = ("average", "average_all", "pooled")
-SUMMARY_COLUMNS = ("corpus", "protocol", "run", "algorithm", "k", "parameters", "seeds", "timesteps")
-SUMMARY_COLUMNS += tuple(f"{measure}_{name}" for measure in MEASURES for name in STATISTICS)
-SUMMARY_COLUMNS += ("uncoded", "gap")
-TIMESTEP_COLUMNS = ("corpus", "run", "algorithm", "k", "t", "first_time", "last_time", "seeds", "seeds_listed")
-TIMESTEP_COLUMNS += ("auc_mean", "auc_sd", "auc_min", "auc_max", "novel", "known", "uncoded")
-NOVEL_COLUMNS = ("corpus", "t", "first_time", "last_time", "seeds", "documents", "novel_mean", "novel_sd", "novel_min")
-NOVEL_COLUMNS += ("novel_max", "known", "unlabelled", "empty", "seeds_listed")
-TIMING_COLUMNS = ("corpus", "run", "algorithm", "k", "jobs", "score_cpu_s", "learn_cpu_s", "job_cpu_s", "start_cpu_s")
-TIMING_COLUMNS += ("wall_s", "max_rss_mb")
-COST_COLUMNS = ("corpus", "run", "algorithm", "k", "t", "score_cpu_s", "learn_cpu_s", "job_cpu_s")
-PUBLISHED_COLUMNS = ("corpus", "run", "t1", "t2", "t5", "t6", "t8", "average", "source")
+SETTINGS = ("corpus", "protocol", "run", "algorithm", "k", "parameters")
+BATCH = ("first_time", "last_time", "seeds")
+SPENT = ("score_cpu_s", "learn_cpu_s", "job_cpu_s")
 COLUMNS = {
-    "averages": AVERAGE_COLUMNS,
-    "summary": SUMMARY_COLUMNS,
-    "timesteps": TIMESTEP_COLUMNS,
-    "novel": NOVEL_COLUMNS,
-    "published": PUBLISHED_COLUMNS,
-    "timing": TIMING_COLUMNS,
-    "costs": COST_COLUMNS,
+    "averages": (
+        *(*SETTINGS, "seed", "timesteps", "average", "low", "high", "timesteps_all", "average_all"),
+        *("pooled", "pooled_low", "pooled_high", "uncoded", "gap"),
+    ),
+    "summary": (*SETTINGS, "seeds", "timesteps", *over_seeds(*MEASURES), "uncoded", "gap"),
+    "timesteps": (*KEY, "t", *BATCH, "seeds_listed", *over_seeds("auc"), "novel", "known", "uncoded"),
+    "novel": ("corpus", "t", *BATCH, "documents", *over_seeds("novel"), "known", "unlabelled", "empty", "seeds_listed"),
+    "published": ("corpus", "run", "t1", "t2", "t5", "t6", "t8", "average", "source"),
+    "timing": (*KEY, "jobs", *SPENT, "start_cpu_s", "wall_s", "max_rss_mb"),
+    "costs": (*KEY, "t", *SPENT),
 }
 
 
@@ -181,11 +181,10 @@ def means_of(*names):
     return {name: (name, "mean") for name in names}
 
 
-def spread_of(column, name):
+def spread_of(column, name=None):
     """Return how a column is measured over seeds: what is not defined is left out."""
-    return {
-        f"{name}_{short}": (column, how) for short, how in zip(STATISTICS, ("mean", "std", "min", "max"), strict=True)
-    }
+    measured = ((column, how) for how in ("mean", "std", "min", "max"))
+    return dict(zip(over_seeds(name or column), measured, strict=True))
 
 
 # First and last time of a batch over seeds (orders differ inside a day).
@@ -196,14 +195,14 @@ SPAN = {
 
 
 def _summaries(averages):
-    spreads = {key: how for name in MEASURES for key, how in spread_of(name, name).items()}
+    spreads = {key: how for name in MEASURES for key, how in spread_of(name).items()}
     measured = {"seeds": ("seed", "size"), **means_of("timesteps", "uncoded"), **spreads, "gap": ("gap", "max")}
-    return aggregated(averages, ("corpus", "protocol", "run", "algorithm", "k", "parameters"), **measured)
+    return aggregated(averages, SETTINGS, **measured)
 
 
 def _timesteps(rows):
     seeds = {"seeds": ("auc", "count"), "seeds_listed": ("listed", "sum")}
-    measured = spread_of("auc", "auc") | means_of("novel", "known", "uncoded")
+    measured = spread_of("auc") | means_of("novel", "known", "uncoded")
     return aggregated(rows, (*KEY, "t"), **SPAN, **seeds, **measured)
 
 
@@ -211,7 +210,7 @@ def _novel(rows):
     """Novel documents per batch, from one run of each seed: the batches are the same for all runs."""
     first = rows.drop_duplicates(["corpus", "t", "seed"]).astype({"novel": float})
     seeds = {"seeds": ("seed", "size"), "seeds_listed": ("listed", "sum")}
-    measured = spread_of("novel", "novel") | means_of("documents", "known", "unlabelled", "empty")
+    measured = spread_of("novel") | means_of("documents", "known", "unlabelled", "empty")
     return aggregated(first, ("corpus", "t"), sort=True, **SPAN, **seeds, **measured)
 
 
@@ -236,7 +235,7 @@ def _jobs(plan):
         spent = {f"{phase}_cpu_s": cpu for phase, cpu in phases.items()}
         spent |= {"wall_s": mean(wall), "max_rss_mb": max(memory, default=float("nan"))}
         rows.append({**{name: entry[name] for name in KEY}, "k": _size(entry), "t": t, **spent})
-    return pandas.DataFrame(rows, columns=[*KEY, "t", *TIMING_COLUMNS[5:]])
+    return pandas.DataFrame(rows, columns=[*KEY, "t", *COLUMNS["timing"][5:]])
 
 
 def _timing(jobs):

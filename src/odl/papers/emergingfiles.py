@@ -306,12 +306,10 @@ def gather(plan, path, tables):
         The ``emerging.tsv`` in the folder of a run of the plan, of each.
     """
     folders = {os.path.dirname(os.fspath(each)) for each in tables}
-    means = ("selected", "novel_share", "clusters", "clustered", "precision", "recall")
-    means += ("novel_topics", "reachable", "found", "found_share")
+    means = [name for name in COLUMNS[2:] if name not in ("purity", "f1")]
     followed = [entry for entry in load_plan(plan) if entry["folder"] in folders]
-    columns = ("run", "t", *means, "purity", "f1")
-    rows = pandas.DataFrame(collect(followed, "emerging.tsv", columns), columns=[*KEY, *columns[1:]])
-    measured = {"seeds": ("t", "size"), **means_of(*means), **spread_of("purity", "purity"), **spread_of("f1", "f1")}
+    rows = pandas.DataFrame(collect(followed, "emerging.tsv", COLUMNS), columns=[*KEY, *COLUMNS[1:]])
+    measured = {"seeds": ("t", "size"), **means_of(*means), **spread_of("purity"), **spread_of("f1")}
     write_table(path, aggregated(rows, (*KEY, "t"), **measured), OVER_SEEDS)
 
 

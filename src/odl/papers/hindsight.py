@@ -38,22 +38,19 @@ from odl import learners
 from odl.coding.admm import largest_eigenvalue
 from odl.dictionary.l1 import fit_dictionary
 from odl.errors import ConfigError, DataError, ParameterError, StorageError
-from odl.evaluation.study import KEY, STATISTICS, aggregated, collect, load_plan, means_of, spread_of
+from odl.evaluation.study import KEY, aggregated, collect, load_plan, means_of, over_seeds, spread_of
 from odl.files import checkpoints
 from odl.files.tables import write_table
 from odl.learners.l1_objective import ROUNDING
 from odl.learners.sparse_atoms import widen
 from odl.stream import features
 
-COLUMNS = ("run", "t", "documents", "loss", "online", "hindsight", "hindsight_low", "regret", "regret_high")
-COLUMNS += ("iterations", "distance", "upsilon", "phi", "psi_max", "violation", "violation_sum")
-COLUMNS += ("theorem_regret", "bound_regret", "theorem_violation", "bound_violation")
-OVER_SEEDS = ("corpus", "run", "algorithm", "k", "t", "seeds", "online", "hindsight", "hindsight_low")
-OVER_SEEDS += tuple(f"{name}_{part}" for name in ("regret", "violation") for part in STATISTICS)
-OVER_SEEDS += ("regret_high", "phi", "distance", "upsilon", "psi_max", "tau", "beta")
-CONSTANTS = ("phi", "distance", "upsilon", "psi_max")  # the largest of a run
 BOUNDS = ("theorem_regret", "bound_regret", "theorem_violation", "bound_violation")
-OVER_SEEDS += BOUNDS
+COLUMNS = ("run", "t", "documents", "loss", "online", "hindsight", "hindsight_low", "regret", "regret_high")
+COLUMNS += ("iterations", "distance", "upsilon", "phi", "psi_max", "violation", "violation_sum", *BOUNDS)
+CONSTANTS = ("phi", "distance", "upsilon", "psi_max")  # the largest of a run
+OVER_SEEDS = (*KEY, "t", "seeds", "online", "hindsight", "hindsight_low", *over_seeds("regret", "violation"))
+OVER_SEEDS += ("regret_high", *CONSTANTS, "tau", "beta", *BOUNDS)
 
 
 def algorithms() -> list[str]:
@@ -273,23 +270,14 @@ def _row(t, step, beta):
 
 
 def _constants(rows, grid, learner, steps):
-    phi, psi_max = (max(row[name] for row in rows) for name in ("phi", "psi_max"))
-    distance, upsilon = (max(rows[T - 1][name] for T in grid) for name in ("distance", "upsilon"))
-    own_tau, beta = getattr(learner, "tau", float("nan")), getattr(learner, "beta", float("nan"))
-    most = 1 / (2 * psi_max) if psi_max else float("inf")
-    used = own_tau if 0 < own_tau <= most else most
-    return {
-        "phi": phi,
-        "distance": distance,
-        "psi_max": psi_max,
-        "upsilon": upsilon,
-        "tau": own_tau,
-        "beta": beta,
-        "tau_most": most,
-        "tau_wanted": used,
-        "beta_wanted": phi / distance * np.sqrt(used * len(rows)) if distance else float("inf"),
-        "refused": why_no_bound(learner, steps[0].dual, psi_max),
-    }
+    own = {name: max(row[name] for row in rows) for name in ("phi", "psi_max")}
+    own |= {name: max(rows[T - 1][name] for T in grid) for name in ("distance", "upsilon")}
+    own |= {name: getattr(learner, name, float("nan")) for name in ("tau", "beta")}
+    own["tau_most"] = most = 1 / (2 * own["psi_max"]) if own["psi_max"] else float("inf")
+    own["tau_wanted"] = used = own["tau"] if 0 < own["tau"] <= most else most
+    root, distance = np.sqrt(used * len(rows)), own["distance"]
+    own["beta_wanted"] = own["phi"] / distance * root if distance else float("inf")
+    return own | {"refused": why_no_bound(learner, steps[0].dual, own["psi_max"])}
 
 
 class Bounds(NamedTuple):
@@ -487,7 +475,7 @@ def gather_regret(plan, path, *, runs, sizes=()):
     largest = rows.groupby(list(KEY))[list(CONSTANTS)].transform("max")
     parameters = rows["parameters"].map(json.loads)
     rows = rows.assign(**largest, **{name: [each.get(name, np.nan) for each in parameters] for name in ("tau", "beta")})
-    measured = {"seeds": ("seed", "size"), **spread_of("regret", "regret"), **spread_of("violation_sum", "violation")}
+    measured = {"seeds": ("seed", "size"), **spread_of("regret"), **spread_of("violation_sum", "violation")}
     measured |= means_of("online", "hindsight", "hindsight_low", "regret_high", *CONSTANTS, "tau", "beta")
     measured |= {name: (name, lambda bounds: bounds.mean(skipna=False)) for name in BOUNDS}
     write_table(path, aggregated(rows[rows["regret"].notna()], (*KEY, "t"), **measured), OVER_SEEDS)

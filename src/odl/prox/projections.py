@@ -81,6 +81,14 @@ def check_structure(matrix, name):
         raise ParameterError(defect, "indices that fit the shape and the data", f"build {name} again") from error
 
 
+def without_zeros(matrix):
+    """Return the sparse matrix with no stored zeros; a copy only if it has some."""
+    if matrix.data.min(initial=1.0) == 0.0:
+        matrix = matrix.copy()
+        matrix.eliminate_zeros()
+    return matrix
+
+
 def check_terms(P, A):
     """Refuse documents and a dictionary of different terms."""
     if P.shape[1] != A.shape[0]:

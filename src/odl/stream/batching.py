@@ -82,14 +82,12 @@ def order(ids: Sequence[str], times: np.ndarray, seed: int, ties: str = "seeded"
     missing = int(np.count_nonzero(times == NO_TIME))
     if 0 < missing < len(times):
         first = ids[int(np.flatnonzero(times == NO_TIME)[0])]
-        raise DataError(
-            f"{missing} of {len(times)} documents have no time (the first is {first!r})",
-            "a time for every document, or for none",
-            "add the times or leave the time column out",
-        )
-    if ties == "source":
-        return np.argsort(times, kind="stable")
+        fault = f"{missing} of {len(times)} documents have no time (the first is {first!r})"
+        todo = "add the times or leave the time column out"
+        raise DataError(fault, "a time for every document, or for none", todo)
     rows = np.argsort(times, kind="stable")
+    if ties == "source":
+        return rows
     starts = np.flatnonzero(np.append(True, np.diff(times[rows]) != 0))
     for first, last in zip(starts.tolist(), [*starts[1:].tolist(), len(rows)], strict=True):
         if last - first > 1:

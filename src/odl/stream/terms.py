@@ -30,9 +30,8 @@ class Base(NamedTuple):
         """Return that of an open file, None where it holds all words itself."""
         if "base" not in file.attrs:
             return None
-        return cls(
-            os.path.basename(str(file.attrs["base"])), int(file.attrs["base_words"]), str(file.attrs["base_digest"])
-        )
+        name, words, digest = (file.attrs[name] for name in ("base", "base_words", "base_digest"))
+        return cls(os.path.basename(str(name)), int(words), str(digest))
 
     def read(self, path):
         """Return the words of the file beside another one.
@@ -127,11 +126,9 @@ def aligned(earlier, batch):
     """
     counts, n_terms = earlier.counts[:], batch.counts.shape[1]
     if (earlier.terms is None) != (batch.terms is None) or (batch.terms is None and counts.shape[1] > n_terms):
-        raise DataError(
-            f"an earlier batch with {counts.shape[1]} terms where the present one has {n_terms}",
-            "terms that are only ever appended",
-            "give the batches before t only, of the same chain",
-        )
+        fault = f"an earlier batch with {counts.shape[1]} terms where the present one has {n_terms}"
+        todo = "give the batches before t only, of the same chain"
+        raise DataError(fault, "terms that are only ever appended", todo)
     if batch.terms is None:
         return sparse.csr_array((counts.data, counts.indices, counts.indptr), shape=(counts.shape[0], n_terms))
     columns = places(earlier.terms, batch.terms)

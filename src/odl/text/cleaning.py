@@ -147,13 +147,8 @@ def drop_encoded(text: str) -> str:
         _mark_framed(rest, drop)
     for kind in kinds:
         _mark_runs(lines, rest, drop, kind)
-    kept = []
-    for at, line in enumerate(rest):
-        if not drop[at]:
-            kept.append(line)
-        elif not at or not drop[at - 1]:
-            kept.append("")
-    return "\n".join(kept)
+    kept = zip(rest, drop, [False, *drop], strict=False)  # a line, and whether it and the one before it go
+    return "\n".join("" if gone else line for line, gone, before in kept if not (gone and before))
 
 
 def _mark_framed(lines, drop):

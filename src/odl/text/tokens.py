@@ -19,7 +19,7 @@ from unicodedata import normalize
 import numpy as np
 from scipy import sparse
 
-from odl.config.schema import check_map
+from odl.config.schema import check_map, closed
 from odl.errors import ConfigError
 from odl.kernels import native
 from odl.text import words
@@ -37,18 +37,16 @@ TOKENISERS, HANGUL = ("pattern", "words"), ("words", "pairs")
 TOKENS: dict[str, Any] = {"lowercase": True, "pattern": PATTERN, "stop_words": "english"}
 TOKENS |= {"tokeniser": "pattern", "hangul": "words", "segment": None}
 
-TOKENS_SCHEMA = {
-    "type": "object",
-    "additionalProperties": False,
-    "properties": {
+TOKENS_SCHEMA = closed(
+    {
         "lowercase": {"type": "boolean"},
         "pattern": {"type": "string", "minLength": 1},
         "stop_words": {"type": ["string", "array", "null"], "items": {"type": "string"}},
         "tokeniser": {"type": "string", "enum": [*TOKENISERS]},
         "hangul": {"type": "string", "enum": [*HANGUL]},
         "segment": {"type": ["string", "null"], "enum": [None, *SEGMENTERS]},
-    },
-}
+    }
+)
 
 
 def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from importlib import import_module
 from jinja2 import TemplateError
 
 from odl.config import consistency, sources
-from odl.config.schema import check_map
+from odl.config.schema import check_map, closed
 from odl.errors import ConfigError, DataError, StorageError, advice
 from odl.files.atomic import filling
 from odl.files.tables import read_json, read_table, write_json, write_table
@@ -64,7 +64,7 @@ def complete(name, settings):
         At the first setting that is wrong, naming the nearest key for a typo.
     """
     known = module_of(name).SETTINGS
-    check_map(settings, {"type": "object", "additionalProperties": False, "properties": known}, name)
+    check_map(settings, closed(known), name)
     consistency.check_each_once({f"{name}.{key}": value for key, value in settings.items() if isinstance(value, list)})
     return {**{key: entry["default"] for key, entry in known.items()}, **settings}
 

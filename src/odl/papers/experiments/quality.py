@@ -11,6 +11,7 @@ from odl.config.sections import Order
 from odl.errors import ConfigError, DataError
 from odl.evaluation import averages, metrics
 from odl.papers import experiments, qualitystudy
+from odl.papers.qualitystudy import PARTS
 from odl.stream import batchfile, batching, features
 
 TITLE = "Quality of a stream"
@@ -18,12 +19,7 @@ TAKES, ALGORITHMS = ("streams", "learners"), ("levels", "adaptive")
 NAMES = {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1}
 COUNTS = {"type": "array", "items": {"type": "integer", "minimum": 1}, "minItems": 1}
 SETTINGS = {
-    "parts": {
-        "type": "array",
-        "items": {"type": "string", "enum": list(qualitystudy.PARTS)},
-        "minItems": 1,
-        "default": list(qualitystudy.PARTS),
-    },
+    "parts": {**NAMES, "items": {"type": "string", "enum": [*PARTS]}, "default": [*PARTS]},
     "runs": {**NAMES, "default": ["levels", "levels-context", "adaptive", "adaptive-context"]},
     "k": {"type": "integer", "minimum": 1, "default": 500},
     "atoms": {**COUNTS, "default": [50, 100, 200, 500, 1000]},
@@ -167,7 +163,7 @@ def measure(settings, study, files):
             stream = Stream(name, corpus, setting, study["evaluate"], seed, settings["batches"])
             for part in settings["parts"]:
                 print(f"{name}, seed {seed}: {part}", flush=True)
-                for table, rows in qualitystudy.PARTS[part](stream, study["learners"], settings).items():
+                for table, rows in PARTS[part](stream, study["learners"], settings).items():
                     tables[table] += [{"stream": name, "seed": seed, **row} for row in rows]
             stream.forget()
             streams.append(stream)

@@ -350,9 +350,8 @@ def _times(report, files, answers):
     if times and not missing:
         report.span = " to ".join(_day(end(times)) for end in (min, max))
         if late := sum(value > time_ns() // 1_000_000 + DAY_MS for value in times):
-            report.say(
-                "to come", f"{late} of the dates, the last {_day(max(times))}; correct it: it stays the last period"
-            )
+            why = f"{late} of the dates, the last {_day(max(times))}; correct it: it stays the last period"
+            report.say("to come", why)
     if times and missing:
         report.ties = "source"
         if checked is None:

@@ -170,9 +170,8 @@ def batches_of(times, period=None):
     if period:
         raise DataError(f"batches by {period}", "documents of several such periods, all with times", "say another")
     size = min(500, max(1, (n - initial) // 5))
-    said = f"of {size} document{'s' * (size > 1)}; the first has {initial}" + (
-        "" if dated else ", since there are no times"
-    )
+    said = f"of {size} document{'s' * (size > 1)}; the first has {initial}"
+    said += "" if dated else ", since there are no times"
     said += f"; {alerts_begin([min(size, n - at) for at in range(initial, n, size)])}"
     return {"by": "documents", "documents": size, "initial": initial}, said
 

@@ -52,9 +52,9 @@ def forget(args):
     with contextlib.chdir(args.folder):
         place, row = _row_of(args.folder, args.id)
     t, n = _period_of(args)
-    cost = (
-        f"{n - t} of {n} periods {'is' if n - t == 1 else 'are'} learned again" if t is not None else "no period has it"
-    )
+    cost = "no period has it"
+    if t is not None:
+        cost = f"{n - t} of {n} periods {'is' if n - t == 1 else 'are'} learned again"
     if args.dry_run:
         print(f"{args.id} ({place}): {cost}, and nothing of it stays in results.")
         return

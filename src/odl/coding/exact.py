@@ -40,9 +40,8 @@ def check_matrices(P, A):
     for name, matrix in (("P", P), ("A", A)):
         check_signs(matrix, name)
         if matrix.data.max(initial=0.0) > LARGEST_WEIGHT:
-            raise ParameterError(
-                f"{name} holds a weight above {LARGEST_WEIGHT:g}", "smaller weights", f"rescale {name}"
-            )
+            fault = f"{name} holds a weight above {LARGEST_WEIGHT:g}"
+            raise ParameterError(fault, "smaller weights", f"rescale {name}")
     A = without_zeros(A)
     mass = np.bincount(A.indices, weights=A.data, minlength=A.shape[1]).astype(float)  # whole numbers if A is empty
     if not mass.max(initial=0.0) <= LARGEST_WEIGHT:
@@ -127,9 +126,8 @@ def solve(P, A, lam, limit=-1):
     if failed.any():
         X = _repair(P, A, lam, mass, X, objective, gap, np.flatnonzero(failed))
     if not (np.isfinite(objective).all() and np.isfinite(X.data).all()):
-        raise ParameterError(
-            "codes leave the range 1e-300 to 1e300", "documents and atoms of like size", "rescale P or A"
-        )
+        fault, todo = "codes leave the range 1e-300 to 1e300", "rescale P or A"
+        raise ParameterError(fault, "documents and atoms of like size", todo)
     return X, objective, gap
 
 

@@ -31,9 +31,8 @@ def words_of(said, where):
     except ValueError:
         words = []
     if not words:
-        raise ConfigError(
-            f"{where} is {said!r}", "a command in one line, such as ./tell.sh", "correct it, or leave it out"
-        )
+        expected = "a command in one line, such as ./tell.sh"
+        raise ConfigError(f"{where} is {said!r}", expected, "correct it, or leave it out")
     return words
 
 

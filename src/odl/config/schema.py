@@ -92,9 +92,8 @@ def _check_keys(value, schema, path):
     others = schema.get("additionalProperties", True)
     for name, item in value.items():
         if not isinstance(name, str):
-            raise ConfigError(
-                f"the key {_shown(name)} in {where} is not text", "a name", f"write it in quotes: '{_shown(name)}'"
-            )
+            fault, todo = f"the key {_shown(name)} in {where} is not text", f"write it in quotes: '{_shown(name)}'"
+            raise ConfigError(fault, "a name", todo)
         inner = f"{path}.{name}".lstrip(".")
         if name in known:
             check_map(item, known[name], inner)

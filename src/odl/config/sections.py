@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 from odl.config.schema import closed
-from odl.config.setting import Section, merge, setting
+from odl.config.setting import Section, is_section, merge, setting
 from odl.errors import ParameterError
 
 SHARE: dict[str, Any] = {"exclusiveMinimum": 0, "maximum": 1}
@@ -522,9 +522,7 @@ class Study(Section):
 
 # What the list of all that a study runs follows from.
 PLANNED = ("study", "results", "streams", "corpora", "seeds", "features", "atoms", "runs", "learners", "baselines")
-SECTIONS = tuple(
-    entry.type for entry in fields(Study) if isinstance(entry.type, type) and issubclass(entry.type, Section)
-)
+SECTIONS = tuple(entry.type for entry in fields(Study) if is_section(entry.type))
 
 
 def fill(config: dict) -> None:

@@ -75,9 +75,8 @@ def read(name: str, sources: Sequence[str | os.PathLike] = (), options: dict[str
     paths = [str(source) for source in sources]
     documents = module.read(paths if module.FILES is None else check_sources(name, paths, module.FILES), options)
     if not len(documents):
-        raise DataError(
-            f"{', '.join(paths) or name} holds no document", "at least one", "correct the source, or fetch it again"
-        )
+        fault = f"{', '.join(paths) or name} holds no document"
+        raise DataError(fault, "at least one", "correct the source, or fetch it again")
     return documents
 
 

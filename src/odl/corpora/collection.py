@@ -230,9 +230,8 @@ class Collection:
                 with_ids = columns.get("id") in row
             seen.update(row)
             try:
-                self.add_row(
-                    name, place, {role: value_of(row, column) for role, column in columns.items()}, with_ids, kind
-                )
+                roles = {role: value_of(row, column) for role, column in columns.items()}
+                self.add_row(name, place, roles, with_ids, kind)
             except (ValueError, OverflowError, RecursionError) as error:
                 raise DataError(f"{path} {place}: {error}", "a readable document", "correct or remove it") from error
         if tabular:

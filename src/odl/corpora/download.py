@@ -148,12 +148,9 @@ def _failure(folder_file, output, row, answers):
         fault = f"{folder_file} has no address in the registry"
     else:
         fault = f"{folder_file} is only on mirrors (it comes from {row['url']}) and none is set"
-    return DownloadError(
-        fault,
-        "a source that holds the right file",
-        f"set ODL_MIRROR (or mirror: in the configuration) to a folder or address that holds {folder_file}, "
-        f"or place the file at {os.fspath(output)} yourself",
-    )
+    todo = f"set ODL_MIRROR (or mirror: in the configuration) to a folder or address that holds {folder_file}"
+    todo += f", or place the file at {os.fspath(output)} yourself"
+    return DownloadError(fault, "a source that holds the right file", todo)
 
 
 def _check(part, accepted, any_sum):
@@ -216,12 +213,10 @@ class Fetching:
                 trouble, transient = f"HTTP {error.code} {error.reason}".strip(), error.code in BUSY
             except (HTTPException, OSError, ValueError) as error:  # URLError is an OSError
                 reason = getattr(error, "reason", error)
-                late = isinstance(reason, TimeoutError)
-                trouble = (
-                    "no answer in time" if late else getattr(reason, "strerror", None) or str(reason) or repr(reason)
-                )
-                transient = "://" in source and isinstance(reason, HTTPException | OSError)
-                transient = transient and not isinstance(reason, LASTING)
+                said = getattr(reason, "strerror", None) or str(reason) or repr(reason)
+                trouble = "no answer in time" if isinstance(reason, TimeoutError) else said
+                passing = isinstance(reason, HTTPException | OSError) and not isinstance(reason, LASTING)
+                transient = "://" in source and passing
             if not transient:
                 raise Refused(trouble)
             if attempt < self.retries:

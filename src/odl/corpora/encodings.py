@@ -94,10 +94,9 @@ def not_decoded(path, place, encoding, error):
     near = data[max(0, error.start - AROUND) : error.start + AROUND].split(b"\n")[0].decode("cp1252", "replace")
     name = "UTF-8" if error.encoding.replace("_", "-").startswith("utf-8") else encoding.name
     second = "latin-1" if name.lower() == "cp1252" else "cp1252"
+    todo = f"set the option encoding, such as [{name.lower()}, {second}], which reads {near!r} there"
     return DataError(
-        f"{path} {place} is not {name} (byte 0x{byte:02x})",
-        f"{name} text",
-        f"set the option encoding, such as [{name.lower()}, {second}], which reads {near!r} there, or convert the file",
+        f"{path} {place} is not {name} (byte 0x{byte:02x})", f"{name} text", f"{todo}, or convert the file"
     )
 
 
@@ -130,10 +129,9 @@ def wide_name(head, path):
     marked = next((name for mark, name in MARKS if head.startswith(mark)), None)
     if marked or not (b"\0" in head or head.startswith(PLAIN_HEADS)):
         return marked
+    fault = f"{path} holds zeros or begins as no text does, such as a picture, a PDF or a packed file"
     todo = "convert it, name the files to take, or set the option encoding to utf-16-le or utf-16-be"
-    raise DataError(
-        f"{path} holds zeros or begins as no text does, such as a picture, a PDF or a packed file", "text", todo
-    )
+    raise DataError(fault, "text", todo)
 
 
 class _Recoded(io.RawIOBase):

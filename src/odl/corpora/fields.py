@@ -60,10 +60,8 @@ def parse_vector(value, length=None):
         That of the vectors before.
     """
     value = _from_json(value, "the vector is")
-    numbers = isinstance(value, list | tuple) and all(
-        isinstance(one, int | float) and not isinstance(one, bool) for one in value
-    )
-    if not numbers or not len(value):
+    listed = isinstance(value, list | tuple) and len(value) > 0
+    if not listed or not all(isinstance(one, int | float) and not isinstance(one, bool) for one in value):
         raise ValueError("the vector is no list of numbers")
     if length is not None and len(value) != length:
         raise ValueError(f"the vector has {len(value)} numbers, those before it {length}")
@@ -205,9 +203,8 @@ def _from_numbers(text, match, dates):
     year += (1900 if year > 68 else 2000) if year < 100 else 0
     half = re.fullmatch(r"(.*?)\s*([AaPp])\.?[Mm]\.?", clock)
     try:
-        moment = datetime.fromisoformat(
-            f"{year:04d}-{month:02d}-{day:02d} {_padded(half[1] if half else clock)}".strip()
-        )
+        clock = _padded(half[1] if half else clock)
+        moment = datetime.fromisoformat(f"{year:04d}-{month:02d}-{day:02d} {clock}".strip())
         if half and 1 <= moment.hour <= 12:
             moment += timedelta(hours=moment.hour % 12 + 12 * (half[2] in "Pp") - moment.hour)
         return moment

@@ -60,7 +60,7 @@ def write(output, files, options):
     for name, path in files:
         gathered.add_file(name, path, form)
     documents = gathered.documents()
-    names = [*documents.ids, *(documents.dropped.ids if documents.dropped else [])]
+    names = _ids(documents)
     with storage.writing(output, docs.SHARE, dimensions=gathered.n_dimensions or 0) as file:
         docs.write_fields(file, documents)
         storage.write_array(file, "digests", documents.digests())

@@ -72,9 +72,8 @@ def _as_pandas(frame, text):
         frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame
     except ImportError as error:  # polars asks pyarrow
         refusal = f"a frame of {type(frame).__module__.partition('.')[0]} ({error})"
-        raise ParameterError(
-            refusal, "one that converts to pandas", "install what is missing, or pass one of pandas"
-        ) from error
+        todo = "install what is missing, or pass one of pandas"
+        raise ParameterError(refusal, "one that converts to pandas", todo) from error
     if isinstance(frame, list | tuple) or getattr(frame, "ndim", None) == 1:
         frame = pd.DataFrame({text: frame})
     if not isinstance(frame, pd.DataFrame):

@@ -294,10 +294,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         ['stream.h5']
         """
         self._check_learned()
-        parameters = {name: getattr(self, name) for name in self._own()} | {
-            "n_documents": self.n_documents_,
-            "cut": textpast.CUT,
-        }
+        parameters = {name: getattr(self, name) for name in self._own()}
+        parameters |= {"n_documents": self.n_documents_, "cut": textpast.CUT}
         past = textpast.arrays(self.repeats_, self.past_, self.register_)
         arrays = {"frequencies": self.frequencies_, **past}
         self.detector_._save(path, {"text": parameters}, arrays)

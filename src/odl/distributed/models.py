@@ -293,9 +293,7 @@ def task(name: str, *, gamma: float, delta: float, eta: float | None = None, bet
     if name == "nmf_huber" and eta is None:
         raise ParameterError("the task 'nmf_huber' without eta", "an eta above 0", "pass eta")
     if name != "biclustering" and beta:
-        defect = f"the task {name!r} with beta={beta!r}"
-        raise ParameterError(
-            defect, "no penalty on the dictionary in this task", "set beta to 0 or choose biclustering"
-        )
+        defect, todo = f"the task {name!r} with beta={beta!r}", "set beta to 0 or choose biclustering"
+        raise ParameterError(defect, "no penalty on the dictionary in this task", todo)
     residual = Huber(eta) if name == "nmf_huber" and eta is not None else Squared()
     return Model(residual, ElasticNet(gamma, delta, non_negative=name.startswith("nmf")), beta)

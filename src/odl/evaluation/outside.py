@@ -141,10 +141,9 @@ def compare(
         names = [YOURS, *baselines_of]
         columns.append([np.array([own[ident] for ident in batch.ids]), *baselines_of.values()])
         labels.append(batch.labels(topics))
-    aucs = np.array(
-        [[metrics.auc(each, label) for each in scores] for scores, label in zip(columns, labels, strict=True)]
-    )
-    drawn = metrics.mean_bootstrap(list(zip(columns, labels, strict=True)), replicates=REPLICATES)
+    pairs = list(zip(columns, labels, strict=True))
+    aucs = np.array([[metrics.auc(each, label) for each in scores] for scores, label in pairs])
+    drawn = metrics.mean_bootstrap(pairs, replicates=REPLICATES)
     rows = []
     for place, name in enumerate(names):
         row = {"run": name, "average": mean(aucs[:, place])}

@@ -121,9 +121,8 @@ def find_files(sources, kind=None):
                 raise DataError(f"{path} is of another kind", kinds, "set the option kind, or convert or rename it")
             name = clean(name)
             if name in named:
-                raise DataError(
-                    f"{path} has the same name as {named[name]}", "files of different names", "rename or remove one"
-                )
+                fault = f"{path} has the same name as {named[name]}"
+                raise DataError(fault, "files of different names", "rename or remove one")
             named[name] = path
     if not named:
         raise DataError("no source was given for documents", "files or folders", "name them")

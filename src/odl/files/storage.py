@@ -137,11 +137,8 @@ def reading(path, kind):
             if kind_and_format[1] == FORMAT and kind_and_format[0] not in (kind, None):
                 raise StorageError(f"{path} is of kind '{kind_and_format[0]}'", f"kind '{kind}'", "name the right file")
             if kind_and_format != (kind, FORMAT):
-                raise StorageError(
-                    f"{path} is of kind '{kind_and_format[0]}' and format {kind_and_format[1]}",
-                    f"kind '{kind}' and format {FORMAT}",
-                    todo,
-                )
+                fault = f"{path} is of kind '{kind_and_format[0]}' and format {kind_and_format[1]}"
+                raise StorageError(fault, f"kind '{kind}' and format {FORMAT}", todo)
             yield file
     except OdlError:
         raise

@@ -253,7 +253,7 @@ class Adaptive(ClusterLearner):
         state, P = self.fit_terms(state, P.shape[1]), sparse.csr_array(P)
         arrays, worth, halves = dict(state.arrays), 1.0, False
         if self.recency and state.shape[1]:
-            arrays |= with_matches(arrays, ages(state), arrays["members"], self._matches(state, P))
+            arrays |= with_matches(arrays, ages(state), arrays["members"], nearest(state, P, self.flatten, MATCHES)[0])
         if self.half_life:
             seen = int(arrays["seen"][0])
             (halvings, _), (after, rest) = (divmod(n, self.half_life) for n in (seen, seen + P.shape[0]))
@@ -266,10 +266,6 @@ class Adaptive(ClusterLearner):
         clusters = Clusters(state.beside(arrays), P.shape[1], settings, worth)
         clusters.learn(P)
         return clusters, halves
-
-    def _matches(self, state, P):
-        """Return the nearest atoms of each document of a batch by their plain cosines, -1 where there are fewer."""
-        return nearest(state, P, self.flatten, MATCHES)[0]
 
 
 def ages(state: State) -> np.ndarray:

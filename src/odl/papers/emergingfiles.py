@@ -322,11 +322,9 @@ def score_run(path):
         If it is no score file of a learner.
     """
     with storage.reading(path, "scores") as file:
-        missing = [
-            name for name in ("corpus", "seed", "run", "atoms", "algorithm", "weighting") if name not in file.attrs
-        ]
-        if missing:
-            raise StorageError(f"{path} has no {missing[0]}", "a score file of a learner", "name another file")
+        for name in ("corpus", "seed", "run", "atoms", "algorithm", "weighting"):
+            if name not in file.attrs:
+                raise StorageError(f"{path} has no {name}", "a score file of a learner", "name another file")
         weighting = json.loads(str(file.attrs["weighting"]))
         if not isinstance(weighting, dict) or not set(weighting) <= {"tf", "idf", "min_df", "vocabulary"}:
             raise ValueError("its weighting is none")

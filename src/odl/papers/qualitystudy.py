@@ -152,11 +152,8 @@ def remember(stream, learners_of, settings):
 def ablate(stream, learners_of, settings):
     """Every learner that the experiment names: what each ingredient brings."""
     scores, entries = learned(stream, groups(learners_of, learners_of), settings["k"])
-    return {
-        "ablation": [
-            {"run": run, "entries": entries[run], "average": stream.average(scores[run])} for run in learners_of
-        ]
-    }  # fmt: skip
+    rows = [{"run": run, "entries": entries[run], "average": stream.average(scores[run])} for run in learners_of]
+    return {"ablation": rows}
 
 
 def rival(stream, learners_of, settings):

@@ -147,11 +147,9 @@ def split(documents: Any, stream: Order, seed: int = 0) -> list[np.ndarray]:
     if not (len(batches[-1]) and (how.flush or complete)):
         batches.pop()
     if len(batches) < 2:
-        raise DataError(
-            f"{len(rows)} documents make {len(batches)} batch",
-            f"more than the {how.initial} that initialise the dictionary",
-            "give more documents, or lower batches.initial" + (" or topic_entry.held_back" if entry else ""),
-        )
+        expected = f"more than the {how.initial} that initialise the dictionary"
+        todo = "give more documents, or lower batches.initial" + (" or topic_entry.held_back" if entry else "")
+        raise DataError(f"{len(rows)} documents make {len(batches)} batch", expected, todo)
     return batches
 
 
@@ -262,11 +260,8 @@ def _warn_of_late_documents(made, table, sums):
     stored = _stored(made, table)
     changed = [t for t, digest in sorted(stored.items()) if t >= len(sums) or digest != sums[t]]
     if changed and changed[0] != max(stored):
-        print(
-            f"odl index: the documents of batch {changed[0]} changed (late, edited or removed ones); "
-            f"it and every later timestep are computed again",
-            file=sys.stderr,
-        )
+        said = f"odl index: the documents of batch {changed[0]} changed (late, edited or removed ones)"
+        print(f"{said}; it and every later timestep are computed again", file=sys.stderr)
 
 
 def _stored(made, table):

@@ -78,9 +78,8 @@ def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:
     try:
         groups = re.compile(merged["pattern"]).groups
     except re.error as error:
-        raise ConfigError(
-            f"tokens.pattern {merged['pattern']!r} does not compile ({error})", "a regular expression", "correct it"
-        ) from error
+        fault = f"tokens.pattern {merged['pattern']!r} does not compile ({error})"
+        raise ConfigError(fault, "a regular expression", "correct it") from error
     for unused in ("pattern",) if merged["tokeniser"] == "words" else ("hangul", "segment"):
         if merged[unused] != TOKENS[unused]:
             fault = f"tokens.{unused} with the tokeniser {merged['tokeniser']!r}, which has no use for it"
@@ -116,9 +115,8 @@ def check_words(vocabulary, tokens):
     """Return the vocabulary, refusing words that are empty or hold white space."""
     bad = next((word for word in vocabulary if word.split() != [word]), None)
     if bad is not None:
-        raise ConfigError(
-            f"tokens.pattern {tokens['pattern']!r} finds {bad!r}", "tokens without white space", "correct it"
-        )
+        fault = f"tokens.pattern {tokens['pattern']!r} finds {bad!r}"
+        raise ConfigError(fault, "tokens without white space", "correct it")
     return vocabulary
 
 

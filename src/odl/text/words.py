@@ -237,14 +237,9 @@ def names(word):
     return [] if "_" in word else [part for part in word.split("-") if len(part) > 1 and not DIGIT.search(part)]
 
 
-def has_address(piece):
-    """Tell whether what begins an address is in a piece."""
-    return "://" in piece or ("." in piece and "www." in piece.lower())
-
-
 def prepare(piece):
     """Put hosts in the place of addresses, and spaces in that of what is encoded."""
-    if has_address(piece):
+    if "://" in piece or ("." in piece and "www." in piece.lower()):
         piece = ADDRESS.sub(_host, piece)
     if "@" in piece:
         piece = MAIL.sub(_host, piece)

@@ -168,7 +168,9 @@ def section(folder):
             values = module.shown(tables) if hasattr(module, "shown") else {}
             content = page.render(template, folder=folder, tables=tables, figures=figures, **values)
     except (StorageError, OSError, LookupError, TypeError, ValueError, ArithmeticError, TemplateError) as error:
-        raise _damaged(folder, error) from error
+        what = error.given if isinstance(error, StorageError) else " ".join(str(error).split())
+        defect = f"{folder} holds no finished experiment ({what})"
+        raise DataError(defect, f"{RECORD} and its results", f"delete {folder} and run it again") from error
     return os.path.basename(os.path.normpath(folder)), module.TITLE, content
 
 
@@ -189,10 +191,3 @@ def _gathered(name, settings, parts):
         for table, rows in tables.items():
             tables_of.setdefault(table, []).extend(rows)
     return tables_of
-
-
-def _damaged(folder, error):
-    """Return the error for a folder, which is made again as a whole."""
-    what = error.given if isinstance(error, StorageError) else " ".join(str(error).split())
-    defect = f"{folder} holds no finished experiment ({what})"
-    return DataError(defect, f"{RECORD} and its results", f"delete {folder} and run it again")

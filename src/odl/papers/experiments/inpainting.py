@@ -9,20 +9,9 @@ import numpy as np
 import pandas
 
 from odl.evaluation.averages import spread
+from odl.papers import reconstruction
 from odl.papers.experiments import write
-from odl.papers.reconstruction import (
-    PART,
-    PENALTIES,
-    SETTINGS,
-    UNMEASURED,
-    branched,
-    contrast,
-    draw,
-    learned,
-    measure,
-    problem_of,
-    read_images,
-)
+from odl.papers.reconstruction import PART, PENALTIES, SETTINGS, UNMEASURED, branched, measure
 from odl.report import plots
 
 __all__ = ["PART", "SETTINGS", "TITLE", "UNMEASURED", "finish", "measure", "shown"]
@@ -41,7 +30,7 @@ def finish(settings, folder, files, rows_by):
     dictionaries of as many atoms as the selected tree), ``gaussian.tsv``, ``summary.tsv``, ``depths.tsv`` (of the
     drawn tree) and the figures.
     """
-    drawn = _drawn(settings, read_images(files, settings["scale"]))
+    drawn = _drawn(settings, reconstruction.read_images(files, settings["scale"]))
     tables = {**rows_by, "summary": summarise(rows_by), "depths": depths(*drawn)}
     figures = {"dictionary": draw_dictionary(*drawn)}
     if rows_by["structures"]:
@@ -76,10 +65,10 @@ def _drawn(settings, images):
     """Learn the dictionary that is shown, on larger patches; return its tree, itself, and the side of its patches."""
     tree = branched(settings["drawn_tree"])
     side, rng = settings["drawn_patch"], np.random.default_rng(0)
-    least = contrast(images, side, settings["min_contrast"])
-    X = draw(images, side, max(settings["train"], tree.n_nodes), rng, least)
-    problem = problem_of(settings, "tree", tree, settings["drawn_lam"])
-    return tree, learned(problem, X, X[: tree.n_nodes].T.copy(), settings, rng), side
+    least = reconstruction.contrast(images, side, settings["min_contrast"])
+    X = reconstruction.draw(images, side, max(settings["train"], tree.n_nodes), rng, least)
+    problem = reconstruction.problem_of(settings, "tree", tree, settings["drawn_lam"])
+    return tree, reconstruction.learned(problem, X, X[: tree.n_nodes].T.copy(), settings, rng), side
 
 
 def depths(tree, D, side):

@@ -12,7 +12,8 @@ from scipy import sparse
 
 from odl.errors import OdlError, ParameterError
 from odl.kernels import native
-from odl.prox.projections import MatrixLike, check_signs, check_terms, number, parts, real_matrix, without_zeros
+from odl.prox import projections
+from odl.prox.projections import MatrixLike, check_signs, check_terms, number, parts, real_matrix
 
 kernels = native.Kernels("edge_following")
 
@@ -39,10 +40,8 @@ def check_matrices(P, A):
     check_terms(P, A)
     for name, matrix in (("P", P), ("A", A)):
         check_signs(matrix, name)
-        if matrix.data.max(initial=0.0) > LARGEST_WEIGHT:
-            fault = f"{name} holds a weight above {LARGEST_WEIGHT:g}"
-            raise ParameterError(fault, "smaller weights", f"rescale {name}")
-    A = without_zeros(A)
+        projections.check_sizes(matrix.data, name, LARGEST_WEIGHT)
+    A = projections.without_zeros(A)
     mass = np.bincount(A.indices, weights=A.data, minlength=A.shape[1]).astype(float)  # whole numbers if A is empty
     if not mass.max(initial=0.0) <= LARGEST_WEIGHT:
         raise ParameterError("the mass of an atom exceeds 1e300", "smaller atoms", "rescale A")

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from odl.errors import ParameterError
 from odl.kernels import native
-from odl.prox.projections import EPSILON, MatrixLike, check_terms, number, parts, real_matrix
+from odl.prox.projections import EPSILON, MatrixLike, check_sizes, check_terms, number, parts, real_matrix
 
 kernels = native.Kernels("lars_path")
 LOSSES = ("norm", "squared")
@@ -72,9 +72,7 @@ def check_arguments(P, A, lam):
     P, A = real_matrix(P, "P"), real_matrix(A, "A", sparse.csc_array)
     check_terms(P, A)
     for name, matrix in (("P", P), ("A", A)):
-        if np.abs(matrix.data).max(initial=0.0) > LARGEST_WEIGHT:
-            defect = f"{name} holds a weight above {LARGEST_WEIGHT:g}"
-            raise ParameterError(defect, "smaller weights", f"rescale {name}")
+        check_sizes(matrix.data, name, LARGEST_WEIGHT)
     return P, A, number(lam, "lam", 0.0, LARGEST_WEIGHT)
 
 

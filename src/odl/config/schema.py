@@ -4,6 +4,7 @@ import json
 import numbers
 import re
 import reprlib
+from math import inf
 from pathlib import Path
 
 from odl.errors import ConfigError, advice
@@ -63,22 +64,13 @@ def check_map(value, schema, path=""):
     where = path or "the configuration"
     kinds = schema.get("type", list(TYPES))
     kinds = [kinds] if isinstance(kinds, str) else kinds
-    if not any(_is(value, kind) for kind in kinds):
-        raise _wrong(where, value, _describe(schema))
-    if isinstance(value, numbers.Real) and not isinstance(value, bool) and not _in_range(value, schema):
-        raise _wrong(where, value, _describe(schema))
+    if not any(_is(value, kind) for kind in kinds) or not _within(value, schema):
+        raise ConfigError(f"{where} is {_shown(value)}", _describe(schema), "correct it")
     if "enum" in schema and value not in schema["enum"]:
         todo = advice(value, schema["enum"], schema.get("todo") or "choose one of these")
         raise ConfigError(f"{where} is {_shown(value)}", "one of " + ", ".join(map(str, schema["enum"])), todo)
-    if isinstance(value, str) and not (
-        len(value) >= schema.get("minLength", 0) and re.fullmatch(schema.get("pattern", "(?s:.*)"), value)
-    ):
-        raise _wrong(where, value, _describe(schema))
-    if isinstance(value, list):
-        if len(value) < schema.get("minItems", 0):
-            raise _wrong(where, value, _describe(schema))
-        for position, item in enumerate(value):
-            check_map(item, schema.get("items", {}), f"{where}[{position}]")
+    for position, item in enumerate(value) if isinstance(value, list) else ():
+        check_map(item, schema.get("items", {}), f"{where}[{position}]")
     if isinstance(value, dict):
         _check_keys(value, schema, path)
 
@@ -129,15 +121,16 @@ def _is(value, kind):
     return isinstance(value, TYPES[kind])
 
 
-def _in_range(value, schema):
-    return (
-        not (isinstance(value, numbers.Integral) and abs(int(value)) > LARGEST)
-        and value >= schema.get("minimum", float("-inf"))
-        and value <= schema.get("maximum", float("inf"))
-        and value > schema.get("exclusiveMinimum", float("-inf"))
-        and value < schema.get("exclusiveMaximum", float("inf"))
-        and abs(value) < float("inf")
-    )
+def _within(value, schema):
+    """Tell whether a number is in its range, a text as it should be, and neither a text nor a list too short."""
+    if isinstance(value, str):
+        return len(value) >= schema.get("minLength", 0) and re.fullmatch(schema.get("pattern", "(?s:.*)"), value)
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return not isinstance(value, list) or len(value) >= schema.get("minItems", 0)
+    if isinstance(value, numbers.Integral) and abs(int(value)) > LARGEST:
+        return False
+    inside = schema.get("minimum", -inf) <= value <= schema.get("maximum", inf)
+    return inside and schema.get("exclusiveMinimum", -inf) < value < schema.get("exclusiveMaximum", inf)
 
 
 def _describe(schema):
@@ -152,10 +145,6 @@ def _describe(schema):
     if "pattern" in schema:
         words += f" matching {schema['pattern']}"
     return words.replace("a integer", "an integer")
-
-
-def _wrong(where, value, expected):
-    return ConfigError(f"{where} is {_shown(value)}", expected, "correct it")
 
 
 def _shown(value):

@@ -20,17 +20,8 @@ from scipy import sparse
 from odl.coding.admm import psi_max
 from odl.errors import ParameterError
 from odl.kernels import native
-from odl.prox.projections import (
-    SMALLEST,
-    MatrixLike,
-    check_signs,
-    number,
-    parts,
-    project_columns,
-    real_matrix,
-    whole,
-    without_zeros,
-)  # fmt: skip
+from odl.prox import projections
+from odl.prox.projections import SMALLEST, MatrixLike, check_signs, number, parts, project_columns, real_matrix, whole
 
 fitkernels = native.Kernels("dictionary_step")
 
@@ -221,4 +212,4 @@ def _check(P, X, start):
         raise ParameterError(f"start is of shape {start.shape}", expected, "widen it or leave it out")
     for name, matrix in (("P", P), ("X", X)):
         check_signs(matrix, name)
-    return without_zeros(P), without_zeros(X), start
+    return projections.without_zeros(P), projections.without_zeros(X), start

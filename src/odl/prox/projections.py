@@ -102,6 +102,12 @@ def check_signs(matrix, name):
         raise ParameterError(f"{name} holds negative weights", "weights of at least 0", f"check {name}")
 
 
+def check_sizes(values, name, most):
+    """Refuse an array with an entry beyond a size."""
+    if np.abs(values).max(initial=0.0) > most:
+        raise ParameterError(f"{name} holds a weight above {most:g}", "smaller weights", f"rescale {name}")
+
+
 def number(value, name, least=0.0, most=np.inf):
     """Return a real number of a range as float, or refuse it."""
     if isinstance(value, (bool, np.bool_, str, bytes)) or not np.isscalar(value) or not np.isreal(value):

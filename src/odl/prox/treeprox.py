@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from odl.errors import ParameterError
 from odl.kernels import marshalling, native
-from odl.prox.projections import EPSILON, dense, number
+from odl.prox.projections import EPSILON, check_sizes, dense, number
 from odl.trees import ROOT, Tree
 
 elastic = native.Kernels("block_descent")
@@ -200,8 +200,7 @@ def project_atoms(D: ArrayLike, mu: float, *, nonnegative: bool = False) -> np.n
     array([0., 1.])
     """
     D = dense(D, "D", 2)
-    if D.size and np.abs(D).max() > LARGEST_ENTRY:
-        raise ParameterError(f"D holds a weight above {LARGEST_ENTRY:g}", "smaller weights", "rescale D")
+    check_sizes(D, "D", LARGEST_ENTRY)
     atoms = np.ascontiguousarray(D.T).copy()
     elastic.project_rows(atoms, number(mu, "mu", 0.0, 1.0), bool(nonnegative), EPSILON)
     return np.ascontiguousarray(atoms.T)

@@ -43,10 +43,7 @@ class Alerts(Section):
         0.1, "largest tail probability of an alert", values="from 1 / (1 + `window`), at most 1", **SHARE
     )
     window: int = setting(
-        2000,
-        "scores before a period that its scores are compared with",
-        values="documents, from `warm_up`",
-        minimum=1,
+        2000, "scores before a period that its scores are compared with", values="documents, from `warm_up`", minimum=1
     )
     warm_up: int = setting(300, "fewer scores than this before a period: no alerts", "documents", minimum=1)
     pool: int = setting(

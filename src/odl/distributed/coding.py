@@ -232,12 +232,7 @@ def _over(model, owner, network, iteration):
 
 
 def over_network(
-    P: sparse.csr_array,
-    A: sparse.csc_array,
-    model: Model,
-    owner: np.ndarray,
-    network: Network,
-    **iteration: Any,
+    P: sparse.csr_array, A: sparse.csc_array, model: Model, owner: np.ndarray, network: Network, **iteration: Any
 ) -> Coded:
     """Code documents by diffusion over a network (eqs 31, 37), as `odl.distributed.inference.diffuse` does.
 

@@ -180,7 +180,7 @@ def _read_series(paths):
     if len(set(steps)) != len(steps) or len(names) > 1:
         fault = f"score files of timesteps {steps} with runs {sorted(names)}"
         raise DataError(fault, "one file per timestep, all of one run", "give the files of one folder")
-    batches = [batch for batch in batches if not batch.initialisation and batch.t > 0]
+    batches = [batch for batch in batches if batch.t > 0]
     # A mean over timesteps is said to be of a window as soon as one of them is.
     window = "-".join(sorted({batch.window for batch in batches} - {""}))
     for batch in batches:

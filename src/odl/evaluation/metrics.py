@@ -167,10 +167,7 @@ def auc_difference(
 
 
 def mean_bootstrap(
-    batches: Sequence[tuple[Sequence[ArrayLike], ArrayLike]],
-    *,
-    replicates: int = 1000,
-    seed: int | tuple[int, ...] = 0,
+    batches: Sequence[tuple[Sequence[ArrayLike], ArrayLike]], *, replicates: int = 1000, seed: int | tuple[int, ...] = 0
 ) -> np.ndarray:
     """Mean AUC over several batches of documents drawn again within each batch, the same ones for several scores.
 

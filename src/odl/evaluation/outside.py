@@ -81,11 +81,7 @@ def _timesteps(entries):
 
 
 def compare(
-    folder: str | os.PathLike,
-    own: dict[str, float],
-    *,
-    stream: str | None = None,
-    seed: int | None = None,
+    folder: str | os.PathLike, own: dict[str, float], *, stream: str | None = None, seed: int | None = None
 ) -> tuple[list[dict], Sequence[int], dict]:
     """Compare scores by id of document with every run and baseline of a study, on the timesteps of its average.
 

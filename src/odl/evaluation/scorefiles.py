@@ -24,9 +24,7 @@ class Scores:
     Attributes
     ----------
     t : int
-        Timestep; 0 is the initialisation batch.
-    initialisation : bool
-        Whether the batch only started the dictionary: never evaluated.
+        Timestep; 0 is the initialisation batch, which is never evaluated.
     scores : dict of str -> ndarray of float, shape (n,)
         By name of the run; one entry for a learner, one per baseline otherwise.
     novel, novel_dominant : ndarray of int8, shape (n,)
@@ -62,7 +60,6 @@ class Scores:
     """
 
     t: int
-    initialisation: bool
     ids: list
     times: np.ndarray
     topics: list
@@ -250,7 +247,7 @@ def read_scores(path: str | os.PathLike, names: bool = True) -> Scores:
     if kind not in ("scores", "baselines"):
         raise StorageError(f"{path} is of kind '{kind}'", "kind 'scores' or 'baselines'", "give the files of one run")
     with storage.reading(path, kind) as file:
-        facts = {"t": int(file.attrs["t"]), "initialisation": int(file.attrs["t"]) == 0, **_labels(file, names)}
+        facts = {"t": int(file.attrs["t"]), **_labels(file, names)}
         if kind == "baselines":
             group, facts["window"] = file["scores"], str(file.attrs.get("window", ""))
             scores = {name: storage.read_array(group, name) for name in storage.names_in(file, "scores")}

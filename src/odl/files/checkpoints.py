@@ -132,10 +132,7 @@ def write(path: str | os.PathLike, checkpoint: Checkpoint) -> str:
 
 
 def read_checkpoint(
-    path: str | os.PathLike,
-    chain: Mapping[str, Any] | None = None,
-    t: int | None = None,
-    codes: bool = True,
+    path: str | os.PathLike, chain: Mapping[str, Any] | None = None, t: int | None = None, codes: bool = True
 ) -> Checkpoint:
     """Read a checkpoint and check that it is whole and the one that is meant.
 

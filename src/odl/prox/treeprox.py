@@ -72,12 +72,7 @@ def _in_units(V):
 
 
 def prox_tree(
-    U: ArrayLike,
-    tree: Tree,
-    lam: float,
-    *,
-    norm: Literal["l2", "linf"] = "l2",
-    nonnegative: bool = False,
+    U: ArrayLike, tree: Tree, lam: float, *, norm: Literal["l2", "linf"] = "l2", nonnegative: bool = False
 ) -> np.ndarray:
     """Return the prox of a hierarchical penalty, exactly, for every row of U.
 

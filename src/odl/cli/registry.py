@@ -112,8 +112,7 @@ def _experiments():
     entries = {}
     for name, module in _modules().items():
         entries[name] = {"properties": {**{key: TAKEN[key] for key in module.TAKES}, **module.SETTINGS}}
-        needed = [key for key in module.TAKES if TAKEN[key].get("minItems")]
-        if needed:
+        if needed := [key for key in module.TAKES if TAKEN[key].get("minItems")]:
             entries[name]["required"] = needed
     return entries
 

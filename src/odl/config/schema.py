@@ -93,8 +93,7 @@ def _check_keys(value, schema, path):
             expected, todo = "one of " + ", ".join(known), advice(name, known, "remove it")
             raise ConfigError(f"'{inner}' is not a key of the configuration", expected, todo)
         else:
-            names = schema.get("propertyNames")
-            if names:
+            if names := schema.get("propertyNames"):
                 check_map(name, names, f"the name {inner}")
             check_map(item, others if isinstance(others, dict) else {}, inner)
     for name in schema.get("required", []):

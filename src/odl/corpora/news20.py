@@ -63,8 +63,7 @@ def read(sources, options):
     archive, table = sources
     times, posts = read_dates(table), []
     for name, data in tar_members(archive):
-        match = MEMBER.search(name)
-        if match:
+        if match := MEMBER.search(name):
             split, group, number = match.groups()
             if times.get((group, number)) is None:
                 raise DataError(f"{table} has no date for {group}/{number}", "one for each post", FETCH)
@@ -132,8 +131,7 @@ def dates(paths, output):
     (path,) = paths
     rows = []
     for name, data in tar_members(path):
-        match = POST.search(name)
-        if match:
+        if match := POST.search(name):
             head = data.decode("latin-1").replace("\r\n", "\n").partition("\n\n")[0]
             date, message = (" ".join(header(head, name).split()) for name in ("Date", "Message-ID"))
             rows.append(["", match[1], match[2], utc(date), date, message])

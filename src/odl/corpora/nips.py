@@ -60,8 +60,7 @@ def to_documents(path):
     lines = {}
     for name, data in tar_members(path, MEMBERS.__contains__):
         lines[name.rpartition("/")[2]] = data.decode("latin-1").split("\n")
-    missing = [name for name in MEMBERS if name not in lines]
-    if missing:
+    if missing := [name for name in MEMBERS if name not in lines]:
         raise DataError(f"{path} holds no {', '.join(missing)}", "the files of the NIPS0-12 collection", FETCH)
     for name in MEMBERS:  # every file ends with a line break, nips.corpus with an empty line as well
         while lines[name] and not lines[name][-1].strip():

@@ -135,8 +135,7 @@ def docstrings(module, path):
 
 def own_docstring(node, name):
     """Yield the docstring of a module, class or function, if it has one."""
-    text = ast.get_docstring(node)
-    if text:
+    if text := ast.get_docstring(node):
         yield name, text
 
 

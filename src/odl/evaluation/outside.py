@@ -130,8 +130,7 @@ def compare(
             batch = first if entry is entries[0] else read_scores(score_path(entry, t))
             size = f" k={entry['k']}" if entry["k"] is not None else ""
             baselines_of |= {f"{name}{size}": scores for name, scores in batch.scores.items()}
-        missing = [ident for ident in batch.ids if ident not in own]
-        if missing:
+        if missing := [ident for ident in batch.ids if ident not in own]:
             fault = f"{len(missing)} documents of timestep {t} without a score, such as {visible(missing[0])}"
             raise DataError(fault, "a score for every document of the timesteps of the average", "add them")
         names = [YOURS, *baselines_of]

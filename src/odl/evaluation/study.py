@@ -51,8 +51,7 @@ def load_plan(plan):
     if not plan:
         raise ConfigError("a plan without runs", "at least one run", "select runs and streams in the configuration")
     for entry in plan:
-        missing = [name for name in PLAN_KEYS if name not in entry]
-        if missing:
+        if missing := [name for name in PLAN_KEYS if name not in entry]:
             raise ConfigError(f"a run of the plan without {', '.join(missing)}", "every key", "make the plan again")
     return plan
 

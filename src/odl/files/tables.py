@@ -172,8 +172,7 @@ def read_table(
     """
     names, lines = read_cells(path, delete)
     path, todo = os.fspath(path), f"delete {os.fspath(delete or path)} and run the same command again"
-    missing = [name for name in columns if name not in names]
-    if missing:
+    if missing := [name for name in columns if name not in names]:
         raise StorageError(f"{path} has no column {', '.join(missing)}", "a table of this kind", todo)
     rows = [
         {

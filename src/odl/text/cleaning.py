@@ -156,8 +156,7 @@ def _mark_framed(lines, drop):
     begun, end = None, None
     for at, line in enumerate(lines):
         line = line[:LONGEST]
-        closing = next((last for first, last in BEGINS if first.match(line)), None)
-        if closing:
+        if closing := next((last for first, last in BEGINS if first.match(line)), None):
             begun, end, drop[at] = at, closing, True
         elif begun is not None and end.match(line):
             drop[begun : at + 1] = [True] * (at + 1 - begun)

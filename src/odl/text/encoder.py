@@ -156,8 +156,7 @@ class Command(Encoder):
             kept.execute("create table if not exists vectors (text blob primary key, vector blob)")
             find = "select vector from vectors where text = ?"
             known = {key: row[0] for key in set(keys) if (row := kept.execute(find, (key,)).fetchone())}
-        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
-        if new:
+        if new := {key: text for key, text in zip(keys, texts, strict=True) if key not in known}:
             known |= zip(new, (row.tobytes() for row in self._asked([*new.values()])), strict=True)
             with contextlib.closing(sqlite3.connect(project.VECTORS, timeout=60)) as kept, kept:
                 kept.executemany("insert or ignore into vectors values (?, ?)", [(key, known[key]) for key in new])

@@ -88,8 +88,7 @@ def _header_block(lines, first, top):
     at = first + bool(top and MBOX.match(lines[first]))
     known, subject, name = set(), [], None
     while at < len(lines) and lines[at].strip():
-        match = HEADER.match(lines[at])
-        if match:
+        if match := HEADER.match(lines[at]):
             name = match[1].lower()
             if name in HEADERS or name.startswith(("x-", "resent-")):
                 known.add(name)

@@ -1,14 +1,12 @@
 """Topics that enter among the same sentences in many languages: AUC by words, and by words with their pieces."""
 
-import os
-
 import numpy as np
 from scipy import sparse
 
-from odl.files import tables
+from odl.evaluation.averages import grouped
 from odl.learners.sparse_atoms import widen
 from odl.papers import qualitystudy
-from odl.papers.experiments import quality
+from odl.papers.experiments import quality, write
 from odl.stream import batchfile, pieces
 from odl.stream.weighting import Weighed, Weighting
 
@@ -51,8 +49,7 @@ def run(settings, folder, files, study):
             print(f"{name}, seed {seed}", flush=True)
         draws += measured
         mean = {"stream": name, "weight": share}
-        for kind in dict.fromkeys((row["run"], row["by"]) for row in measured):
-            mean["_".join(kind)] = np.mean([row["auc"] for row in measured if (row["run"], row["by"]) == kind])
+        for kind, rows in grouped(measured, ("run", "by")):
+            mean["_".join(kind)] = np.mean([row["auc"] for row in rows])
         means.append(mean)
-    for name, rows in (("draws", draws), ("languages", means)):
-        tables.write_table(os.path.join(folder, f"{name}.tsv"), rows)
+    write(folder, {"draws": draws, "languages": means}, {})

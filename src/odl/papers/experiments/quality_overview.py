@@ -140,8 +140,7 @@ def best_of(rows, labels):
     """Return, plain and using the batch, rows of the run with the highest mean over all that was measured."""
     best = {}
     for label, context in zip(labels, (False, True), strict=True):
-        runs = dict(grouped([row for row in rows if row["run"].endswith("-context") == context], ("run",)))
-        if runs:
+        if runs := dict(grouped([row for row in rows if row["run"].endswith("-context") == context], ("run",))):
             best[label] = max(runs.values(), key=lambda of_run: over(of_run, "average")[0])
     return best
 

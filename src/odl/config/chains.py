@@ -339,11 +339,10 @@ def lengths(config):
     StorageError
         If an index is missing or was changed.
     """
-    root, orders = f"{config['results']}/{config['study']}", {}
-    for corpus in config["streams"]:
-        for seed in sorted({order_seed(config, corpus, seed) for seed in config["seeds"]}):
-            orders[corpus, seed] = len(read_index(f"{root}/{corpus}/seed{seed}/index.tsv"))
-    return orders
+    root = f"{config['results']}/{config['study']}"
+    seeds = config["seeds"]
+    orders = dict.fromkeys((corpus, order_seed(config, corpus, seed)) for corpus in config["streams"] for seed in seeds)
+    return {(corpus, seed): len(read_index(f"{root}/{corpus}/seed{seed}/index.tsv")) for corpus, seed in orders}
 
 
 def read_index(path):

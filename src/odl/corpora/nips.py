@@ -57,9 +57,8 @@ def read(sources, options):
 
 def to_documents(path):
     """Read an archive of the collection's files."""
-    lines = {}
-    for name, data in tar_members(path, MEMBERS.__contains__):
-        lines[name.rpartition("/")[2]] = data.decode("latin-1").split("\n")
+    members = tar_members(path, MEMBERS.__contains__)
+    lines = {name.rpartition("/")[2]: data.decode("latin-1").split("\n") for name, data in members}
     if missing := [name for name in MEMBERS if name not in lines]:
         raise DataError(f"{path} holds no {', '.join(missing)}", "the files of the NIPS0-12 collection", FETCH)
     for name in MEMBERS:  # every file ends with a line break, nips.corpus with an empty line as well

@@ -53,9 +53,8 @@ def read(sources, options):
         If the archive is damaged, incomplete, or an edited copy.
     """
     (path,) = sources
-    files = {}
-    for name, data in tar_members(path, re.compile(r"reut2-\d{3}\.sgm").fullmatch):
-        files[name.rpartition("/")[2]] = data
+    members = tar_members(path, re.compile(r"reut2-\d{3}\.sgm").fullmatch)
+    files = {name.rpartition("/")[2]: data for name, data in members}
     digest = hashlib.md5(files.get("reut2-000.sgm", b""), usedforsecurity=False).hexdigest()
     if digest != FIRST_FILE_MD5:
         held = f"a reut2-000.sgm with md5 {digest}" if files else "no reut2-*.sgm"

@@ -22,17 +22,16 @@ def day(text):
 
 class TestStopWords:
     GERMAN, RUSSIAN = "das Wetter ist nicht so schön wie gestern und heute", "погода сегодня не такая как вчера"
+    THAI = "วันนี้อากาศดี"
 
     @pytest.mark.parametrize(
         ("texts", "said"),
         [
             ([GERMAN], "German (100%); each document's own stop words weigh nothing; words in more than 50%"),
-            ([GERMAN] * 3 + [RUSSIAN], "German (75%), script Cyrillic (25%); each document's own"),
+            ([GERMAN] * 3 + [RUSSIAN], "German (75%), Russian (25%); each document's own"),
+            ([GERMAN] * 3 + [THAI], "German (75%), script Thai (25%); each document's own"),
             ([GERMAN, "the weather is not as it was yesterday", "the weather is fine"], "English (67%), German (33%);"),
-            (
-                [RUSSIAN],
-                "script Cyrillic (100%), without a list of stop words; words in more than 50% of the documents",
-            ),
+            ([THAI], "script Thai (100%), without a list of stop words; words in more than 50% of the documents"),
             ([GERMAN] + ["qua zed " * 12] * 9, "German (10%), not known (90%); each document's own stop words"),
             (["zq 7f"], "not known (--stop-words names one); words in more than 50% of the documents weigh nothing"),
         ],

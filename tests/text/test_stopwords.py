@@ -64,7 +64,37 @@ OTHERS = {  # of sentences that share words with lists of other languages
     "finnish": "Säiliöalus on lähtenyt satamasta ja se on matkalla jalostamolle, mutta ei ole kiirettä",
     "indonesian": "Kapal tanker itu telah meninggalkan pelabuhan dan sedang menuju ke kilang",
     "vietnamese": "Tàu chở dầu đã rời cảng và đang trên đường đến nhà máy lọc dầu của họ",
-    "": "Танкер вийшов із порту і йде до заводу, але це не дуже далеко від міста",
+    "russian": "Танкер уже вышел из порта и идёт к заводу, но это не очень далеко от города",
+    "ukrainian": "Танкер вийшов із порту і йде до заводу, але це не дуже далеко від міста",
+    "belarusian": "Танкер ужо выйшаў з порта і ідзе да завода, але гэта не вельмі далёка ад горада",
+    "bulgarian": "Танкерът вече напусна пристанището и отива към рафинерията, но тя не е много далеч от града",
+    "macedonian": "Танкерот веќе го напушти пристаништето и оди кон рафинеријата, но таа не е многу далеку од градот",
+    "serbian": "Танкер је већ напустио луку и иде према рафинерији, али није далеко од ње",
+    "kazakh": "Танкер порттан шығып, зауытқа қарай бара жатыр, бірақ ол қаладан өте алыс емес",
+    "mongolian": "Танк хөлөг боомтоос гарч үйлдвэр рүү явж байна, гэвч энэ нь хотоос тийм ч хол биш",
+    "greek": "Το δεξαμενόπλοιο έφυγε από το λιμάνι και πηγαίνει στο διυλιστήριο, αλλά δεν είναι μακριά",
+    "armenian": "Տանկերը արդեն դուրս է եկել նավահանգստից, բայց այն շատ հեռու չէ քաղաքից",
+    "georgian": "ტანკერი უკვე გავიდა ნავსადგურიდან, მაგრამ ის არ არის ძალიან შორს ქალაქიდან",
+    "arabic": "غادرت الناقلة الميناء وهي في طريقها إلى المصفاة، لكنها ليست بعيدة عن المدينة",
+    "persian": "این نفتکش بندر را ترک کرده است و به پالایشگاه می‌رود، اما از شهر دور نیست",
+    "urdu": "یہ ٹینکر بندرگاہ سے نکل چکا ہے اور ریفائنری کی طرف جا رہا ہے، لیکن شہر سے دور نہیں",
+    "pashto": "دا ټانکر له بندر څخه وتلی دی او د تصفیې پر لور روان دی، خو له ښار نه لرې نه دی",
+    "hebrew": "המכלית כבר יצאה מן הנמל והיא בדרך אל בית הזיקוק, אבל זה לא רחוק מאוד",
+    "amharic": "መርከቡ ከወደቡ ወጥቷል እና ወደ ፋብሪካው እየሄደ ነው ነገር ግን ከከተማው በጣም ሩቅ አይደለም",
+    "hindi": "टैंकर बंदरगाह से निकल चुका है और रिफाइनरी की ओर जा रहा है, लेकिन शहर से दूर नहीं है",
+    "marathi": "टँकर बंदरातून निघाला आहे आणि कारखान्याकडे जात आहे, पण तो शहरापासून फार दूर नाही",
+    "nepali": "यो ट्याङ्कर बन्दरगाहबाट निस्केको छ र कारखानातिर जाँदै छ, तर सहरबाट धेरै टाढा छैन",
+    "bengali": "ট্যাংকারটি বন্দর থেকে বের হয়েছে এবং শোধনাগারের দিকে যাচ্ছে, কিন্তু শহর থেকে খুব দূরে নয়",
+    "assamese": "টেংকাৰখন বন্দৰৰ পৰা ওলাইছে আৰু শোধনাগাৰলৈ গৈ আছে, কিন্তু চহৰৰ পৰা বেছি দূৰত নহয়",
+    "gujarati": "ટેન્કર બંદર પરથી નીકળી ગયું છે અને રિફાઇનરી તરફ જઈ રહ્યું છે, પણ શહેરથી બહુ દૂર નથી",
+    "punjabi": "ਟੈਂਕਰ ਬੰਦਰਗਾਹ ਤੋਂ ਨਿਕਲ ਗਿਆ ਹੈ ਅਤੇ ਕਾਰਖਾਨੇ ਵੱਲ ਜਾ ਰਿਹਾ ਹੈ, ਪਰ ਸ਼ਹਿਰ ਤੋਂ ਦੂਰ ਨਹੀਂ",
+    "odia": "ଟ୍ୟାଙ୍କର ବନ୍ଦରରୁ ବାହାରି କାରଖାନା ଆଡ଼କୁ ଯାଉଛି କିନ୍ତୁ ଏହା ସହରଠାରୁ ବହୁତ ଦୂର ନୁହେଁ",
+    "tamil": "இந்த கப்பல் துறைமுகத்தை விட்டு ஆலையை நோக்கி செல்கிறது, ஆனால் அது நகரத்திலிருந்து மிக தொலைவில் இல்லை",
+    "telugu": "ఈ ట్యాంకర్ ఓడరేవు నుండి కర్మాగారం వైపు వెళ్తోంది, కానీ అది నగరానికి చాలా దూరం కాదు",
+    "kannada": "ಈ ಹಡಗು ಬಂದರಿನಿಂದ ಕಾರ್ಖಾನೆ ಕಡೆಗೆ ಹೋಗುತ್ತಿದೆ, ಆದರೆ ಅದು ನಗರದಿಂದ ಬಹಳ ದೂರ ಇಲ್ಲ",
+    "malayalam": "ഈ കപ്പൽ തുറമുഖത്ത് നിന്ന് ഫാക്ടറിയിലേക്ക് പോകുന്നു, പക്ഷേ അത് നഗരത്തിൽ നിന്ന് വളരെ അകലെ അല്ല",
+    "sinhala": "මෙම නැව වරායෙන් පිටත් වී කම්හල වෙත යමින් ඇත, නමුත් එය නගරයට ඉතා දුර නොවේ",
+    "": "Танкер порттон чыгып, заводго бара жатат, шаардан алыс",
 }
 
 
@@ -90,6 +120,16 @@ def test_a_document_too_short_to_tell_is_in_the_usual_language():
     assert stop_words.of(words[::-1]).told(sparse.csr_array(counts[:, ::-1])) == stop_words.told(counts)
 
 
+def test_each_script_has_a_usual_language():
+    """A short text is in that of its own script, however many documents have others; one without words is in none."""
+    russian, arabic, short = OTHERS["russian"], OTHERS["arabic"], ["the tanker", "завод на реке", "مصفاة في الميناء"]
+    counts, words = counted([*[TEXTS["english"]] * 8, russian, *[arabic] * 9, *short])
+    assert of(counts, words).told(counts)[18:] == [""] * 3
+    stop_words = of(counts, words, slice(18))
+    assert stop_words.told(counts) == [*["english"] * 8, "russian", *["arabic"] * 9, "english", "russian", "arabic"]
+    assert left(counts, words, stop_words=stop_words)[18:] == [{"tanker"}, {"завод", "реке"}, {"مصفاة", "الميناء"}]
+
+
 def test_of_lists_that_fit_as_well_the_usual_one_is_told():
     counts, words = counted(["El petrolero para este puerto", TEXTS["spanish"], TEXTS["galician"]])
     assert of(counts, words).told(counts)[0] == ""
@@ -99,7 +139,7 @@ def test_of_lists_that_fit_as_well_the_usual_one_is_told():
 
 
 def mix(counts, words):
-    return stopwords.mix(counts, words, of(counts, words, slice(None)))
+    return stopwords.mix(counts, of(counts, words, slice(None)))
 
 
 def test_the_mix_of_a_period():
@@ -109,6 +149,7 @@ def test_the_mix_of_a_period():
     assert mix(counts, words) == {"german": 29}
     assert mix(*counted([TEXTS["Cyrillic"]] * 3)) == {}
     assert mix(*counted([TEXTS["Cyrillic"], "word"])) == {"Cyrillic": 1, "": 1}
+    assert mix(*counted([OTHERS["russian"], "Танкеры", OTHERS["hindi"]])) == {"russian": 1, "Cyrillic": 1, "hindi": 1}
     assert mix(*counted([TEXTS["english"]] * 3 + ["タンカーは港を", "new tanker"])) == {"english": 4, "Han or kana": 1}
     assert mix(sparse.csr_array((2, 0), dtype=np.int32), []) == {}
 
@@ -127,7 +168,7 @@ def test_a_language_does_not_depend_on_the_order_of_the_words(order):
 
 
 def test_lists_have_words_that_a_text_can_have():
-    """Each is a word, or a letter alone, which is none; no two languages have the same list."""
+    """Each is a word as it is read, or a letter alone, which is none; no two languages have the same list."""
     for name, listed in stopwords.LANGUAGES.items():
         tokens = analyser({"tokeniser": "words", "stop_words": None})(" ".join(listed))
         assert set(tokens) == {fold_case(word) for word in listed if len(word) > 1}, name

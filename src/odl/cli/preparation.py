@@ -44,12 +44,11 @@ def stop_words_of(texts, name=None):
         return None if name == "none" else name, {}, "as you say"
     counts, vocabulary = count_words((text[:LONG] for text in texts), {"tokeniser": "words", "stop_words": None})
     stop_words = stopwords.StopWords(vocabulary, np.bincount(counts.indices, minlength=len(vocabulary)))
-    mix = stopwords.mix(counts, vocabulary, stop_words, alone=True)
+    mix = stopwords.mix(counts, stop_words, alone=True)
     listed, why = mix.keys() & stopwords.LISTS.keys(), "not known (--stop-words names one)"
     if any(mix):
         names = sorted(mix, key=lambda name: (not name, -mix[name]))
-        said = (n.capitalize() if n in listed else f"script {n}" if n else "not known" for n in names)
-        why = ", ".join(f"{one} ({mix[name] / len(texts):.0%})" for one, name in zip(said, names, strict=True))
+        why = ", ".join(f"{stopwords.shown(name, 'not known')} ({mix[name] / len(texts):.0%})" for name in names)
         why += "; each document's own stop words weigh nothing" if listed else ", without a list of stop words"
     why += f"; words in more than {MAX_SHARE:.0%} of the documents weigh nothing"
     return None, {"languages": True, "max_share": MAX_SHARE}, why

@@ -79,7 +79,7 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=N
     record = _record(data, scored, carried, decided, first, words)
     record.facts["repeats"] = int(repeats[rows].sum())
     stop_words = step.P.stop_words or StopWords(data.vocabulary, step.P.frequencies)
-    record.languages = mix(counts, data.vocabulary, stop_words)
+    record.languages = mix(counts, stop_words)
     _take_topics(record, data, carried.memory, past.topics, decided)
     if before.known:
         _find_near(record, Q, A)

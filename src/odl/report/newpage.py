@@ -15,6 +15,7 @@ from odl.report import newfeeds, newparts, newtext, page
 from odl.report.newtext import dates, percent, plural
 from odl.report.page import Markup
 from odl.stream import boilerplate
+from odl.text.stopwords import shown
 
 SHOWN = 100  # periods; what the page costs does not grow with the stream
 PARTS = (("words", "Words never seen before"), ("before", "Periods before"),
@@ -158,22 +159,17 @@ def _languages(watch):
     shares = [{name: n / sum(mix.values()) for name, n in mix.items()} for mix in mixes]
     now, names = shares[-1], {name for mix in mixes for name in mix}
     usual = {name: float(np.median([share.get(name, 0.0) for share in shares[:-1]])) for name in names}
-    told = [f"{_language(name)} {percent(share)}" for name, share in sorted(now.items(), key=lambda pair: -pair[1])]
+    told = (f"{shown(name, 'others')} {percent(now[name])}" for name in sorted(now, key=now.get, reverse=True))
     text = f"Languages of the documents of the latest period: {', '.join(told)}."
     moved = sorted(name for name, share in usual.items() if abs(now.get(name, 0.0) - share) > CHANGED)
     if not moved:
         return Finding("Languages", text) if len(now) > 1 else None
-    before = ", ".join(f"{_language(name)} {percent(usual[name])}" for name in moved)
+    before = ", ".join(f"{shown(name, 'others')} {percent(usual[name])}" for name in moved)
     todo = (
         "Where it is to stay and odl.yaml does not have it yet, write tokens: {stop_words: null} and features: "
         "{languages: true}: then the stop words of each document's own language are left out."
     )
     return Finding("Languages", f"{text} The {plural(len(periods) - 1, 'period')} before: {before}.", todo)
-
-
-def _language(name):
-    """Return a language as it is printed; others are those of which none is told."""
-    return name.capitalize() if name else "others"
 
 
 def _empty(watch):

@@ -47,7 +47,7 @@ class StopWords:
     >>> from scipy.sparse import csr_array
     >>> from odl.text.stopwords import StopWords
     >>> counts = csr_array([[1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 1, 1, 1]])
-    >>> stop_words = StopWords(["das", "ist", "wetter", "the", "is", "weather", "die"], counts.sum(axis=0))
+    >>> stop_words = StopWords(["das", "ist", "wetter", "the", "and", "weather", "die"], counts.sum(axis=0))
     >>> stop_words.told(counts)
     ['german', 'english']
     >>> stop_words.kept(counts)  # of each entry; to die is no article

@@ -29,7 +29,7 @@ def told(batches, max_terms=0):
         data = features.follow(batch, data, max_terms=max_terms)
         items = unseen.Items(
             data.counts[:], data.frequencies, data.n_before, data.vocabulary, data.ids, data.titles, data.times,
-            max_terms > 0, [""] * len(data.ids), lambda rows: [],
+            [""] * len(data.ids), lambda rows: [],
         )  # fmt: skip
         waits = data.n_before - len(batches[0].ids) < SETTINGS.warm_up
         if data.t:

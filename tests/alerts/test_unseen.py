@@ -20,7 +20,7 @@ from odl.files.documents import NO_TIME
 SETTINGS = Alerts(unseen=3)
 
 
-def items(spreads, known=5, n=60, sources=None, bounded=False, words=None):
+def items(spreads, known=5, n=60, sources=None, words=None):
     """Return a period of n items with known words, and new ones in so many of them each."""
     columns = [np.arange(n) < (n if word < known else spreads[word - known]) for word in range(known + len(spreads))]
     X = sparse.csr_array(np.array(columns).T.astype(np.int32))
@@ -28,7 +28,7 @@ def items(spreads, known=5, n=60, sources=None, bounded=False, words=None):
     words = [f"known{word}" for word in range(known)] + (words or [f"new{word}" for word in range(len(spreads))])
     return unseen.Items(
         X, frequencies, 400, words, [f"d{row}" for row in range(n)], [f"T{row}" for row in range(n)],
-        np.arange(n, dtype=np.int64) * 3_600_000, bounded, sources or ["posts.csv"] * n,
+        np.arange(n, dtype=np.int64) * 3_600_000, sources or ["posts.csv"] * n,
         lambda rows: [f"a New0 in {row}" for row in rows],
     )  # fmt: skip
 
@@ -83,7 +83,7 @@ def test_a_word_that_left_a_bounded_vocabulary_is_not_told():
     new, _ = past.meeting([f"other{number}" for number in range(10_000)])
     share = (1 - np.exp(-3 * len(words) / 1_048_576)) ** 3  # 128 KiB in each file of a period
     assert len(past.met) == 131_072 and abs(new.mean() - share) < 0.001
-    told, _ = unseen.judge(past, items([12, 12], bounded=True, words=["word7", "newest"]), SETTINGS)
+    told, _ = unseen.judge(past, items([12, 12], words=["word7", "newest"]), SETTINGS)
     assert [one.words for one in told] == [("newest",)]
 
 

@@ -104,22 +104,20 @@ def opening(alert):
     return [phrase for phrase, _ in joined(alert, alert.opening[:WORDS])]
 
 
-def parts(alert, most=WORDS):
+def parts(alert):
     """Return the parts of a score, those of words first.
 
     Parameters
     ----------
     alert : odl.alerts.model.Alert
-    most : int
-        Words at most that are named.
 
     Returns
     -------
     list of Part
         A part that is less than half a per cent after rounding is left out: the others add up even so.
     """
-    heads, total = told(alert, most), abs(alert.score) or 1.0
-    shares = [("word", phrase, share, "") for phrase, share in phrases(alert, most)]
+    heads, total = told(alert), abs(alert.score) or 1.0
+    shares = [("word", phrase, share, "") for phrase, share in phrases(alert)]
     down = alert.rest.down if alert.rest else 0.0
     more = alert.score - alert.context - alert.meaning - alert.own - down - sum(reason.share for reason in heads)
     shares.append(_further(alert, heads, more, total))
@@ -204,6 +202,6 @@ def apportioned(values):
     return whole
 
 
-def line(alert, most=WORDS, space=" "):
+def line(alert, space=" "):
     """Return the reasons of an alert in a line."""
-    return ", ".join(part.text(space) for part in parts(alert, most))
+    return ", ".join(part.text(space) for part in parts(alert))

@@ -34,15 +34,11 @@ class Texts:
     """
 
     def __init__(self, texts):
-        self.kept, self.composed = texts, {}
+        self.kept, self._composed = texts, cache(lambda row: _composed(texts[row]))
 
     def __call__(self, rows):
         """Return the texts of some rows, in NFC with single blanks."""
-        kept = [row for row in rows if self.kept[row]]
-        for row in kept:
-            if row not in self.composed:
-                self.composed[row] = _composed(self.kept[row])
-        return [self.composed[row] for row in kept]
+        return [self._composed(row) for row in rows if self.kept[row]]
 
 
 class Period:

@@ -159,17 +159,9 @@ def explain(
                 top = novelty.top_terms(sparse.csc_array(state.dictionary[:, [atom]])[first:], ATOM_WORDS)[0]
                 tops[atom] = [(names[term], weight) for term, weight in top]
             atoms.append(Atom(atom, cosine, float(scored.codes[row, atom]), tops[atom]))
-        heavy = heaviest(words, row, n_words)
+        heavy = sorted(shares_of(words, row).items(), key=lambda pair: (-pair[1], pair[0]))[:n_words]
         explanations.append(Explanation(score, {names[term]: part for term, part in heavy}, rest, atoms))
     return explanations
-
-
-def heaviest(words, row, most=None):
-    """Return the terms of a document with the largest shares, largest first, equal ones in the order of the terms."""
-    span = slice(words.indptr[row], words.indptr[row + 1])
-    terms, parts = words.indices[span], words.data[span]
-    order = np.lexsort((terms, -parts))[:most]
-    return [*zip(terms[order].tolist(), parts[order].tolist(), strict=True)]
 
 
 def nearest(P, A, most):

@@ -79,8 +79,6 @@ class Items(NamedTuple):
     ids, titles : list of str
     times : ndarray of int64
         ms; `odl.files.documents.NO_TIME` where unknown.
-    bounded : bool
-        Whether words may have left the vocabulary.
     sources : list of str
         Files that they come from, empty where that is not known.
     texts : callable
@@ -94,7 +92,6 @@ class Items(NamedTuple):
     ids: list
     titles: list
     times: np.ndarray
-    bounded: bool
     sources: list
     texts: Callable
 
@@ -116,7 +113,7 @@ def judge(past, items, settings, warm_up=False):
     """
     n, by_word = items.X.shape[0], sparse.csc_array(items.X)
     x = np.where(items.frequencies == 0, np.diff(by_word.indptr), 0)
-    if items.bounded:
+    if len(past.met):
         unseen = np.flatnonzero(x)
         before, past = past.meeting([items.vocabulary[at] for at in unseen.tolist()])
         x[unseen[before]] = 0

@@ -194,7 +194,7 @@ def _new_words(past, settings, data, counts, rows, origins, warm_up):
         return [], past.meeting(data.vocabulary)[1] if data.max_terms else past
     items = unseen.Items(
         counts[rows], data.frequencies, data.n_before, data.vocabulary, [data.ids[row] for row in rows],
-        [data.titles[row] for row in rows], data.times[rows], data.max_terms > 0,
+        [data.titles[row] for row in rows], data.times[rows],
         [origins.sources[row] for row in rows], lambda places: origins.texts(rows[places]),
     )  # fmt: skip
     return unseen.judge(past, items, settings, warm_up)

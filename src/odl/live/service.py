@@ -59,7 +59,8 @@ class Service:
         self.due, self.alone = {}, threading.Lock()
         self.readers, self.meters = threading.BoundedSemaphore(READERS), Meters(desk)
         self.rules = Map(
-            [Rule(path, endpoint=name, methods=[method]) for path, method, name in ROUTES], merge_slashes=False
+            [Rule(path, endpoint=(name, *more), methods=[method]) for path, method, name, *more in ROUTES],
+            merge_slashes=False,
         )
 
     def __call__(self, environ, start_response):
@@ -68,8 +69,8 @@ class Service:
         try:
             response = self.refusal(request)
             if response is None:
-                name, arguments = self.rules.bind_to_environ(environ).match()
-                response = getattr(self, name)(request, **arguments)
+                (name, *more), arguments = self.rules.bind_to_environ(environ).match()
+                response = getattr(self, name)(request, *more, **arguments)
         except HTTPException as error:
             response = error.get_response(environ)
             response = error.response or reply({"error": error.description}, error.code, response.headers.get("Allow"))
@@ -96,15 +97,8 @@ class Service:
             return reply({"error": "a page of another site has sent this"}, 403)
         return None
 
-    def accept(self, request):
-        """Answer documents and store them."""
-        return self._answer(request, learn=True)
-
-    def judge(self, request):
-        """Answer documents, and forget them."""
-        return self._answer(request, learn=False)
-
-    def _answer(self, request, learn):
+    def answer(self, request, learn):
+        """Answer documents, and store or forget them."""
         kind = request.mimetype
         if kind not in (ONE, *LINES):
             return reply({"error": f"a body of {kind or 'no type'}; expected {ONE} or {LINES[0]}"}, 415)
@@ -190,23 +184,12 @@ class Service:
         self.desk.renew = True
         return reply({"what": entry.what, "verdict": entry.verdict or None})
 
-    def page(self, request):
-        """Show the page, whose buttons work here."""
-        return self._file(request, "new.html", "text/html; charset=utf-8")
-
-    def atom(self, request):
-        """Show the feed as Atom."""
-        return self._file(request, "new.atom", "application/atom+xml; charset=utf-8")
-
-    def json_feed(self, request):
-        """Show the feed as JSON Feed."""
-        return self._file(request, "new.json", "application/feed+json; charset=utf-8")
-
     def openapi(self, request):
         """Describe all this."""
         return reply((files("odl.live") / "openapi.yaml").read_text(encoding="utf-8"), kind="application/yaml")
 
-    def _file(self, request, path, kind):
+    def written(self, request, path, kind):
+        """Show the page, whose buttons work here, or a feed."""
         if not os.path.exists(path):
             return reply({"error": "no period is learned yet"}, 404)
         with open(path, "rb") as file:
@@ -226,15 +209,15 @@ class Service:
 
 
 ROUTES = (
-    ("/", "GET", "page"),
-    ("/documents", "POST", "accept"),
+    ("/", "GET", "written", "new.html", "text/html; charset=utf-8"),
+    ("/documents", "POST", "answer", True),
     ("/documents/<path:ident>", "GET", "document"),
-    ("/judge", "POST", "judge"),
+    ("/judge", "POST", "answer", False),
     ("/new", "GET", "new"),
     ("/topics/<int:number>", "GET", "topic"),
     ("/feedback", "POST", "feedback"),
-    ("/feed.atom", "GET", "atom"),
-    ("/feed.json", "GET", "json_feed"),
+    ("/feed.atom", "GET", "written", "new.atom", "application/atom+xml; charset=utf-8"),
+    ("/feed.json", "GET", "written", "new.json", "application/feed+json; charset=utf-8"),
     ("/health", "GET", "health"),
     ("/metrics", "GET", "metrics"),
     ("/openapi.yaml", "GET", "openapi"),

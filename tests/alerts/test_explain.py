@@ -97,6 +97,9 @@ def test_a_topic_line_by_line(monkeypatch):
         f"    period 9: {'x' * 80}  (id: a:1)",
         "    period 10: a:2  (id: a:2)",
     ]
+    monkeypatch.setattr(explain, "members", lambda place, topics, silence: {1: of * 9})
+    told = explain.topic_text(replace(watch, place="somewhere"), 1)
+    assert "  all 18 documents, near-duplicates among them:\n" in told
 
 
 def test_the_most_similar_is_looked_for_before_the_document(monkeypatch):

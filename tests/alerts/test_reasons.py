@@ -18,7 +18,7 @@ def test_an_item_with_all_that_is_shown_of_it():
         vocabulary=["v", "w", "x", "y", "z", "own"],
         frequencies=np.array([2, 2, 2, 2, 2, 0]),
     )
-    texts = phrasing.Texts([f"w and {name}" for name in "abc"])
+    texts = phrasing.Texts(["w and a", "B w and b", "w and c"])
     places = reasons.Origins([f"{name}.csv" for name in "abc"], ["", "", ""], texts)
     words = sparse.csr_array(shares)
     near = {3: ("oil gas", "a"), 5: ("nasa", "c")}
@@ -29,6 +29,7 @@ def test_an_item_with_all_that_is_shown_of_it():
         phrases=[("w", ["w"]), ("z", ["z"]), ("v", ["v"])],
     )  # fmt: skip
     assert (second.id, second.members, second.near) == ("b", ["b"], [("", ""), ("nasa", "c")])
+    assert second.text == "w and b"  # behind its title
     assert (second.words, second.led, second.own, second.rest) == ([("v", 0.5)], 1, 0, [0, 0, 0, 0])
     (told,), _ = reasons.items(record, np.array([0]), words, data, near, places, 3, shown={1})
     assert told.phrases == [] and told.words == first.words

@@ -184,7 +184,7 @@ def test_utf_16_is_read_with_its_mark(tmp_path, capsys, kind, encoding):
 
 
 def test_utf_16_that_nothing_tells_takes_the_option_and_damage_is_named(tmp_path):
-    text = "文" * 30 + "\n" + "字" * 30
+    text = "文" * 30 + "。\n" + "字" * 30
     source = written(tmp_path / "a.txt", text.encode("utf-16-be"))
     assert corpora.read("documents", [str(source)], {"encoding": "utf-16-be"}).vocabulary == ["字" * 30, "文" * 30]
     written(source, "abcdef".encode("utf-16")[:-1])

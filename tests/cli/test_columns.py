@@ -57,6 +57,25 @@ class TestColumns:
         assert choose({"text": found}, 2, {})["text"] == (found, "holds text without spaces")
         assert choose({"text": column("text", "p q r")}, 1, {})["text"][1] == "about 3 words each"
 
+    def test_a_summary_beside_a_text_is_its_title(self):
+        summary, text = (
+            column("Summary", "disk full", "disk full"),
+            column("Description", "the disk is full", "it is so"),
+        )
+        assert roles(2, summary, text) == {"text": "Description", "title": "Summary"}
+        assert roles(2, summary) == {"text": "Summary"}
+
+    def test_texts_inside_of_objects_are_told(self):
+        inside = column("fields", {"summary": "rain", "body": "rain and floods in the whole valley", "n": 3}, {"n": 4})
+        with pytest.raises(
+            ConfigError, match=r"'fields' holds objects, with texts in 'body'; .*jq -c '\. \+ \.fields'"
+        ):
+            roles(2, column("key", "A-1", "A-2"), inside)
+        text = column("text", "rain and floods in the valley", "snow on the hills above the valley")
+        assert roles(2, text, inside)["text"] == "text"
+        with pytest.raises(ConfigError, match="--text names 'fields', which holds"):
+            roles(2, text, inside, text="fields")
+
     def test_names_in_other_scripts(self):
         texts = ["a long story of many words", "another story of many words"]
         for number, title in (

@@ -1,6 +1,8 @@
 """File kinds: patterns of sources, kinds that names do not tell, delimiters."""
 
+import bz2
 import gzip
+import lzma
 import os
 
 import pytest
@@ -104,11 +106,34 @@ class TestSources:
         (tmp_path / "inbox").write_bytes(content)
         assert filekinds.find([str(tmp_path / "inbox")])[1] == kind
 
-    @pytest.mark.parametrize(("content", "said"), [(b'[{"text": "x"}]', "one JSON list"), (b"\x7fELF\0", "is no text")])
+    @pytest.mark.parametrize(
+        ("content", "said"),
+        [
+            (b'[{"text": "x"}]', "one JSON list"),
+            (b"\x7fELF\0", "is no text"),
+            (gzip.compress(b"{}"), "is packed; expected plain files, or .gz; put .gz behind its name"),
+            (bz2.compress(b"{}"), "unpack it: bunzip2"),
+            (lzma.compress(b"{}"), "unpack it: unxz"),
+            (b"PK\3\4\0", "unpack it: unzip; of a spreadsheet or a document, save it as CSV or text"),
+        ],
+    )
     def test_what_cannot_be_read(self, tmp_path, content, said):
         (tmp_path / "inbox").write_bytes(content)
         with pytest.raises(DataError, match=said):
             filekinds.find([str(tmp_path / "inbox")])
+
+    @pytest.mark.parametrize(
+        ("encoding", "text"),
+        [
+            ("cp1252", "Größe über die Straße für München"),
+            ("cp1250", "że się są ból także został"), ("iso8859-2", "že při také není jsou článek"),
+            ("cp1254", "çünkü için değil böyle şey"), ("cp1257", "tačiau būti tiek už ši taip jų iš"),
+        ],
+    )  # fmt: skip
+    def test_encodings_of_latin_letters_are_told_by_stop_words(self, tmp_path, encoding, text):
+        (tmp_path / "a.csv").write_bytes(f"id,text\n1,{text}\n".encode(encoding))
+        name, said = filekinds.encoding_of([("a.csv", str(tmp_path / "a.csv"))])
+        assert name == encoding and text[:4] in said
 
     @pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
     def test_delimiters(self, tmp_path, sign):

@@ -171,3 +171,16 @@ def test_topics_come_once_in_their_order(value, topics):
 
 def test_without_a_separator_a_text_is_one_topic():
     assert fields.parse_topics("a; b", None) == ("a; b",)
+
+
+def test_lines_broken_within_a_run_without_spaces_are_joined():
+    long = "このパッケージには静的ライブラリと開発用ヘッダが含まれてい"
+    assert fields.parse_text(f"{long}\nます。\n次の行") == f"{long}ます。\n次の行"
+    for kept in (
+        "東京\n大阪",
+        f"{long}\n\nます",
+        f"{long}\nLinux",
+        f"{long}\n　ます",
+        "a line of English\nand another",
+    ):
+        assert fields.parse_text(kept) == kept

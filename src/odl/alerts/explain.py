@@ -293,6 +293,7 @@ def topic_text(watch, number):
     lines.append("  documents by period: " + ", ".join(f"{t}: {size}" for t, size in sorted(topic.sizes.items())))
     if watch.place is not None:
         every = members(watch.place, [topic], watch.settings["silence"])[number]
-        lines.append(f"  all {len(every)} documents:")
+        more = ", near-duplicates among them" * (len(every) > topic.size)
+        lines.append(f"  all {len(every)} documents{more}:")
         lines += [f"    period {each.t}: {isolated(each.title[:80] or each.id)}  (id: {each.id})" for each in every]
     return "\n".join(lines)

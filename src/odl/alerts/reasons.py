@@ -12,6 +12,7 @@ from odl.alerts import periods, phrasing
 from odl.alerts.breakdown import LEAST
 from odl.alerts.excerpts import excerpt
 from odl.files import storage
+from odl.files.documents import TITLE
 from odl.learners import sparse_atoms
 from odl.learners.base import Learner, State
 from odl.learners.sparse_atoms import leading, widen
@@ -228,6 +229,7 @@ def items(record, rows, words, data, near, origins, most, shown=None):
         phrases = [one for one in found if first & {*one[1]}]
         kept = first.union(*(inside for _, inside in phrases))
         terms = [term for term in led if named[term] in kept]
+        passage = excerpt(_behind(data.titles[row], text), [named[term] for term in terms[:NAMED]])
         items.append(
             periods.Item(
                 row=row,
@@ -236,7 +238,7 @@ def items(record, rows, words, data, near, origins, most, shown=None):
                 time=int(data.times[row]),
                 source=origins.sources[row],
                 url=origins.urls[row],
-                text=excerpt(text, [named[term] for term in terms[:NAMED]]),
+                text=passage,
                 members=[data.ids[other] for other in order[low:high]],
                 words=[(named[term], parts[term]) for term in terms],
                 led=int(shared[terms].sum()),
@@ -247,6 +249,11 @@ def items(record, rows, words, data, near, origins, most, shown=None):
             )
         )
     return items, period
+
+
+def _behind(title, text):
+    """Return a text without the title that it begins with; a title that was cut is no title of its own."""
+    return text.removeprefix(f"{title} ") if len(title) < TITLE else text
 
 
 def join(item, words, text, period):

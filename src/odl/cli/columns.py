@@ -21,6 +21,7 @@ NAMES = {
     ),
     "title": (
         *("title", "subject", "headline", "titel", "betreff", "überschrift", "schlagzeile", "titre", "titulo"),
+        *("oggetto", "asunto", "assunto", "objet", "onderwerp", "summary"),
         *("标题", "題名", "件名", "タイトル", "제목", "หัวข้อ"),  # others are told by what they hold
     ),
     "id": (
@@ -125,6 +126,9 @@ def choose(columns, n_rows, answers):
     for role, name in answers.items():
         if name and name not in columns:
             raise ConfigError(f"--{role} names {name!r}", "one of the columns " + ", ".join(columns), "correct it")
+        if role == "text" and name and not columns[name].share(lambda value: isinstance(value, str)):
+            fault = f"--text names {name!r}, which holds {columns[name].example()}"
+            raise ConfigError(fault, "a column of texts", "name another")
         roles[role] = (left.pop(name) if name else None, "as you say")
     finders = {"url": _url, "time": _time, "text": _text, "title": _title, "id": _id, "topics": _topics}
     for role, find in finders.items():
@@ -201,9 +205,22 @@ def _text(columns, n_rows, roles):
     if not any(column.values for column in texts):
         return None, "no column holds text"
     best = max(texts, key=lambda column: column.mean() * (3 if column.rank("text") else 1))
+    _check_nested(columns, best)
     if best.share(lambda value: isinstance(value, str) and SPACELESS.search(value)) > 0.5:
         return best, "holds text without spaces"
     return best, f"about {median_high(best.sizes())} words each"
+
+
+def _check_nested(columns, best):
+    """Refuse a table whose longest texts are inside of objects."""
+    for column in columns:
+        inside = [value for values in column.values if isinstance(values, dict) for value in values.items()]
+        name, text = max(inside, key=lambda pair: len(str(pair[1])), default=("", ""))
+        texts = Column(name, [value for key, value in inside if key == name])
+        if isinstance(text, str) and texts.mean() > 3 * best.mean():
+            fault = f"the column {column.name!r} holds objects, with texts in {name!r}"
+            todo = f"put these into columns: jq -c '. + .{column.name}'; or name another column by --text"
+            raise ConfigError(fault, "texts in a column", todo)
 
 
 def _title(columns, n_rows, roles):

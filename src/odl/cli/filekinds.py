@@ -12,18 +12,30 @@ from odl.errors import ConfigError, DataError
 from odl.files import listing
 from odl.files.escaping import CONTROLS, visible
 from odl.text.scripts import script_of
+from odl.text.stopwords import LANGUAGES
 
 HEAD = 1 << 18  # bytes of a file that are looked at to tell its kind
 MOST = 200_000  # lines of one that are looked at
 MAIL = re.compile(rb"From .*\d\d:\d\d|(?:[A-Z][\w-]*: .*\r?\n(?:[ \t].*\r?\n)*){3}")
+PACKED = {  # how files begin, and what to do
+    b"\x1f\x8b": "put .gz behind its name, as in posts.jsonl.gz",
+    b"BZh": "unpack it: bunzip2",
+    b"\xfd7zXZ": "unpack it: unxz",
+    b"\x28\xb5\x2f\xfd": "unpack it: unzstd",
+    b"PK\3\4": "unpack it: unzip; of a spreadsheet or a document, save it as CSV or text",
+    b"\xd0\xcf\x11\xe0": "save it as CSV or text",
+}
 PLAIN = ("jsonl", "csv", "text", "log")  # kinds whose bytes are text throughout
 SHOWN = 3  # names of many
 TRIED = 200  # lines by which encodings are tried
-ENCODINGS = (  # beside cp1252
+LATIN = ("cp1252", "cp1250", "iso8859-2", "cp1254", "cp1257")
+ENCODINGS = (  # beside these
     *("cp1255", "cp1251", "koi8-r", "iso8859-5", "cp1253", "cp1256", "iso8859-6", "cp874"),
     *("cp932", "cp949", "euc_jp", "big5", "gb18030"),
 )
 TOGETHER = {"HIRAGANA": "CJK", "KATAKANA": "CJK", "KATAKANA-HIRAGANA": "CJK"}  # scripts that Japanese mixes
+ACCENTED = {word for words in LANGUAGES.values() for word in words if not word.isascii()}  # which tell these
+WORD = re.compile(r"[^\W\d_]+")
 LETTERS, NO_ASCII, FOREIGN = re.compile(rb"[A-Za-z\x80-\xff]"), re.compile(rb"[\x80-\xff]"), 0.4  # more: not of cp1252
 
 
@@ -152,6 +164,8 @@ def sniff(path):
     for kind, begins in (("parquet", b"PAR1"), ("feed", (b"<?xml", b"<rss", b"<feed", b"<rdf")), ("jsonl", b"{")):
         if start.startswith(begins):
             return kind
+    if unpack := next((unpack for begin, unpack in PACKED.items() if start.startswith(begin)), None):
+        raise DataError(f"{path} is packed", "plain files, or .gz", unpack)
     if b"\0" in head:
         raise DataError(f"{path} is no text", "files of " + listing.endings(), "convert it, or say --kind")
     return "mail" if MAIL.match(start) else "text"
@@ -167,7 +181,7 @@ def encoding_of(files, kind=None):
     ConfigError
         If lines that are not UTF-8 are in no language of Western Europe: most of their letters would have accents.
     """
-    good, wrong, first, lines = 0, 0, "", []
+    good, wrong, first, lines = 0, 0, (), []
     for _, path in files:
         for number, line in _lines(path) if (kind or listing.kind_of(path)) in PLAIN else ():
             if line.isascii():
@@ -176,8 +190,7 @@ def encoding_of(files, kind=None):
                 line.decode("utf-8")
                 good += 1
             except UnicodeDecodeError as error:
-                near = line[max(0, error.start - 12) : error.start + 12].decode("cp1252", "replace").strip()
-                first = first or f"the first, {path}:{number}, reads {near!r} so"
+                first = first or (f"{path}:{number}", line[max(0, error.start - 12) : error.start + 12])
                 wrong += 1
                 kept = NO_ASCII.findall(line.decode("utf-8", "ignore").encode())  # UTF-8 with a character that is cut
                 lines += [line] * (wrong <= TRIED and 2 * len(kept) < len(NO_ASCII.findall(line)))
@@ -185,11 +198,14 @@ def encoding_of(files, kind=None):
     if len(NO_ASCII.findall(text)) > FOREIGN * len(LETTERS.findall(text)):
         names = ", ".join(f"{'utf-8,' * bool(good)}{name} ({example!r})" for name, example in _readings(lines))
         todo = f"say --encoding and its name: {names}" if names else "convert the files to UTF-8"
+        first = f"the first, {first[0]}, reads {first[1].decode('cp1252', 'replace').strip()!r} so"
         raise ConfigError(f"{wrong} lines are not UTF-8; {first}", "an encoding that gives words", todo)
     if not wrong:
         return None, ""
-    name, others = (["utf-8", "cp1252"], f"; {good} others are UTF-8") if good else ("cp1252", "")
-    return name, f"cp1252: {wrong} lines are not UTF-8; {first}{others}; --encoding names another"
+    latin = max(LATIN, key=lambda name: len(ACCENTED.intersection(WORD.findall(text.decode(name, "replace").lower()))))
+    name, others = (["utf-8", latin], f"; {good} others are UTF-8") if good else (latin, "")
+    first = f"the first, {first[0]}, reads {first[1].decode(latin, 'replace').strip()!r} so"
+    return name, f"{latin}: {wrong} lines are not UTF-8; {first}{others}; --encoding names another"
 
 
 def _readings(lines):

@@ -11,6 +11,7 @@ import numpy as np
 
 from odl.files.documents import NO_TIME
 from odl.files.escaping import clean
+from odl.text.scripts import SPACELESS
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LARGEST_COUNT = np.iinfo(np.int32).max
@@ -20,6 +21,10 @@ NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 DATES = ("day-first", "month-first")
 YEAR_LAST = re.compile(r"(?P<first>\d{1,2})([./-])(?P<second>\d{1,2})\2(?P<year>\d{4}|\d{2})(?P<clock>[ T,]+\d.*)?")
 YEAR_FIRST = re.compile(r"(\d{4}) ?[-/.年년] ?(\d\d?) ?[-/.月월] ?(\d\d?)(?: ?[日일.])?(?:[ T,]*(\d.*))?")
+UNSPACED = "".join(SPACELESS)
+BROKEN = re.compile(
+    f"\n(?<=[^\n]{{24}}[{UNSPACED}、，]\n)(?=[{UNSPACED}])"
+)  # behind 25 characters: short lines are no prose
 
 
 def missing(value):
@@ -38,10 +43,10 @@ def parse_id(value):
 
 
 def parse_text(value):
-    """Return a text."""
+    """Return a text; lines that were broken within a run without spaces are joined."""
     if not isinstance(value, str):
         raise ValueError(f"the text is a {type(value).__name__}, not a string")
-    return clean(value)
+    return value if value.isascii() else BROKEN.sub("", clean(value))
 
 
 def parse_url(value):

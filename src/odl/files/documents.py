@@ -16,6 +16,7 @@ from odl.files.passages import Passages
 
 NO_TIME = np.iinfo(np.int64).min
 SHINGLES = 2**31 - 1  # that there can be
+TITLE = 200  # characters of a title
 SHARE = "share"  # kind of a file that holds the words of some documents of a corpus
 OF_EACH = ("ids", "times", "topics", "titles", "files", "urls", "texts", "shingles", "passages", "vectors")
 OPTIONAL = ("urls", "texts", "shingles", "passages", "vectors")  # of them, those that a corpus may lack
@@ -204,7 +205,7 @@ def _taken(values, rows):
     return [values[row] for row in rows] if isinstance(values, list) else values[rows]
 
 
-def one_line(text, length=200):
+def one_line(text, length=TITLE):
     """Collapse white space and cut to at most `length` characters."""
     return " ".join(text.split())[:length]
 

@@ -46,6 +46,17 @@ def test_points_and_signs_belong_to_their_letters():
     assert phrasing.phrases([text], words) == [(one, [word]) for one, word in zip(spelled, words, strict=True)]
 
 
+def test_emoji_are_spelled_whole_and_in_no_phrase():
+    texts = ["#Stromausfall😱 🤷‍♀️", "kein Strom #Stromausfall😱 👩🏽‍🚀"]
+    words = ["#stromausfall", "😱", "🤷♀", "👩🚀"]
+    assert phrasing.phrases(texts, words) == [
+        ("#Stromausfall", ["#stromausfall"]),
+        ("😱", ["😱"]),
+        ("🤷‍♀️", ["🤷♀"]),
+        ("👩🏽‍🚀", ["👩🚀"]),
+    ]
+
+
 def test_a_part_of_a_run_begins_with_a_letter():
     """A triple of Thai may begin with a mark of the letter before it."""
     assert phrasing.phrases(["ชาวบราซิลผู้นี้ได้ลง"], ["ู้น", "ลง"]) == [("ผู้นี้", ["ู้น"]), ("ลง", ["ลง"])]

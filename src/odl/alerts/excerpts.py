@@ -16,6 +16,7 @@ RUN = re.compile(f"[{''.join(scripts.SPACELESS)}]+")
 BEFORE = "\u0e40\u0e41\u0e42\u0e43\u0e44\u0ec0\u0ec1\u0ec2\u0ec3\u0ec4"  # vowels before their letters, and behind
 BEHIND = "\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3"
 MUTE, ELIDED = ("\u0e4c", "\u0ecc"), ("n't", "n\u2019t")
+JOINED = f"[\u200d\ufe0f{scripts.SKIN}]*"  # emoji
 POINT = re.compile(f"[{scripts.POINTS}]")
 # What letters in the place of signs are in a text (`odl.text.words.encoded`).
 SPELLED = {"\u02bc": "['\u2019\u02bc]", "\u05f3": "['\u2019\u05f3]", "\u05f4": '["\u201d\u05f4]'}
@@ -77,7 +78,8 @@ def _chunks(text, words):
 def _placed(chunk, split=SPLIT):
     """Return the words that a chunk is cut into, but for those that it spells in another way: (first, last, word)."""
     counted, start, spans = split.of(encoded(chunk)), 0, []
-    between = f"{POINT.pattern}*" if POINT.search(chunk) else ""  # a set that takes 4 ms to compile
+    between = JOINED if "\u200d" in chunk else ""
+    between = f"{POINT.pattern}*" if POINT.search(chunk) else between  # a set that takes 4 ms to compile
     for word in counted:
         span = _span_of(word, chunk, start, between)
         if span or len(counted) == 1:  # folded to other letters

@@ -10,6 +10,7 @@ from itertools import chain
 import numpy as np
 
 from odl.alerts.excerpts import HANGUL, RUN, UNSPACED, places
+from odl.text import scripts
 from odl.text.words import LETTERED
 
 MOST = 3  # words of a phrase
@@ -21,6 +22,7 @@ UNSPACED_RUN = re.compile(f"{UNSPACED.pattern}+")
 BETWEEN = ("", " ", "-", "'", "\u2019")  # the words of a phrase
 HIRAGANA, PARTICLES = "\u3041-\u309f", "はがをにのでともへやな"
 PARTICLE = re.compile(f"^[{PARTICLES}]+(?=[^{HIRAGANA}])|(?<=[^{HIRAGANA}])[{PARTICLES}]+$")
+EMOJI = re.compile(f"[{scripts.EMOJI}{scripts.FLAG}]")  # in no phrase
 GRAMMAR = re.compile(f"[{HIRAGANA}]+")
 
 
@@ -173,7 +175,9 @@ def _chosen(spellings, held, words, least, period):
 
     def may_be(units):
         weight = [sum(weights.get(word, 1.0) for word in unit) for unit in units]
-        enough = len(units) == len(units[0]) == 1 or spellings[units].total() >= least
+        enough = len(units) == len(units[0]) == 1 or (
+            spellings[units].total() >= least and not any(map(EMOJI.match, chain(*units)))
+        )
         return enough and min(weight[0], weight[-1]) >= LIGHT * max(weight)
 
     def together(units):

@@ -12,7 +12,6 @@ from odl.errors import ConfigError, DataError
 from odl.files import listing
 from odl.files.escaping import CONTROLS, visible
 from odl.text.scripts import script_of
-from odl.text.stopwords import LANGUAGES
 
 HEAD = 1 << 18  # bytes of a file that are looked at to tell its kind
 MOST = 200_000  # lines of one that are looked at
@@ -34,7 +33,6 @@ ENCODINGS = (  # beside these
     *("cp932", "cp949", "euc_jp", "big5", "gb18030"),
 )
 TOGETHER = {"HIRAGANA": "CJK", "KATAKANA": "CJK", "KATAKANA-HIRAGANA": "CJK"}  # scripts that Japanese mixes
-ACCENTED = {word for words in LANGUAGES.values() for word in words if not word.isascii()}  # which tell these
 WORD = re.compile(r"[^\W\d_]+")
 LETTERS, NO_ASCII, FOREIGN = re.compile(rb"[A-Za-z\x80-\xff]"), re.compile(rb"[\x80-\xff]"), 0.4  # more: not of cp1252
 
@@ -202,10 +200,18 @@ def encoding_of(files, kind=None):
         raise ConfigError(f"{wrong} lines are not UTF-8; {first}", "an encoding that gives words", todo)
     if not wrong:
         return None, ""
-    latin = max(LATIN, key=lambda name: len(ACCENTED.intersection(WORD.findall(text.decode(name, "replace").lower()))))
+    latin = _latin(text)
     name, others = (["utf-8", latin], f"; {good} others are UTF-8") if good else (latin, "")
     first = f"the first, {first[0]}, reads {first[1].decode(latin, 'replace').strip()!r} so"
     return name, f"{latin}: {wrong} lines are not UTF-8; {first}{others}; --encoding names another"
+
+
+def _latin(text):
+    """Return the encoding of Latin letters by which bytes have most stop words with accents."""
+    from odl.text.stopwords import LANGUAGES
+
+    accented = {word for words in LANGUAGES.values() for word in words if not word.isascii()}
+    return max(LATIN, key=lambda name: len(accented.intersection(WORD.findall(text.decode(name, "replace").lower()))))
 
 
 def _readings(lines):

@@ -207,7 +207,7 @@ def test_explanations_add_up(rng):
     assert np.allclose([sum(why.words.values()) + why.context for why in explained], judged["score"])
     assert set(explained[-1].words) & set(TOPICS[2].split())
     assert explained[0].atoms[0].words[0][0] in stream.detector_.words_
-    for wrong in ("a text", ["a text", None]):
+    for wrong in ("a text", ["a text", None], 3):
         with pytest.raises(ParameterError, match="a list of str"):
             stream.explain(wrong)
 
@@ -261,6 +261,11 @@ def test_a_stream_saved_by_a_version_that_cut_words_otherwise_says_so(tmp_path, 
         ({"period": "week"}, {"text": ["oil tanker"]}, "period='week' for a frame without times"),
         ({"period": "decade"}, {"text": ["oil tanker"]}, "period is 'decade'"),
         ({}, {"text": ["oil tanker", None]}, "document 1 of the frame: the text is missing"),
+        (
+            {"period": "day"},
+            {"text": ["oil", "tanker"], "time": ["05.01.2026", "13.01.2026"]},
+            r"may begin with the day .*correct or drop it \(pandas\.to_datetime has dayfirst\)",
+        ),
         ({}, {"text": ["oil", 3]}, "document 1 of the frame: the text is a int"),
         ({}, {"text": ["oil"], "time": [None]}, "document 0 of the frame: the time is missing"),
         ({}, {"text": ["oil"], "time": ["soon"], "id": ["x"]}, "document 'x' of the frame"),

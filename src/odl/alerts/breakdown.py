@@ -90,8 +90,12 @@ def near(alert, words):
 
 
 def usual(alerts, words):
-    """Return words as phrases, as most of these alerts have them."""
-    counts = Counter((phrase, tuple(inside)) for alert in alerts for phrase, inside in joined(alert, words))
+    """Return words as phrases, as most of the alerts that have them."""
+    counts: Counter = Counter()
+    for alert in alerts:
+        held = {reason.word for reason in alert.reasons}
+        of_it = joined(alert, [word for word in words if word in held])
+        counts.update((phrase, tuple(inside)) for phrase, inside in of_it)
     told: dict[str, str] = {}
     for phrase, inside in sorted(counts, key=lambda one: (-counts[one] * len(one[1]), one)):
         if told.keys().isdisjoint(inside):

@@ -58,7 +58,8 @@ def read_frame(frame, text, time=None, id=None):
         except ValueError as error:
             refusal = f"document {(ids or frame.index)[row]!r} of the frame: {error}"
             expected = "a text and a time for every document" if "time" in values else "a text for every document"
-            raise ParameterError(refusal, expected, "correct or drop it") from error
+            by_pandas = " (pandas.to_datetime has dayfirst)" if "begin with the day" in refusal else ""
+            raise ParameterError(refusal, expected, f"correct or drop it{by_pandas}") from error
     if not texts:
         raise ParameterError("a frame without documents", "at least one", "pass documents")
     return frame.index, ids, np.array(times, dtype=np.int64) if "time" in values else None, texts

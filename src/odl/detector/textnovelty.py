@@ -18,6 +18,7 @@ from odl.alerts.model import BETWEEN, STATES, Reason
 from odl.config.project import LEARNER
 from odl.config.sections import Alerts, Weighting
 from odl.corpora.collection import Register, content_of
+from odl.corpora.fields import parse_text
 from odl.detector import frames, textpast
 from odl.detector.estimator import NoveltyDetector
 from odl.detector.hyperparameters import LearnerSettings, check_whole
@@ -267,9 +268,9 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         """
         self._check_learned()
         self._check()
-        if isinstance(texts, str) or not all(isinstance(one, str) for one in texts):
+        if isinstance(texts, str) or not (np.iterable(texts) and all(isinstance(one, str) for one in texts)):
             raise ParameterError("texts that are no list of texts", "a list of str", "pass e.g. the column of a frame")
-        batch, model, detector = self._batch(list(texts)), self._learner(), self.detector_
+        batch, model, detector = self._batch([*map(parse_text, texts)]), self._learner(), self.detector_
         scored, state = detector._scored(batch.P, model), model.fit_terms(detector.state_, batch.P.shape[1])
         fold = (lambda shares: batch.pieces.folded(shares, batch.counts)) if batch.pieces else None
         return reasons.explain(model, state, batch.P, scored, batch.words, n_words=n_words, n_atoms=n_atoms, fold=fold)

@@ -139,6 +139,15 @@ def test_particles_are_no_part_of_a_japanese_phrase():
     assert phrasing.phrases(["それは"], ["それ", "れは"]) == [("それは", ["それ", "れは"])]
 
 
+def test_a_word_of_katakana_is_whole():
+    """Other words that end or begin alike do not cut it, nor does a particle."""
+    texts = ["カメラのシャッターに触る", "センターに行く", "ルールのシャツ", "スタジオのルール"]
+    assert phrasing.phrases(texts[:1], ["ーに"], period=phrasing.Period(texts, 4)) == [("シャッター", ["ーに"])]
+    assert phrasing.phrases(texts[3:], ["のル"], period=phrasing.Period(texts, 4)) == [("ルール", ["のル"])]
+    assert phrasing.phrases(texts[:1], ["シャ"], period=phrasing.Period(texts, 4)) == [("シャッター", ["シャ"])]
+    assert len(phrasing.phrases(["ラ" * 999], ["ララ"])[0][0]) <= 3 * phrasing.WHOLE
+
+
 def test_a_name_has_no_part_of_grammar_beside_another_one():
     words = {"する": 2.0, "るこ": 2.0, "旅行": 1.0}
     assert phrasing.name_of(words, ["旅行 すること"] * 2, 3) == ("旅行",)

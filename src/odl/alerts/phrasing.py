@@ -24,6 +24,7 @@ HIRAGANA, PARTICLES = "\u3041-\u309f", "はがをにのでともへやな"
 PARTICLE = re.compile(f"^[{PARTICLES}]+(?=[^{HIRAGANA}])|(?<=[^{HIRAGANA}])[{PARTICLES}]+$")
 EMOJI = re.compile(f"[{scripts.EMOJI}{scripts.FLAG}]")  # in no phrase
 GRAMMAR = re.compile(f"[{HIRAGANA}]+")
+KATAKANA = "[\u30a1-\u30fa\u30fc]"
 
 
 class Texts:
@@ -152,6 +153,7 @@ def phrases(texts, words, least=1, period=None):
         units = chosen.get(word) or chosen.get(across.get(word, word), ((word,),))
         spelled = _most_usual(spellings[units]) if units in spellings else word
         spelled = _whole_run(texts, spelled, period.texts) if UNSPACED.search(spelled) else spelled
+        spelled = _whole_katakana(texts, spelled)
         joined.setdefault(spelled, []).append(word)
     for phrase in filter(is_unspaced, list(joined)):
         if longer := [other for other in joined if phrase in other and phrase != other]:
@@ -238,6 +240,15 @@ def _whole_run(texts, run, period):
             run = whole
             sides.append(side)
     return run
+
+
+def _whole_katakana(texts, run):
+    """Return a run with the rest of the words of katakana that it begins or ends in, as most texts have it."""
+    first, last = (f"{KATAKANA}{{,{WHOLE}}}" if re.match(KATAKANA, end) else "" for end in (run[:1], run[-1:]))
+    if not (first or last):
+        return run
+    found = re.compile(first + re.escape(run) + last)
+    return _most_usual(Counter(match[0] for text in texts for match in found.finditer(text)) or {run: 1})
 
 
 def apart(text, words, others, whole):

@@ -11,6 +11,7 @@ from odl.alerts import explain
 from odl.alerts.feedback import Entry
 from odl.alerts.model import Near, Reason
 from odl.files.documents import NO_TIME
+from odl.stream.features import Features
 
 DAY = 86_400_000
 
@@ -127,9 +128,11 @@ def test_likeness_by_words_is_a_cosine_of_log_counts_and_past_idf(rng):
     """Of nine words, and of two stop words that weigh nothing."""
 
     class Data:
-        t, n_before, vocabulary = 2, 50, ["the", "and", *(f"word{number}" for number in range(9))]
+        t, n_before, n_initial, terms = 2, 50, 0, None
+        weighed = Features.weighed
 
     data, other = Data(), Data()
+    data.vocabulary = other.vocabulary = ["the", "and", *(f"word{number}" for number in range(9))]
     data.counts, other.counts = (
         sparse.csr_array(np.hstack([[[8, 8]] * 4, rng.integers(0, 3, (4, 9))]) * 1.0) for _ in range(2)
     )

@@ -12,7 +12,7 @@ STEP = 10  # characters between the excerpts that are compared
 SPLIT, PAIRS = Words(), Words(hangul="pairs")
 CHUNK = re.compile(r"\S+")
 HANGUL, UNSPACED = re.compile(f"[{scripts.HANGUL}]"), re.compile(f"[{''.join((*scripts.SPACELESS, scripts.HANGUL))}]")
-RUN = re.compile(f"[{''.join(scripts.SPACELESS)}]+")
+RUN, UNSPACED_RUN = re.compile(f"[{''.join(scripts.SPACELESS)}]+"), re.compile(f"{UNSPACED.pattern}+")
 BEFORE = "\u0e40\u0e41\u0e42\u0e43\u0e44\u0ec0\u0ec1\u0ec2\u0ec3\u0ec4"  # vowels before their letters, and behind
 BEHIND = "\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3"
 MUTE, ELIDED = ("\u0e4c", "\u0ecc"), ("n't", "n\u2019t")
@@ -94,8 +94,9 @@ def _span_of(word, chunk, start, between):
 
     Between its letters there may be what the pattern `between` fits.
     """
-    if word.isascii() and chunk[start:].isascii():  # to compile a pattern takes .1 ms
-        place = chunk[start:].lower().find(word.lower())
+    plain, ascii = not between and UNSPACED_RUN.fullmatch(word), word.isascii() and chunk[start:].isascii()
+    if plain or ascii:  # to compile a pattern takes .1 ms
+        place = chunk[start:].lower().find(word.lower()) if ascii else chunk[start:].find(word)
         return (start + place, start + place + len(word)) if place >= 0 else None
     letters = (SPELLED.get(letter) or re.escape(letter) for letter in word)
     match = re.compile(between.join(letters), re.IGNORECASE).search(chunk, start)

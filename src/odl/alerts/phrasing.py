@@ -9,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 
-from odl.alerts.excerpts import HANGUL, RUN, UNSPACED, places
+from odl.alerts.excerpts import HANGUL, RUN, UNSPACED, UNSPACED_RUN, places
 from odl.text import scripts
 from odl.text.words import LETTERED
 
@@ -18,7 +18,6 @@ TOGETHER, LIGHT = 0.3, 0.25  # association of its parts; weight of its first and
 CUT = 1.5  # times as many texts have the pieces beside one at which a run is cut
 FEW = 4  # times the texts that have a word: the least number of texts that it is judged by
 USUAL, WHOLE = 0.8, 24  # share of the places of a run without spaces that a character stands beside; characters at most
-UNSPACED_RUN = re.compile(f"{UNSPACED.pattern}+")
 BETWEEN = ("", " ", "-", "'", "\u2019")  # the words of a phrase
 HIRAGANA, PARTICLES = "\u3041-\u309f", "はがをにのでともへやな"
 PARTICLE = re.compile(f"^[{PARTICLES}]+(?=[^{HIRAGANA}])|(?<=[^{HIRAGANA}])[{PARTICLES}]+$")
@@ -60,6 +59,7 @@ class Period:
     def __init__(self, texts, n, holders=None):
         self.texts = "\n".join(["", *texts, ""]).casefold()
         self.n, self.holders, self.counts = n, holders or {}, {}
+        self.beside = cache(self._beside)
 
     @classmethod
     def of(cls, texts, X, vocabulary):
@@ -68,6 +68,14 @@ class Period:
         terms = np.flatnonzero(held)
         words = map(vocabulary.__getitem__, terms.tolist())
         return cls(texts, X.shape[0], dict(zip(words, held[terms].tolist(), strict=True)))
+
+    def _beside(self, run, side):
+        """Return the most usual sign behind a run (side 1) or before it (-1), how often it is there, of how many."""
+        signs, place = Counter(), self.texts.find(run)
+        while place >= 0:
+            signs[self.texts[place + (len(run) if side > 0 else -1)]] += 1
+            place = self.texts.find(run, place + 1)
+        return *(signs.most_common(1) or [("", 0)])[0], signs.total()
 
     def count(self, spelled):
         """Return in how many texts a phrase stands, whatever its case."""
@@ -152,7 +160,7 @@ def phrases(texts, words, least=1, period=None):
     for word in words:
         units = chosen.get(word) or chosen.get(across.get(word, word), ((word,),))
         spelled = _most_usual(spellings[units]) if units in spellings else word
-        spelled = _whole_run(texts, spelled, period.texts) if UNSPACED.search(spelled) else spelled
+        spelled = _whole_run(texts, spelled, period) if UNSPACED.search(spelled) else spelled
         spelled = _whole_katakana(texts, spelled)
         joined.setdefault(spelled, []).append(word)
     for phrase in filter(is_unspaced, list(joined)):
@@ -231,12 +239,10 @@ def _whole_run(texts, run, period):
     most = WHOLE if not LETTERED(run) else 2 * WHOLE
     while sides and len(run) < most:
         side = sides.pop(0)
-        matches = re.finditer(f"(?={re.escape(run)})", period)
-        beside = Counter(period[match.start() + (len(run) if side > 0 else -1)] for match in matches)
-        ((sign, count),) = beside.most_common(1) or [("", 0)]
+        sign, count, n = period.beside(run, side)
         several = count > 1 or HANGUL.match(sign)
         whole = run + sign if side > 0 else sign + run
-        if several and count >= USUAL * beside.total() and is_unspaced(sign) and any(whole in text for text in texts):
+        if several and count >= USUAL * n and is_unspaced(sign) and any(whole in text for text in texts):
             run = whole
             sides.append(side)
     return run

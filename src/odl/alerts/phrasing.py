@@ -160,8 +160,8 @@ def phrases(texts, words, least=1, period=None):
     for word in words:
         units = chosen.get(word) or chosen.get(across.get(word, word), ((word,),))
         spelled = _most_usual(spellings[units]) if units in spellings else word
-        spelled = _whole_run(texts, spelled, period) if UNSPACED.search(spelled) else spelled
-        spelled = _whole_katakana(texts, spelled)
+        if UNSPACED.search(spelled):
+            spelled = _whole_katakana(texts, _whole_run(texts, spelled, period))
         joined.setdefault(spelled, []).append(word)
     for phrase in filter(is_unspaced, list(joined)):
         if longer := [other for other in joined if phrase in other and phrase != other]:

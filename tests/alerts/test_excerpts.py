@@ -151,3 +151,13 @@ def test_a_vowel_before_its_letter_goes_with_it():
 def test_a_thai_run_begins_with_a_syllable():
     assert excerpts.places("การจัด", ["ารจ"]) == [(0, 5, "ารจ")] and excerpts.places("หาคำ", ["าคำ"]) == [(0, 4, "าคำ")]
     assert excerpts.places("ซอร์อยู่", ["ร์อ"]) == [(1, 5, "ร์อ")]
+
+
+def test_words_of_chunks_are_remembered_within_bounds(monkeypatch):
+    monkeypatch.setattr(excerpts, "KEPT", 20)
+    monkeypatch.setattr(excerpts, "_placed", excerpts._Placed())
+    for text in ["気象衛星", "a rocket", "気象" * 9, "気象衛星", "気" * 30, "a 気象"] * 3:
+        assert excerpts.marks(text, ["気象"]) == [
+            (first, first + 2) for first in range(len(text)) if text[first : first + 2] == "気象"
+        ]
+        assert sum(len(chunk) for chunk, _ in excerpts._placed.spans) <= max(20, len(text))

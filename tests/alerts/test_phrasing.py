@@ -1,5 +1,8 @@
 """Phrases: words that the texts of a period have together; runs without spaces; names of topics."""
 
+import gc
+import weakref
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -172,3 +175,15 @@ def test_a_name_has_words_up_to_the_limit_by_their_weight():
         "duct tape",
         "nasa",
     )
+
+
+def test_texts_of_a_period_go_with_it():
+    period = phrasing.Period(["気象衛星を打上", "新気象衛星の"], 2)
+    assert phrasing.phrases(["気象衛星を打上"], ["象衛"], period=period) == [("気象衛星", ["象衛"])]
+    left = weakref.ref(period)
+    gc.disable()
+    try:
+        del period
+        assert left() is None
+    finally:
+        gc.enable()

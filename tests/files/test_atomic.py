@@ -56,6 +56,15 @@ def test_a_link_goes_on_pointing_and_a_pipe_or_device_is_written_into(tmp_path, 
         Path(temporary).write_text("whole")
 
 
+@pytest.mark.parametrize("place", ["/dev/full", "/dev/fd/63"])
+def test_a_full_device_and_a_closed_descriptor_are_named(place):
+    with suppress(OSError):
+        os.close(63)
+    with pytest.raises(OSError) as told, atomic.replacing(place) as temporary:
+        Path(temporary).write_text("whole")
+    assert told.value.filename == place
+
+
 @pytest.mark.parametrize("number", atomic.FULL)
 def test_a_full_disk_names_the_file(tmp_path, number):
     with pytest.raises(OSError) as told, atomic.replacing(tmp_path / "a.tsv"):

@@ -2,13 +2,13 @@
 
 import re
 import unicodedata
-from functools import lru_cache
 
 from odl.text import scripts
 from odl.text.words import Words, encoded
 
 LONGEST = 300  # characters
 STEP = 10  # characters between the excerpts that are compared
+KEPT = 1 << 18  # characters of chunks whose words are remembered, about 200 bytes each
 SPLIT, PAIRS = Words(), Words(hangul="pairs")
 CHUNK = re.compile(r"\S+")
 HANGUL, UNSPACED = re.compile(f"[{scripts.HANGUL}]"), re.compile(f"[{''.join((*scripts.SPACELESS, scripts.HANGUL))}]")
@@ -74,8 +74,26 @@ def _chunks(text, words):
     return filter(None, (CHUNK.match(text, start) for start in sorted(starts)))  # none: a word that begins with a blank
 
 
-@lru_cache(maxsize=1 << 16)
-def _placed(chunk, split=SPLIT):
+class _Placed:
+    """The words of chunks, remembered for `KEPT` characters of these at most; threads may share it."""
+
+    def __init__(self):
+        self.spans, self.size = {}, 0
+
+    def __call__(self, chunk, split=SPLIT):
+        spans = self.spans.get((chunk, split))
+        if spans is None:
+            if self.size + len(chunk) > KEPT:
+                self.spans, self.size = {}, 0
+            self.size += len(chunk)
+            spans = self.spans[chunk, split] = _cut(chunk, split)
+        return spans
+
+
+_placed = _Placed()
+
+
+def _cut(chunk, split):
     """Return the words that a chunk is cut into, but for those that it spells in another way: (first, last, word)."""
     counted, start, spans = split.of(encoded(chunk)), 0, []
     between = JOINED if "\u200d" in chunk else ""
@@ -96,8 +114,8 @@ def _span_of(word, chunk, start, between):
     """
     plain, ascii = not between and UNSPACED_RUN.fullmatch(word), word.isascii() and chunk[start:].isascii()
     if plain or ascii:  # to compile a pattern takes .1 ms
-        place = chunk[start:].lower().find(word.lower()) if ascii else chunk[start:].find(word)
-        return (start + place, start + place + len(word)) if place >= 0 else None
+        place = start + chunk[start:].lower().find(word.lower()) if ascii else chunk.find(word, start)
+        return (place, place + len(word)) if place >= start else None
     letters = (SPELLED.get(letter) or re.escape(letter) for letter in word)
     match = re.compile(between.join(letters), re.IGNORECASE).search(chunk, start)
     return match and match.span()

@@ -4,7 +4,7 @@ import math
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 
 import numpy as np
@@ -59,7 +59,7 @@ class Period:
     def __init__(self, texts, n, holders=None):
         self.texts = "\n".join(["", *texts, ""]).casefold()
         self.n, self.holders, self.counts = n, holders or {}, {}
-        self.beside = cache(self._beside)
+        self.beside = cache(partial(_beside, self.texts))  # a bound method would keep the period and itself alive
 
     @classmethod
     def of(cls, texts, X, vocabulary):
@@ -68,14 +68,6 @@ class Period:
         terms = np.flatnonzero(held)
         words = map(vocabulary.__getitem__, terms.tolist())
         return cls(texts, X.shape[0], dict(zip(words, held[terms].tolist(), strict=True)))
-
-    def _beside(self, run, side):
-        """Return the most usual sign behind a run (side 1) or before it (-1), how often it is there, of how many."""
-        signs, place = Counter(), self.texts.find(run)
-        while place >= 0:
-            signs[self.texts[place + (len(run) if side > 0 else -1)]] += 1
-            place = self.texts.find(run, place + 1)
-        return *(signs.most_common(1) or [("", 0)])[0], signs.total()
 
     def count(self, spelled):
         """Return in how many texts a phrase stands, whatever its case."""
@@ -86,6 +78,15 @@ class Period:
                 count, place = count + 1, self.texts.find(folded, self.texts.find("\n", place))
             self.counts[folded] = count
         return self.counts[folded]
+
+
+def _beside(texts, run, side):
+    """Return the most usual sign behind a run (side 1) or before it (-1), how often it is there, of how many."""
+    signs, place = Counter(), texts.find(run)
+    while place >= 0:
+        signs[texts[place + (len(run) if side > 0 else -1)]] += 1
+        place = texts.find(run, place + 1)
+    return *(signs.most_common(1) or [("", 0)])[0], signs.total()
 
 
 def _composed(text):

@@ -32,8 +32,12 @@ def replacing(path):
         with tempfile.TemporaryDirectory() as folder:
             temporary = os.path.join(folder, "whole")
             yield temporary
-            with open(temporary, "rb") as whole, open(OPEN.get(path, path), "wb", closefd=path not in OPEN) as target:
-                shutil.copyfileobj(whole, target)
+            try:
+                with open(temporary, "rb") as whole, open(OPEN.get(path, path), "wb", closefd=path not in OPEN) as into:
+                    shutil.copyfileobj(whole, into)
+            except OSError as error:
+                error.filename = error.filename or path
+                raise
         return
     path = os.path.realpath(path) if os.path.islink(path) else path
     temporary = _temporary(path)

@@ -83,13 +83,17 @@ class Column:
         """Return the share of the values for which something holds."""
         return sum(map(bool, map(holds, self.values))) / max(len(self.values), 1)
 
-    def sizes(self, parts=str.split):
-        """Return how many words, or other parts, the values have that are text."""
-        return [len(parts(value)) for value in self.values if isinstance(value, str)]
+    def texts(self):
+        """Return the values that are text."""
+        return [value for value in self.values if isinstance(value, str)]
 
-    def mean(self, parts=str.split):
-        """Return how many words, or other parts, a value has on average; one that is no text has none."""
-        return sum(self.sizes(parts)) / max(len(self.values), 1)
+    def words(self):
+        """Return how many words a value has on average; one that is no text has none."""
+        return sum(len(text.split()) for text in self.texts()) / max(len(self.values), 1)
+
+    def length(self):
+        """Return how many characters a value has on average; one that is no text has none."""
+        return sum(map(len, self.texts())) / max(len(self.values), 1)
 
     def rank(self, role):
         """Return how much the name speaks for a role: 0 for not at all."""
@@ -204,11 +208,11 @@ def _text(columns, n_rows, roles):
     texts = [column for column in columns if column.share(lambda value: isinstance(value, str)) >= MOST]
     if not any(column.values for column in texts):
         return None, "no column holds text"
-    best = max(texts, key=lambda column: column.mean() * (3 if column.rank("text") else 1))
+    best = max(texts, key=lambda column: column.words() * (3 if column.rank("text") else 1))
     _check_nested(columns, best)
     if best.share(lambda value: isinstance(value, str) and SPACELESS.search(value)) > 0.5:
         return best, "holds text without spaces"
-    return best, f"about {median_high(best.sizes())} words each"
+    return best, f"about {median_high(len(text.split()) for text in best.texts())} words each"
 
 
 def _check_nested(columns, best):
@@ -217,7 +221,7 @@ def _check_nested(columns, best):
         inside = [value for values in column.values if isinstance(values, dict) for value in values.items()]
         name, text = max(inside, key=lambda pair: len(str(pair[1])), default=("", ""))
         texts = Column(name, [value for key, value in inside if key == name])
-        if isinstance(text, str) and texts.mean() > 3 * best.mean():
+        if isinstance(text, str) and texts.words() > 3 * best.words():
             fault = f"the column {column.name!r} holds objects, with texts in {name!r}"
             todo = f"put these into columns: jq -c '. + .{column.name}'; or name another column by --text"
             raise ConfigError(fault, "texts in a column", todo)
@@ -229,7 +233,7 @@ def _title(columns, n_rows, roles):
         return best, "by its name"
     text = roles["text"][0]
     short = [
-        column for column in columns if text and _fits_title(column, n_rows) and 2 * column.mean(str) < text.mean(str)
+        column for column in columns if text and _fits_title(column, n_rows) and 2 * column.length() < text.length()
     ]
     return (short[0], "short texts, whatever its name") if len(short) == 1 else (None, UNTITLED)
 

@@ -339,10 +339,11 @@ def lengths(config):
     StorageError
         If an index is missing or was changed.
     """
-    root = f"{config['results']}/{config['study']}"
-    seeds = config["seeds"]
-    orders = dict.fromkeys((corpus, order_seed(config, corpus, seed)) for corpus in config["streams"] for seed in seeds)
-    return {(corpus, seed): len(read_index(f"{root}/{corpus}/seed{seed}/index.tsv")) for corpus, seed in orders}
+    root, found = f"{config['results']}/{config['study']}", {}
+    for corpus in config["streams"]:
+        for seed in sorted({order_seed(config, corpus, seed) for seed in config["seeds"]}):
+            found[corpus, seed] = len(read_index(f"{root}/{corpus}/seed{seed}/index.tsv"))
+    return found
 
 
 def read_index(path):

@@ -69,8 +69,9 @@ def check_map(value, schema, path=""):
     if "enum" in schema and value not in schema["enum"]:
         todo = advice(value, schema["enum"], schema.get("todo") or "choose one of these")
         raise ConfigError(f"{where} is {_shown(value)}", "one of " + ", ".join(map(str, schema["enum"])), todo)
-    for position, item in enumerate(value) if isinstance(value, list) else ():
-        check_map(item, schema.get("items", {}), f"{where}[{position}]")
+    if isinstance(value, list):
+        for position, item in enumerate(value):
+            check_map(item, schema.get("items", {}), f"{where}[{position}]")
     if isinstance(value, dict):
         _check_keys(value, schema, path)
 

@@ -349,8 +349,9 @@ def check_held(documents, options, n_terms):
         fault = f"all {len(documents) + n_dropped} documents have fewer than {options['min_words']} words"
         raise DataError(fault, "longer documents", "lower min_words or clean less")
     if not n_terms:
-        fault, todo = f"none of the {len(documents)} documents holds a token", "set tokens.pattern to fit the script"
-        raise DataError(fault, "texts that the pattern of tokens fits, or counts", f"{todo} of the texts")
+        fault = f"none of the {len(documents)} documents holds a token"
+        todo = "set tokens.pattern to fit the script of the texts"
+        raise DataError(fault, "texts that the pattern of tokens fits, or counts", todo)
 
 
 def check_first_row(path, row, columns):

@@ -135,7 +135,7 @@ def _refuse_constant(name):
 
 
 def _json_rows(file, path, encoding):
-    expected = "one JSON object on each line", "correct the line"
+    expected, todo = "one JSON object on each line", "correct the line"
     for number, line in enumerate(lines(file, path), start=1):
         text = encoding.text(line, first=number == 1)
         if not text.strip():
@@ -143,9 +143,9 @@ def _json_rows(file, path, encoding):
         try:
             row = json.loads(text, parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
-            raise DataError(f"{path} line {number} is not JSON ({error})", *expected) from error
+            raise DataError(f"{path} line {number} is not JSON ({error})", expected, todo) from error
         if not isinstance(row, dict):
-            raise DataError(f"{path} line {number} is a JSON {type(row).__name__}", *expected)
+            raise DataError(f"{path} line {number} is a JSON {type(row).__name__}", expected, todo)
         yield f"line {number}", row
 
 

@@ -155,9 +155,19 @@ class Problem:
         self, P: MatrixLike, D: MatrixLike, start: MatrixLike | None = None, mask: ArrayLike | None = None
     ) -> fista.Codes:
         """Return the `odl.coding.fista.Codes` of documents on a dictionary."""
-        own = {name: getattr(self, name) for name in ("norm", "stop", "tolerance", "iterations")}
-        own["nonnegative"] = self.nonnegative_codes
-        return fista.codes(P, D, self.lam, self.tree, mask=mask, start=start, **own)
+        return fista.codes(
+            P,
+            D,
+            self.lam,
+            self.tree,
+            mask=mask,
+            start=start,
+            norm=self.norm,
+            nonnegative=self.nonnegative_codes,
+            stop=self.stop,
+            tolerance=self.tolerance,
+            iterations=self.iterations,
+        )
 
     def project(self, D: ArrayLike) -> np.ndarray:
         """Return the dictionary (dense) with every atom projected on its set."""

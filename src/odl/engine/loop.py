@@ -190,8 +190,7 @@ class Loop:
             return f"its code is of another version ({entry.code or 'none'}, now {arguments['code']})"
         for path, digest in zip(others, entry.beside, strict=False):
             now = self.ledger.digest(path)
-            keep = self.folder.config["checkpoints"]["keep"]
-            if now is None and name == "update" and not stays(arguments["t"], self.n - 1, keep):  # learned if needed
+            if now is None and name == "update" and self.thinned(arguments["t"]):  # learned again where it is needed
                 self.absent[path] = digest
             elif now != digest:
                 return f"{path} is {'not there' if now is None else 'another one'}"
@@ -269,6 +268,10 @@ class Loop:
             run, history = self.folder.chain, self.folder.folder_of("features")
             arguments = self._arguments("update", each, {"run": run, "corpus_features": self.last, "history": history})
             self.make("update", each, arguments, "its checkpoint is needed")
+
+    def thinned(self, t):
+        """Tell whether a chain of checkpoints is without that of a timestep."""
+        return not stays(t, self.n - 1, self.folder.config["checkpoints"]["keep"])
 
     def prune(self, t):
         """Delete the checkpoints before a timestep but every `keep`-th."""

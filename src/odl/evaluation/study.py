@@ -135,14 +135,12 @@ def over_seeds(*measures):
 
 
 MEASURES = ("average", "average_all", "pooled")
+WITH_INTERVALS = ("average", "low", "high", "timesteps_all", "average_all", "pooled", "pooled_low", "pooled_high")
 SETTINGS = ("corpus", "protocol", "run", "algorithm", "k", "parameters")
 BATCH = ("first_time", "last_time", "seeds")
 SPENT = ("score_cpu_s", "learn_cpu_s", "job_cpu_s")
 COLUMNS = {
-    "averages": (
-        *(*SETTINGS, "seed", "timesteps", "average", "low", "high", "timesteps_all", "average_all"),
-        *("pooled", "pooled_low", "pooled_high", "uncoded", "gap"),
-    ),
+    "averages": (*SETTINGS, "seed", "timesteps", *WITH_INTERVALS, "uncoded", "gap"),
     "summary": (*SETTINGS, "seeds", "timesteps", *over_seeds(*MEASURES), "uncoded", "gap"),
     "timesteps": (*KEY, "t", *BATCH, "seeds_listed", *over_seeds("auc"), "novel", "known", "uncoded"),
     "novel": ("corpus", "t", *BATCH, "documents", *over_seeds("novel"), "known", "unlabelled", "empty", "seeds_listed"),

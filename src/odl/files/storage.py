@@ -275,8 +275,8 @@ def write_csr(group, name, matrix, packed=True):
 def read_csr(group, name):
     """Load what `write_csr` stored, checked so that no kernel is ever given indices out of range."""
     inner = group[name]
-    indices, indptr = (read_array(inner, part, "i") for part in ("indices", "indptr"))
-    return csr_of(name, read_array(inner, "data"), indices, indptr, shape_of(inner))
+    shape, data = shape_of(inner), read_array(inner, "data")
+    return csr_of(name, data, read_array(inner, "indices", "i"), read_array(inner, "indptr", "i"), shape)
 
 
 def shape_of(inner):

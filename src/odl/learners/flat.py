@@ -77,8 +77,16 @@ class Flat(Learner):
 
     def problem(self, n_atoms: int) -> structured.Problem:
         """Return the optimisation problem of a dictionary of so many atoms."""
-        own = {name: getattr(self, name) for name in ("mu", "tolerance", "iterations", "sweeps")}
-        return structured.Problem(self.lam, *self.penalty(n_atoms), **own)
+        tree, norm = self.penalty(n_atoms)
+        return structured.Problem(
+            self.lam,
+            tree,
+            norm,
+            mu=self.mu,
+            tolerance=self.tolerance,
+            iterations=self.iterations,
+            sweeps=self.sweeps,
+        )
 
     def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
         """Learn the first dictionary: clusters or documents as atoms, then alternations of coding and updating."""

@@ -270,14 +270,23 @@ def _row(t, step, beta):
 
 
 def _constants(rows, grid, learner, steps):
-    own = {name: max(row[name] for row in rows) for name in ("phi", "psi_max")}
-    own |= {name: max(rows[T - 1][name] for T in grid) for name in ("distance", "upsilon")}
-    own |= {name: getattr(learner, name, float("nan")) for name in ("tau", "beta")}
-    own["tau_most"] = most = 1 / (2 * own["psi_max"]) if own["psi_max"] else float("inf")
-    own["tau_wanted"] = used = own["tau"] if 0 < own["tau"] <= most else most
-    root, distance = np.sqrt(used * len(rows)), own["distance"]
-    own["beta_wanted"] = own["phi"] / distance * root if distance else float("inf")
-    return own | {"refused": why_no_bound(learner, steps[0].dual, own["psi_max"])}
+    phi, psi_max = (max(row[name] for row in rows) for name in ("phi", "psi_max"))
+    distance, upsilon = (max(rows[T - 1][name] for T in grid) for name in ("distance", "upsilon"))
+    own_tau, beta = getattr(learner, "tau", float("nan")), getattr(learner, "beta", float("nan"))
+    most = 1 / (2 * psi_max) if psi_max else float("inf")
+    used = own_tau if 0 < own_tau <= most else most
+    return {
+        "phi": phi,
+        "distance": distance,
+        "psi_max": psi_max,
+        "upsilon": upsilon,
+        "tau": own_tau,
+        "beta": beta,
+        "tau_most": most,
+        "tau_wanted": used,
+        "beta_wanted": phi / distance * np.sqrt(used * len(rows)) if distance else float("inf"),
+        "refused": why_no_bound(learner, steps[0].dual, psi_max),
+    }
 
 
 class Bounds(NamedTuple):

@@ -234,8 +234,7 @@ def sentence(documents, features):
             n_dropped = int(file["dropped"]["ids"].attrs["length"]) if "dropped" in file else 0
     except (StorageError, OSError, KeyError):
         return ""
-    touched = ((name, *taken) for name, taken in sums.items() if taken[0])
-    parts = [f"{name} of {n_documents:,} ({n_characters:,} characters)" for name, n_documents, n_characters in touched]
+    parts = [f"{name} of {touched:,} ({taken:,} characters)" for name, (touched, taken) in sums.items() if touched]
     said = f"cleaned {n_documents:,} documents: {', '.join(parts)}" if parts else ""
     dropped = f"{n_dropped:,} more were too short and are left out" if n_dropped else ""
     return "; ".join(filter(None, [said, dropped, left]))

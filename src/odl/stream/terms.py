@@ -30,8 +30,8 @@ class Base(NamedTuple):
         """Return that of an open file, None where it holds all words itself."""
         if "base" not in file.attrs:
             return None
-        name, words, digest = (file.attrs[name] for name in ("base", "base_words", "base_digest"))
-        return cls(os.path.basename(str(name)), int(words), str(digest))
+        said = file.attrs
+        return cls(os.path.basename(str(said["base"])), int(said["base_words"]), str(said["base_digest"]))
 
     def read(self, path):
         """Return the words of the file beside another one.

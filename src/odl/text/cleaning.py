@@ -147,8 +147,8 @@ def drop_encoded(text: str) -> str:
         _mark_framed(rest, drop)
     for kind in kinds:
         _mark_runs(lines, rest, drop, kind)
-    kept = zip(rest, drop, [False, *drop], strict=False)  # a line, and whether it and the one before it go
-    return "\n".join("" if gone else line for line, gone, before in kept if not (gone and before))
+    marked = zip(rest, drop, [False, *drop], strict=False)  # a line, and whether it and the one before it go
+    return "\n".join("" if gone else line for line, gone, before in marked if not (gone and before))
 
 
 def _mark_framed(lines, drop):

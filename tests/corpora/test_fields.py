@@ -176,8 +176,12 @@ def test_without_a_separator_a_text_is_one_topic():
 def test_lines_broken_within_a_run_without_spaces_are_joined():
     long = "このパッケージには静的ライブラリと開発用ヘッダが含まれてい"
     assert fields.parse_text(f"{long}\nます。\n次の行") == f"{long}ます。\n次の行"
+    assert fields.parse_text(f"{long}\r\nます。\r\n次の行") == f"{long}ます。\r\n次の行"
     for kept in (
         "東京\n大阪",
+        f"件名：{long}\n差出人：田中",
+        f"เรื่อง: {'ก' * 25}\nวันที่: 5",
+        f"一、{long}\n二、{long}",
         f"{long}\n\nます",
         f"{long}\nLinux",
         f"{long}\n　ます",

@@ -164,6 +164,7 @@ class TestSignatures:
             "-- \n" + "line\n" * 11,
             "-- \nAnn Lee",
             "Regards to all of you from here\nAnn",
+            "教えてください。\nよろしくお願いします。\n\n【環境】\n再起動しても直りません。\nerror 8",
         ],
     )
     def test_what_is_none_stays(self, text):

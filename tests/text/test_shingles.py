@@ -1,6 +1,7 @@
 """Shingles and passages: those of the words of a text, whatever their case and marks."""
 
 import hashlib
+import time
 from collections import Counter
 
 import numpy as np
@@ -112,6 +113,13 @@ def test_sentences_of_other_scripts(text, parts):
 def test_the_key_is_of_the_words_alone_and_the_same_in_every_process():
     (one,), (other,) = (shingles.split(f"t\n{text}")[1] for text in ("Page 3 of THE list", "page 12: of the -- list"))
     assert one == other == 10440166898563632097
+
+
+def test_a_line_that_comes_a_hundred_thousand_times_takes_no_minutes():
+    start = time.process_time()
+    (passage,) = shingles.split("t\n" + "\n".join(["one two three four five"] * 100_000))[1].values()
+    assert passage.count("\n") == 99_999
+    assert time.process_time() - start < 10
 
 
 def test_the_words_are_those_of_the_text():

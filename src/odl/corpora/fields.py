@@ -22,9 +22,11 @@ DATES = ("day-first", "month-first")
 YEAR_LAST = re.compile(r"(?P<first>\d{1,2})([./-])(?P<second>\d{1,2})\2(?P<year>\d{4}|\d{2})(?P<clock>[ T,]+\d.*)?")
 YEAR_FIRST = re.compile(r"(\d{4}) ?[-/.年년] ?(\d\d?) ?[-/.月월] ?(\d\d?)(?: ?[日일.])?(?:[ T,]*(\d.*))?")
 UNSPACED = "".join(SPACELESS)
+# Behind 25 characters, as short lines are no prose; a heading before a colon and a numbered item begin their own lines.
 BROKEN = re.compile(
-    f"\n(?<=[^\n]{{24}}[{UNSPACED}、，]\n)(?=[{UNSPACED}])"
-)  # behind 25 characters: short lines are no prose
+    rf"(?:\n(?<=[^\n]{{24}}[{UNSPACED}、，]\n)|\r\n(?<=[^\n]{{24}}[{UNSPACED}、，]\r\n))"
+    rf"(?=[{UNSPACED}])(?![^\s:：]{{1,8}}[:：]|[一二三四五六七八九十]{{1,3}}、)"
+)
 
 
 def missing(value):

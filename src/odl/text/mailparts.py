@@ -47,6 +47,7 @@ CLOSING = re.compile(
     r"|敬具|(?:どうぞ)?よろしくお願い(?:いた|致)?します|ขอแสดงความนับถือ)\s*[,.!，。！]?\s*$",
     re.I,
 )
+SENTENCE = re.compile(r"[。？]\s*$")  # in no signature: よろしくお願いします stands before details, too
 DEVICE = re.compile(
     r"\s*(?:(?:Sent from my |Get Outlook for |Von meinem .{1,40} gesendet|Envoyé de mon |发自我的|ส่งจาก [iA]).{0,60}"
     r"|[A-Za-z].{0,40}から送信)$"
@@ -193,7 +194,8 @@ def drop_signatures(text: str) -> str:
         if line and not line.isspace():
             if len(line) > LONGEST:
                 break
-            cut = bool(DASHES.match(line) or CLOSING.match(line) or DEVICE.match(line))
+            closed = CLOSING.match(line) and not any(map(SENTENCE.search, lines[at + 1 : end]))
+            cut = bool(DASHES.match(line) or closed or DEVICE.match(line))
             compact = gaps == 0 and (DASH_LINE.match(line) or (RULE.match(line) and _has_contact(lines[at + 1 : end])))
             if cut or compact:
                 end, filled, gaps = at, 0, 0

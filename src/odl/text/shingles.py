@@ -14,7 +14,7 @@ and Burmese marks cut the letters into parts as long as words.
 import hashlib
 import re
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 
 import numpy as np
 from scipy import sparse
@@ -158,15 +158,15 @@ def split(text):
     marks, have the same key, the same one in every process.
     """
     first, _, rest = text.lstrip().partition("\n")
-    left, passages = [first], {}
+    left, passages = [first], defaultdict(list)
     for part in SPLIT[text.isascii()].split(rest):
         words = LETTERS[part.isascii()].findall(part.lower())
         if len(words) < FEWEST or not (part.isascii() or _is_long(part, words)):
             left.append(part)
             continue
         key = int.from_bytes(_digest(" ".join(words).encode()), "little")
-        passages[key] = f"{passages[key]}\n{part}" if key in passages else part
-    return "\n".join(left), passages
+        passages[key].append(part)
+    return "\n".join(left), {key: "\n".join(parts) for key, parts in passages.items()}
 
 
 def _is_long(part, words):

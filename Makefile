@@ -57,7 +57,6 @@ lint: .venv/tested
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/mypy
-	$(BIN)/python -m pytest tests/test_style.py
 
 format: .venv/tested
 	$(BIN)/ruff format .

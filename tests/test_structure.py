@@ -92,32 +92,6 @@ def test_every_module_is_in_a_room_and_imports_point_one_way():
     assert not climbs, climbs
 
 
-def test_the_name_of_a_file_is_used_once():
-    """Whoever looks for a file by its name comes to one place."""
-    names = [name.split("/")[-1] for name in modules() if not name.endswith("__init__")]
-    assert sorted(names) == sorted({*names}), [name for name in {*names} if names.count(name) > 1]
-
-
-def test_a_file_begins_with_what_it_is():
-    """With a noun of the field, so that the list of files is read as a list of things."""
-    first = {name: ast.get_docstring(ast.parse((PACKAGE / f"{name}.py").read_text())) or "" for name in modules()}
-    asking = re.compile("(?:How|What|Where|When|Who|Why|Which|That|Whether)\\b|$")
-    assert not [name for name, text in first.items() if asking.match(text)]
-
-
-def test_functions_take_eight_arguments_at_most():
-    """But for kernels, which take arrays one by one."""
-    many = []
-    for name in (name for name in modules() if room_of(name) != "kernels"):
-        for node in ast.walk(ast.parse((PACKAGE / f"{name}.py").read_text())):
-            if isinstance(node, ast.FunctionDef):
-                said = node.args
-                names = [each.arg for each in (*said.posonlyargs, *said.args, *said.kwonlyargs)]
-                count = len({*names} - {"self", "cls"}) + bool(said.vararg) + bool(said.kwarg)
-                many += [f"{name}: {node.name}"] * (count > 8)
-    assert not many
-
-
 def test_one_room_knows_hdf5():
     """An array that another room opened by itself would not be held to its digest."""
     users = {room_of(name) for name in modules() if "h5py" in outside(name)}

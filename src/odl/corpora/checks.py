@@ -20,6 +20,10 @@ LONGEST_LINE = 1 << 26  # characters
 LARGEST_MEMBER = 1 << 28  # bytes
 
 
+class Unreadable(str):
+    """Reason why a document of a file cannot be read. Readers yield it in place of a row and go on with the next."""
+
+
 def check_options(reader: str, options: dict, allowed: dict) -> None:
     """Refuse options that are not such as a reader's `OPTIONS` allow.
 

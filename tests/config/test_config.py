@@ -13,7 +13,7 @@ from places import ROOT
 from odl import learners
 from odl.config import chains, consistency
 from odl.config.schema import check_map
-from odl.config.sections import EARLIER_WEIGHTS, Weighting
+from odl.config.sections import Weighting
 from odl.config.setting import merge
 from odl.errors import ConfigError
 
@@ -173,7 +173,7 @@ def test_what_follows_from_a_run():
     assert chains.atoms_of(changed, "admm") == changed["atoms"]
     settings = chains.run_of(changed, "small", seed=3)
     assert settings["learner"] == {"algorithm": "projected_gradient", "eta": 5.0} and settings["seed"] == 3
-    others = {"max_terms", *EARLIER_WEIGHTS}
+    others = {"max_terms", *Weighting.earlier()}
     weighting = {key: value for key, value in changed["features"].items() if key not in others}
     assert settings["features"] == {**weighting, "tf": "log"}
     changed["features"]["max_share"] = 0.3

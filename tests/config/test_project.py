@@ -7,6 +7,7 @@ import pytest
 
 from odl.config import places, project
 from odl.config.schema import check_map, load_schema
+from odl.config.sections import Alerts
 from odl.errors import ConfigError
 
 HUGE = 16**5000
@@ -18,7 +19,7 @@ class TestExpand:
         assert found["seeds"] == [1] and found["report"]["seed"] == 1 and found["report"]["atoms"] == 9
         assert found["atoms"] == [9]
         found = project.expand({"sources": ["."], "runs": ["adaptive", "admm"], "batches": {"initial": 300}})
-        assert found["alerts"] == {"run": "adaptive", "atoms": None} and found["atoms"] == [300]
+        assert found["alerts"] == {**Alerts.earlier(), "run": "adaptive", "atoms": None} and found["atoms"] == [300]
         assert found["report"]["runs"] == ["adaptive", "admm"]
 
     def test_what_is_wrong_is_named(self):

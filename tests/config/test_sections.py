@@ -1,13 +1,17 @@
 """A setting is written once, as a field of its section: all else follows."""
 
 import copy
+import json
 from dataclasses import dataclass, field, fields
 
 import pytest
 from places import ROOT
 
-from odl.config.sections import Alerts, Batches, FollowedAlerts, Order, Stream, Study
-from odl.config.setting import Section, setting, table
+from odl import learners
+from odl.config.schema import closed
+from odl.config.sections import Alerts, Batches, FollowedAlerts, Order, Stream, Study, Weighting
+from odl.config.setting import Section, setting, table, without
+from odl.corpora import collection
 from odl.errors import ConfigError, ParameterError
 
 
@@ -78,3 +82,50 @@ def test_what_is_inside_a_section_is_one_too():
     before = copy.deepcopy(defaults)
     defaults["timesteps"].append(1)
     assert Stream.defaults() == before, "a default is shared"
+
+
+RECORDED = {
+    "alerts": Alerts.schema(),
+    "features": Weighting.schema(),
+    "stream": Order.schema(),
+    "options": closed(collection.OPTIONS),
+    **{name: learners.learner_class(name).schema() for name in learners.LEARNERS},
+}
+FROZEN = json.loads((ROOT / "tests" / "config" / "settings.json").read_text(encoding="utf-8"))
+
+
+def newer(schema, frozen, within=""):
+    """Yield the settings that need `earlier`: those that the frozen list lacks or has with another default."""
+    for name, entry in schema["properties"].items():
+        if "properties" in entry:
+            yield from newer(entry, frozen, f"{within}{name}.")
+        elif "earlier" not in entry and (
+            within + name not in frozen or frozen[within + name] not in (None, entry.get("default"))
+        ):
+            yield within + name
+
+
+@pytest.mark.parametrize("kind", RECORDED)
+def test_a_new_setting_and_a_new_default_declare_what_reproduces_earlier_versions(kind):
+    """settings.json lists the settings of the first version with these records. Do not add to it: write `earlier=`."""
+    assert list(newer(RECORDED[kind], FROZEN.get(kind, {}))) == []
+
+
+def test_a_setting_without_earlier_is_found():
+    assert list(newer(MoreAlerts.schema(), FROZEN["alerts"] | {"run": None, "atoms": None})) == ["patience"]
+    assert list(newer(RECORDED["features"], FROZEN["features"] | {"tf": "log"})) == ["tf"]
+
+
+def test_a_value_of_an_earlier_version_is_recorded_as_that_version_did():
+    @dataclass(frozen=True)
+    class Inner(Section):
+        size: int = setting(3, earlier=1)
+
+    @dataclass(frozen=True)
+    class Outer(Section):
+        inner: Inner = field(default_factory=Inner)
+        tf: str = setting("raw")
+
+    assert Outer.earlier() == {"inner": {"size": 1}}
+    assert without({"tf": "raw", "inner": {"size": 1}}, Outer.earlier()) == {"tf": "raw", "inner": {}}
+    assert without({"inner": {"size": 3}}, Outer.earlier()) == {"inner": {"size": 3}}

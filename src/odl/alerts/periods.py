@@ -12,7 +12,7 @@ from odl.alerts.gates import Past
 from odl.alerts.memory import Memory
 from odl.alerts.model import STATES, Unseen
 from odl.alerts.unseen import Past as PastWords
-from odl.config.sections import EARLIER
+from odl.config.sections import Alerts
 from odl.errors import StorageError
 from odl.files import checkpoints, digests, storage
 
@@ -358,7 +358,7 @@ def read_births(path):
 
 def _heading(file):
     run = {name: kind(storage.attribute(file, name)) for name, kind in RUN.items()}
-    settings = EARLIER | json.loads(storage.attribute(file, "settings"))
+    settings = Alerts.earlier() | json.loads(storage.attribute(file, "settings"))
     return {"t": int(storage.attribute(file, "t")), "run": run, "settings": settings}
 
 

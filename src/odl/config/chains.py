@@ -1,11 +1,14 @@
 """The streams, runs and experiments of a study: where files lie, settings, sizes, and the list of all that it runs."""
 
+import functools
 import hashlib
 import os
 import re
 from pathlib import Path
 
-from odl.config.sections import EARLIER_LEARNERS, EARLIER_WEIGHTS, Weighting
+from odl.config import places, schema
+from odl.config.sections import Weighting
+from odl.config.setting import earlier_of, without
 from odl.errors import ConfigError, DataError
 from odl.files import listing
 from odl.files.tables import read_cells
@@ -199,15 +202,36 @@ def run_of(config, run, /, **names):
     entry = config["learners"][run]
     learner = {key: value for key, value in entry.items() if key not in ("atoms", "features")}
     weighting = {**Weighting.part(config["features"]), **entry.get("features", {})}
-    for part, earlier in ((learner, EARLIER_LEARNERS.get(learner.get("algorithm"), {})), (weighting, EARLIER_WEIGHTS)):
-        for name, value in earlier.items():  # records of before do not have them
-            if part.get(name) == value:
-                del part[name]
-    return {**names, "learner": learner, "features": weighting}
+    learner = without(learner, earlier_learner(learner.get("algorithm", "")))
+    return {**names, "learner": learner, "features": without(weighting, Weighting.earlier())}
+
+
+@functools.cache
+def _variants(key):
+    """Return the schemas of the learners, or of the readers, by name."""
+    known = schema.load_schema(places.SCHEMAS / "config.schema.json")
+    return known["properties"][key]["additionalProperties"]["select"]["schemas"]
+
+
+def earlier_learner(algorithm: str) -> dict:
+    """Return the hyper-parameters that a record of an algorithm may lack, with what such a record means.
+
+    Examples
+    --------
+    >>> from odl.config import chains
+    >>> chains.earlier_learner("levels")
+    {'recency': 0.0}
+    """
+    return earlier_of(_variants("learners").get(algorithm, {}))
+
+
+def earlier_options() -> dict:
+    """Return the options of the reader of a person's documents that a record may lack, with what their lack means."""
+    return earlier_of(_variants("corpora")["documents"]["properties"]["options"])
 
 
 def learner_of(settings: dict) -> dict:
-    """Return the settings of a run's learner with those of before that it does not name.
+    """Return the settings of a run's learner with those of earlier versions that it does not name.
 
     Examples
     --------
@@ -215,7 +239,7 @@ def learner_of(settings: dict) -> dict:
     >>> chains.learner_of({"algorithm": "levels"})
     {'recency': 0.0, 'algorithm': 'levels'}
     """
-    return EARLIER_LEARNERS.get(settings["algorithm"], {}) | settings
+    return earlier_learner(settings["algorithm"]) | settings
 
 
 def alerts_of(config):

@@ -6,9 +6,10 @@ import unicodedata
 from dataclasses import fields
 from pathlib import Path
 
+from odl.config.chains import earlier_learner
 from odl.config.places import SNAKEFILE
 from odl.config.schema import LARGEST, check_map
-from odl.config.sections import EARLIER_LEARNERS, NAMED, Batches, Study
+from odl.config.sections import NAMED, Alerts, Batches, Study, Weighting
 from odl.config.setting import merge
 from odl.errors import ConfigError, advice
 from odl.files import listing
@@ -72,10 +73,12 @@ def expand(config):
         "evaluate": {"bootstrap": 0},
         "emerging": {"enabled": False},
         "checkpoints": {"keep": KEEP},
-        "alerts": {"run": run, "atoms": shown},
+        # A folder of an earlier version does not name what is newer than it.
+        "alerts": {**Alerts.earlier(), "run": run, "atoms": shown},
+        "features": Weighting.earlier(),
+        "learners": {LEARNER: earlier_learner(LEARNER)},
         "report": {"runs": runs, "run": run, "atoms": shown, "seed": 0},
     }
-    whole["learners"] = {LEARNER: {**EARLIER_LEARNERS[LEARNER]}}  # a folder of before does not name what is in these
     if named and run == LEARNER:
         whole["learners"][LEARNER] |= {"atoms": atoms}  # refused unless its memory holds as many
     return merge({**general, "atoms": atoms}, whole)

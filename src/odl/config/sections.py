@@ -12,12 +12,6 @@ SHARE: dict[str, Any] = {"exclusiveMinimum": 0, "maximum": 1}
 NAMED = r"[a-z0-9\u00aa-\u1fff\u2c00-\ufdff-]+"  # of a study or a corpus: ASCII in lower case, letters of any script
 NAMES: dict[str, Any] = {"items": {"type": "string", "minLength": 1}}
 SIZES: dict[str, Any] = {"items": {"type": "integer", "minimum": 1}}
-# Settings of alerts that an earlier version did not have, with the values that do what it did.
-EARLIER: dict[str, Any] = {"gates": False, "rest": False, "unseen": 0, "unseen_sources": 1}
-EARLIER_WEIGHTS: dict[str, Any] = {  # the same, of features
-    "max_share": 1.0, "languages": False, "pieces": 0.0, "meaning": 0.0, "meaning_bytes": 320_000,
-}  # fmt: skip
-EARLIER_LEARNERS: dict[str, Any] = {"levels": {"recency": 0.0}, "adaptive": {"recency": 0.0}}  # the same, of learners
 
 
 @dataclass(frozen=True)
@@ -67,10 +61,14 @@ class Alerts(Section):
     )
     terms: int = setting(5, "most words of a topic's name", "words", minimum=1)
     gates: bool = setting(
-        False, "whether a period has alerts only where words, a new topic or a document pass a level for the period"
+        False,
+        "whether a period has alerts only where words, a new topic or a document pass a level for the period",
+        earlier=False,
     )
     rest: bool = setting(
-        False, "whether it is kept how many further words raise and lower the score of an item, and by how much"
+        False,
+        "whether it is kept how many further words raise and lower the score of an item, and by how much",
+        earlier=False,
     )
 
     unseen: int = setting(
@@ -78,9 +76,10 @@ class Alerts(Section):
         "a word that no document before a period has is told where so many of its items have it; 0: none is. "
         "`odl init` sets 3",
         "items",
+        earlier=0,
         minimum=0,
     )
-    unseen_sources: int = setting(1, "fewest files that these items come from", "files", minimum=1)
+    unseen_sources: int = setting(1, "fewest files that these items come from", "files", earlier=1, minimum=1)
 
     def check(self) -> None:
         """Refuse a budget that is no number of items and no share, and alerts that there never are."""
@@ -143,12 +142,14 @@ class Weighting(Section):
         1.0,
         "a term in a larger share of the earlier documents, and in at least 30, is a stop word of the stream: it is "
         "counted and not weighed. `odl init` sets .5",
+        earlier=1.0,
         **SHARE,
     )
     languages: bool = setting(
         False,
         "stop words are those of each document's own language, told by its words (docs/method.md#words): they are "
         "counted and not weighed. `odl init` sets it",
+        earlier=False,
     )
     pieces: float = setting(
         0.0,
@@ -156,6 +157,7 @@ class Weighting(Section):
         "(docs/method.md#pieces-of-words); of runs of `levels` and `adaptive`. `odl init` sets it where most new words "
         "are forms of others",
         values="from 0, below 1",
+        earlier=0.0,
         minimum=0,
         exclusiveMaximum=1,
     )
@@ -164,6 +166,7 @@ class Weighting(Section):
         "weight of vectors beside the words, of streams that have them (docs/method.md#meaning-beside-words); `null`: "
         "16/(16 + n), at most 2/3, n the median number of distinct words of a document so far; 0: words alone",
         values="0 to 1, or `null`",
+        earlier=0.0,
         minimum=0,
         maximum=1,
     )
@@ -171,6 +174,7 @@ class Weighting(Section):
         320_000,
         "what is remembered of vectors: a bit for each of their numbers, of as many of the last documents as fit",
         "bytes",
+        earlier=320_000,
         minimum=1,
     )
     vocabulary: str = setting("growing", "all terms so far, or those of batch 0 only", enum=["growing", "fixed"])

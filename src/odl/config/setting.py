@@ -16,7 +16,15 @@ from odl.errors import ConfigError, OdlError, ParameterError
 KINDS = {bool: "boolean", int: "integer", float: "number", str: "string", types.NoneType: "null"}
 
 
-def setting(default: Any = MISSING, meaning: str = "", unit: str = "", values: str = "", **limits: Any) -> Any:
+def setting(
+    default: Any = MISSING,
+    meaning: str = "",
+    unit: str = "",
+    values: str = "",
+    *,
+    earlier: Any = MISSING,
+    **limits: Any,
+) -> Any:
     """Describe a field of a `Section`.
 
     Parameters
@@ -27,6 +35,10 @@ def setting(default: Any = MISSING, meaning: str = "", unit: str = "", values: s
         What it is, and what its numbers are of, for the tables.
     values : str
         What the tables say of its values, where kind, range and unit do not.
+    earlier
+        Value that reproduces the versions without this setting. A record that lacks the setting means this value, and
+        a record with this value leaves the setting out, so folders of these versions learn nothing again. Each
+        setting declares it that is newer than `tests/config/settings.json`.
     **limits
         Words of JSON schema: minimum, exclusiveMinimum, maximum, enum, pattern, minLength, minItems, items, ....
 
@@ -37,6 +49,8 @@ def setting(default: Any = MISSING, meaning: str = "", unit: str = "", values: s
     0.1
     """
     metadata = {"meaning": meaning, "unit": unit, "values": values, "limits": limits}
+    if earlier is not MISSING:
+        limits["earlier"] = earlier
     if isinstance(default, (list, dict)):
         return field(default_factory=default.copy, metadata=metadata)
     return field(default=default, metadata=metadata)
@@ -102,6 +116,11 @@ class Section:
             elif entry.default is not MISSING:
                 values[entry.name] = entry.default
         return values
+
+    @classmethod
+    def earlier(cls) -> dict:
+        """Return the values that reproduce the versions without some of the fields, nested as in a configuration."""
+        return earlier_of(_closed(cast(type, cls)))
 
     @classmethod
     def schema(cls) -> dict:
@@ -184,6 +203,42 @@ def _default(entry):
         return "(the default study's)"
     plain = isinstance(entry.default, str) and entry.default
     return f"`{plain or json.dumps(entry.default)}`"
+
+
+def earlier_of(schema: dict) -> dict:
+    """Return the values that reproduce earlier versions, of the properties of a schema that declare one.
+
+    Examples
+    --------
+    >>> from odl.config.setting import earlier_of
+    >>> earlier_of({"properties": {"old": {"type": "integer"}, "new": {"type": "integer", "earlier": 0}}})
+    {'new': 0}
+    """
+    values = {}
+    for name, entry in schema.get("properties", {}).items():
+        if "earlier" in entry:
+            values[name] = entry["earlier"]
+        elif inner := earlier_of(entry):
+            values[name] = inner
+    return values
+
+
+def without(values: dict, earlier: dict) -> dict:
+    """Return settings without those that have the value of an earlier version, as that version recorded them.
+
+    Examples
+    --------
+    >>> from odl.config.setting import without
+    >>> without({"size": 3, "new": 0}, {"new": 0})
+    {'size': 3}
+    """
+    left = {}
+    for name, value in values.items():
+        if isinstance(value, dict) and isinstance(earlier.get(name), dict):
+            left[name] = without(value, earlier[name])
+        elif name not in earlier or value != earlier[name]:
+            left[name] = value
+    return left
 
 
 def differing(before, now, within=""):

@@ -6,7 +6,9 @@ same. What is listed as read or as a setting stands in the record of what the st
 
 from typing import NamedTuple
 
-from odl.config.sections import EARLIER
+from odl.config import chains
+from odl.config.sections import Alerts, Order
+from odl.config.setting import without
 from odl.files import provenance
 
 CORPUS = "{root}/{corpus}"
@@ -86,16 +88,18 @@ def record_of(name, arguments, digest_of):
     """
     step = STEPS[name]
     traced = [role for role in step.reads if role not in step.untraced and arguments.get(role)]
-    settings = {key: _as_before(arguments[key]) for key in step.settings}
+    settings = {key: _as_recorded(key, arguments[key]) for key in step.settings}
     inputs = {role: _joint(arguments[role], digest_of) for role in traced}
     return {"step": name, "code": arguments.get("code") or "", "settings": settings, "inputs": inputs}
 
 
-def _as_before(value):
-    """Return settings without those that do what an earlier version did, whose records do not have them."""
-    if not isinstance(value, dict):
-        return value
-    return {key: part for key, part in value.items() if key not in EARLIER or part != EARLIER[key]}
+def _as_recorded(key, value):
+    """Return the settings of an argument without those that have the value of an earlier version, which lacked them.
+
+    Those of a run are without them already (`odl.config.chains.run_of`).
+    """
+    earlier = {"settings": Alerts.earlier, "stream": Order.earlier, "options": chains.earlier_options}
+    return without(value, earlier[key]()) if key in earlier else value
 
 
 def _joint(paths, digest_of):

@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from odl import learners, novelty
 from odl.alerts import calibration, reasons
-from odl.config.sections import EARLIER_LEARNERS, Alerts
+from odl.config.chains import earlier_learner
+from odl.config.sections import Alerts
 from odl.detector.hyperparameters import LearnerSettings, check_whole, named, seed_of
 from odl.errors import OdlError, ParameterError
 from odl.files import checkpoints
@@ -169,7 +170,7 @@ class Mechanism(LearnerSettings):
             detector.feature_names_in_ = np.array(names["features"], dtype=object)
         learned = replace(point, arrays=arrays)
         if getattr(detector._model(), "recency", 0) and "matches" not in arrays:  # of before its default was above 0
-            detector.settings = EARLIER_LEARNERS[detector.learner] | (detector.settings or {})
+            detector.settings = earlier_learner(detector.learner) | (detector.settings or {})
         detector.state_ = learners.resume(detector._model(), learned, own["n_features"], detector.n_atoms, path)
         return detector, extra_setting, extra
 

@@ -64,7 +64,7 @@ class ClusterLearner(Learner):
     nearest: int = setting(2, minimum=1)
     cohesion: float = setting(0.5, minimum=0)
     flatten: float = setting(0.6, exclusiveMinimum=0)
-    recency: float = setting(0.0, minimum=0)
+    recency: float = setting(0.0, earlier=0.0, minimum=0)
     context: float = setting(0.0, minimum=0, maximum=1)
     peers: int = setting(10, minimum=1)
 

@@ -72,7 +72,7 @@ class Levels(ClusterLearner):
     nearest: int = setting(3, minimum=1)
     merged: int = setting(5, minimum=1)
     groups: float = setting(0.5, minimum=0, maximum=1)
-    recency: float = setting(0.5, minimum=0)
+    recency: float = setting(0.5, earlier=0.0, minimum=0)
 
     algorithm: ClassVar[str] = "levels"
     beside: ClassVar[int] = PER_ATOM

@@ -1,5 +1,6 @@
 """The command: one sentence for every mistake, no traceback, nothing half-written, no orphan."""
 
+import io
 import json
 import os
 import signal
@@ -253,3 +254,35 @@ def test_digits_without_end_are_no_topic(monkeypatch):
     watch = SimpleNamespace(place=None, topics={12: None})
     for what, number in (("topic:12", 12), ("#12", 12), ("9" * 5000, 0), ("topic:" + "9" * 5000, 0)):
         assert explain.resolved(watch, what) == (None, number)
+
+
+SIGNS = "café \ud83d 東京 😀\n"
+
+
+@pytest.mark.parametrize(("encoding", "known"), [("ascii", ""), ("latin-1", "é"), ("utf-8", "é東京😀")])
+def test_signs_that_a_stream_lacks_are_printed_as_json_has_them(encoding, known, monkeypatch):
+    """Half a surrogate pair, and every other one of an ASCII terminal."""
+    written = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr(sys, "stdout", written)
+    cli.open_streams()
+    print(json.dumps({"a": SIGNS}, ensure_ascii=False), flush=True)
+    text = written.buffer.getvalue().decode(encoding)
+    assert json.loads(text) == {"a": SIGNS}
+    assert set(text) - set(SIGNS) <= set(r'{"a": ' + r"\nu0123456789abcdef}" + "\n") and set(known) <= set(text)
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("{odl} new nowhere >&-", 1),
+        ("{odl} new nowhere 2>&-", 1),
+        ("{odl} >&- 2>&- <&-", 2),
+        ("{odl} --help >&-", 0),
+        ("{odl} new nowhere 2>/dev/full", 1),
+    ],
+)
+def test_closed_and_full_streams_are_no_traceback(line, status):
+    """A closed stream takes nothing; the number that it had is given to no file."""
+    line = line.format(odl=f"{sys.executable} -m odl")
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, cwd=ROOT, timeout=60)
+    assert done.returncode == status and "Traceback" not in done.stderr and "Exception" not in done.stderr

@@ -5,6 +5,7 @@ Each checks its arguments and calls one module, imported only then.
 """
 
 import argparse
+import codecs
 import contextlib
 import inspect
 import json
@@ -17,6 +18,7 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 # Everything else is imported where it is used: a step needs little of it.
 BEGAN = time.monotonic()
+ESCAPED = "odl.escaped"  # name of the handling of signs that the encoding of a stream lacks
 LEAST = 512  # MB of address space: a stream of 6,000 short documents takes 430
 
 TITLE = "What is new in a stream of documents, and why."
@@ -228,6 +230,7 @@ def main(words=None):
     """Run one subcommand; return the exit status."""
     if words is not None:
         return _main(words)
+    open_streams()
     from odl.engine import processes
 
     with processes.heeding() as heed:
@@ -240,21 +243,52 @@ def main(words=None):
             raise
 
 
+def open_streams():
+    """Make the standard streams usable: closed ones read and write nothing, and every sign can be written.
+
+    A file that is opened later would otherwise get the number of a closed stream, and what is printed.
+    """
+    codecs.register_error(ESCAPED, _escape)
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        try:
+            os.fstat(number)
+        except OSError:
+            null = os.open(os.devnull, os.O_RDWR)
+            if null != number:
+                os.dup2(null, number)
+                os.close(null)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - it stays open
+        if mode == "w":
+            getattr(sys, name).reconfigure(errors=ESCAPED)
+
+
+def _escape(error):
+    r"""Return what is written for signs that an encoding lacks: \u1234, as JSON has it."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
+
+
 def _main(words):
     """Run the subcommand; return the exit status."""
     from odl.errors import OdlError
 
-    args = _parsed(words)
-    if args is None:
-        return 2
+    command = "odl"
     try:
-        _check_room()
-        args.function(args)
-        if getattr(args, "costs", None):
-            _write_costs(args.costs)
-        sys.stdout.flush()
+        try:
+            args = _parsed(words)
+            if args is None:
+                return 2
+            command = f"odl {args.command}"
+            _check_room()
+            args.function(args)
+            if getattr(args, "costs", None):
+                _write_costs(args.costs)
+        finally:
+            sys.stdout.flush()  # also of --help, which ends at once
     except OdlError as error:
-        _say(f"odl {args.command}: {error}")
+        _say(f"{command}: {error}")
         return error.status
     except KeyboardInterrupt as error:
         return getattr(error, "status", 130)
@@ -262,17 +296,21 @@ def _main(words):
         if isinstance(error, ImportError) and "failed to map segment" not in str(error):  # of a library without room
             raise
         reason = " ".join(str(error).split()) or "no more could be had"
-        _say(f"odl {args.command}: out of memory ({reason}); give it more, or fewer documents")
+        _say(f"{command}: out of memory ({reason}); give it more, or fewer documents")
         return 1
     except BrokenPipeError:  # who reads us has enough, such as `odl new FOLDER | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        for stream in (sys.stdout, sys.stderr):  # either may be the pipe; what is left of both is dropped
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+                continue
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return 141
     except OSError as error:
         # A full disk, a folder that may not be written: nothing half-written remains (storage.replacing).
         reason = os.strerror(error.errno) if error.errno else " ".join(str(error).split())
         where = f" ({error.filename})" if error.filename else ""
         expected = "expected a place to read and write; check space and permissions."
-        _say(f"odl {args.command}: {reason}{where}; {expected}")
+        _say(f"{command}: {reason}{where}; {expected}")
         return 1
     return 0
 

@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import json
 import os
+import random
 import re
 import resource
 import signal
@@ -16,7 +17,7 @@ import time
 import pytest
 import streams
 from called import odl
-from test_watch import assert_same_at_once, posts
+from test_watch import assert_same_at_once, ids_of, posts
 
 from odl.live import server
 
@@ -152,6 +153,65 @@ def test_slow_clients_hold_up_nobody(news):
             for one in slow:
                 one.sendall(b"X-A: b\r\n" if week % 2 else b" ")
             assert client.post([part])[0]["id"] == part["id"]
+
+
+def ask_until(client, ended, seed, kind):
+    """Send requests of one kind over and over, until the server ends."""
+    number = 0
+    while not ended.is_set():
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            if kind == "/new":
+                client.ask("GET", "/new?since=2026-01-01")
+                continue
+            number += 1
+            rows = [{**row, "id": f"{seed}-{number}-{row['id']}"} for row in posts(3 + number // 40, 5)]
+            text = "".join(json.dumps(row) + "\n" for row in rows)
+            client.ask("POST", kind, text, content_type="application/x-ndjson")
+
+
+def unfinished(client):
+    """Return connections of clients that send half a body, and that never read their answers."""
+    head = b"POST /judge HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nContent-Length: "
+    body = b"".join(json.dumps(row).encode() + b"\n" for row in posts(3, 40))
+    half, silent = (socket.create_connection(("127.0.0.1", client.port), timeout=60) for _ in range(2))
+    half.sendall(head + b"999\r\n\r\n{")
+    silent.settimeout(0.2)
+    with contextlib.suppress(TimeoutError):
+        for _ in range(40):
+            silent.sendall(head + b"%d\r\n\r\n" % len(body) + body)
+    return half, silent
+
+
+@pytest.mark.parametrize("strikes", [3, pytest.param(40, marks=pytest.mark.long)])
+def test_signals_end_it_within_five_seconds_under_load(news, tmp_path, strikes):
+    """While clients judge, store, and read results, half a body waits and a period is learned; nothing is lost."""
+    draw = random.Random(strikes)
+    enumerated = [*enumerate(["/new", "/new", "/new", "/judge", "/documents", "/documents"])]
+    for strike in range(strikes):
+        (tmp_path / str(strike)).mkdir()
+        folder, ended = streams.copy(news, tmp_path / str(strike)), threading.Event()
+        client = Client(folder)
+        threads = [threading.Thread(target=ask_until, args=(client, ended, *pair)) for pair in enumerated]
+        for thread in threads:
+            thread.start()
+        with contextlib.ExitStack() as stack:
+            for one in unfinished(client):
+                stack.enter_context(one)
+            time.sleep(draw.uniform(0.5, 3.0))
+            if strike % 3 == 1:  # the week ends, and is learned
+                client.post(posts(9, 1))
+            for number in [(signal.SIGTERM,), (signal.SIGTERM, signal.SIGTERM), (signal.SIGINT,)][strike % 3]:
+                client.process.send_signal(number)
+            try:
+                status = client.process.wait(timeout=5)
+            finally:
+                client.process.kill()
+                ended.set()
+        for thread in threads:
+            thread.join()
+        said = client.process.stderr.read()
+        assert status == 0 and "Traceback" not in said and "documents accepted" in said, (strike, status, said)
+        assert len(ids_of(folder)) == int(re.search(r"(\d+) documents accepted", said)[1])
 
 
 def test_too_many_documents_at_once_are_sent_away(news):

@@ -5,6 +5,7 @@ So documents of several clients share one write to the disk, and a slow client h
 
 import gc
 import json
+import logging
 import math
 import os
 import queue
@@ -24,6 +25,7 @@ SHORTEST = 16  # characters of a token
 THREADS, CONNECTIONS, PATIENCE = 32, 1000, 30  # seconds after which a connection on which nothing happens is closed
 SWITCH = 0.0005  # seconds that a thread computes while another waits: documents do not wait for what is loaded aside
 WAITING = 8 * GROUP  # documents at most that wait to be answered, or that a request has
+DRAIN = 1.5  # seconds that threads have to finish their requests after the watch has stored what it answered
 
 
 def run(address, tolerance=0.0, by_clock=False, rate=math.inf):
@@ -73,8 +75,26 @@ def run(address, tolerance=0.0, by_clock=False, rate=math.inf):
     server = waitress.create_server(Service(desk, token, rate), sockets=[listening], ident=None, **limits)
     print(f"odl watch: listens on port {listening.getsockname()[1]} of {host}", file=sys.stderr, flush=True)
     sys.setswitchinterval(SWITCH)
+    logging.getLogger("waitress").setLevel(logging.ERROR)  # it warns of every short queue
     threading.Thread(target=server.run, daemon=True).start()
-    follow(desk.groups, desk.tell, desk.refuse, tolerance, by_clock)
+    try:
+        follow(desk.groups, desk.tell, desk.refuse, tolerance, by_clock)
+    except BaseException:
+        desk.close()
+        _finish_requests(server, PATIENCE)
+        raise
+    if not _finish_requests(server, DRAIN):
+        # All that was answered is stored and printed. A thread still reads results; Python would end it inside HDF5,
+        # whose lock it holds, and then wait for that lock for ever.
+        os._exit(0)
+
+
+def _finish_requests(server, timeout):
+    """Let the threads of a server end after their requests; return whether they have, and send their answers."""
+    dispatcher = server.task_dispatcher
+    dispatcher.shutdown(timeout=timeout)
+    time.sleep(WAIT)  # answers are on their way
+    return not dispatcher.threads
 
 
 @dataclass
@@ -136,11 +156,14 @@ class Desk:
                     watch.learn()
                 yield from self._next()
         finally:
-            with self.alone:
-                self.ended = True
-            for job in [*self.under_way.values(), *(self.jobs.get() for _ in range(self.jobs.qsize()))]:
-                job.done.set()
-            time.sleep(WAIT)  # answers are on their way
+            self.close()
+
+    def close(self):
+        """Take no more documents, and let those who wait know that there is no answer."""
+        with self.alone:
+            self.ended = True
+        for job in [*self.under_way.values(), *(self.jobs.get() for _ in range(self.jobs.qsize()))]:
+            job.done.set()
 
     def _next(self):
         """Yield groups of the documents that wait, and let those who sent them know."""

@@ -135,6 +135,8 @@ class Service:
         if not self.readers.acquire(timeout=TURN):
             raise ServiceUnavailable(response=reply({"error": "others are reading; ask again"}, 503, after=1))
         try:
+            if self.desk.ended:
+                raise ServiceUnavailable(response=reply({"error": "odl watch ends; ask again"}, 503, after=1))
             yield
         finally:
             self.readers.release()

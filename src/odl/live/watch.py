@@ -1,6 +1,7 @@
 """``odl watch``: documents answered and stored when they arrive, periods learned by `odl run` when they have ended."""
 
 import bisect
+import contextlib
 import json
 import os
 import signal
@@ -25,6 +26,7 @@ from odl.stream.batching import begin_of
 PATIENCE = 3600.0  # seconds that a run of another process is waited for
 NICE = 10  # of the process that learns: who waits for an answer comes first
 GRACE = 3.0  # seconds after a signal for what is under way
+STOPPED = {code for number in processes.SIGNALS for code in (-number, 128 + number)}  # status after `close`, Ctrl-C
 GROUP = 512  # documents that are answered and stored at once, at most
 SLOT = inboxes.SLOT
 UNJUDGED = dict.fromkeys(("dictionary", "score", "tail", "reasons", "topic", "topic_name"))  # nothing is learned yet
@@ -282,7 +284,7 @@ class Watch:
                 print(f"odl watch: {line}", file=sys.stderr, flush=True)
             self.kept |= kept
         if status:
-            if status not in (-signal.SIGTERM, 128 + signal.SIGTERM):  # of `close`
+            if status not in STOPPED:
                 self.unlearned = lines[-1]
                 print(f"odl watch: the period is not learned yet: {lines[-1]}", file=sys.stderr, flush=True)
             return self.judge, self.shown, []
@@ -319,7 +321,6 @@ class Watch:
         else:
             if self.child:
                 self.child.terminate()
-                self.aside.shutdown()
             for label in self.inbox.labels():
                 self.inbox.publish(label)
         counts = [f"{self.documents} documents accepted", f"{self.late} late", f"{self.bad} lines left out"]
@@ -327,6 +328,9 @@ class Watch:
         if self.unlearned and not drained:
             todo = "correct what is said above, then run odl run"
             raise DataError("the input ended, and a period is not learned", "a run that ends well", todo)
+        self.due = False
+        with contextlib.suppress(OdlError, OSError):  # a period may be learned by now
+            self.finish()
 
 
 def _text(told):

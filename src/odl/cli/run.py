@@ -116,7 +116,7 @@ def _run(place, ledger, named, began, *, words, dry, **options):
     told = told.replace("odl explain FOLDER", f"odl explain {named}").replace("odl new FOLDER", f"odl new {named}")
     lines = [told, _documents(place, ledger)]
     ledger.save()
-    lines += [*moved, *_outdated(loop, named), *_told(ledger, words, named)]
+    lines += [*moved, *_set_aside(place, ledger, named), *_outdated(loop, named), *_told(ledger, words, named)]
     ledger.save()
     page = os.path.join(named, "new.html")
     done = f"done in {duration(time.monotonic() - began)}" if loop.done else "nothing has changed since the last run"
@@ -194,6 +194,22 @@ def _documents(place, ledger):
         n, repeats = int(file["ids"].attrs["length"]), docs.read_repeats(file)
     ledger.tell("counted", [key, n])
     return "; ".join(filter(None, [account_of(n, before), str(repeats)]))
+
+
+def _set_aside(place, ledger, named):
+    """Write the table of what was set aside; return the count of it and where the table is, in a sentence."""
+    documents = os.path.join(place.names["root"], place.names["corpus"], "documents.h5")
+    table = os.path.join(place.config["results"], "set-aside.tsv")
+    *key, account = ledger.told.get("aside", ["", "", ""])
+    if key != [ledger.digest(documents), ledger.digest(table)]:
+        from odl.files import setaside, storage
+
+        with storage.reading(documents, "documents") as file:
+            entries = setaside.read(file)
+        setaside.write_table(table, entries)
+        account = setaside.account(entries)
+        ledger.tell("aside", [ledger.digest(documents), ledger.digest(table), account])
+    return [f"{account}: {os.path.normpath(os.path.join(named, table))}"] if account else []
 
 
 def account_of(n, before=None):

@@ -56,8 +56,10 @@ def expand(config):
         raise ConfigError(f"{FILE} has no sources", "the files of the documents", "name them, or run odl init again")
     _check_keys(general)
     stream = {key: config[key] for key in OWN if key in config}
-    if digests := forgotten("."):
-        stream["options"] = {**(stream.get("options") or {}), "forgotten": digests}
+    options = stream.get("options") or {}
+    if isinstance(options, dict):  # anything else is refused later
+        more = {"forgotten": digests} if (digests := forgotten(".")) else {}
+        stream["options"] = {**_rule(stream), **options, **more}
     runs = general["runs"] if isinstance(general.get("runs"), list) and general["runs"] else [LEARNER]
     run, named = runs[0], general.get("atoms") or None
     atoms = named or min(500, _initial(stream))
@@ -174,6 +176,13 @@ def name_of(folder):
     signs = unicodedata.normalize("NFC", folder.lower())
     name = "".join(sign if unicodedata.category(sign)[0] in "LMN" else "-" for sign in signs)
     return "-".join(re.findall(NAMED.replace("-]", "]"), name)) or "mine"
+
+
+def _rule(stream):
+    """Return the options by which documents that cannot be read are set aside, so that a stream goes on."""
+    batches = stream.get("batches")
+    by = batches.get("by", Batches.by) if isinstance(batches, dict) else Batches.by
+    return {"strict": False} | ({"needs_time": True} if by == "period" else {})
 
 
 def _initial(stream):

@@ -9,11 +9,11 @@ import numpy as np
 
 from odl.config.schema import closed
 from odl.corpora import encodings, fields, formats
-from odl.corpora.checks import check_options
+from odl.corpora.checks import Unreadable, check_options
 from odl.corpora.formats import Form, delimiter_of, rows
 from odl.errors import ConfigError, DataError, nearest
-from odl.files import listing
-from odl.files.documents import Documents, Dropped, Repeats, one_line
+from odl.files import listing, setaside
+from odl.files.documents import NO_TIME, Documents, Dropped, Repeats, one_line
 from odl.files.escaping import clean
 from odl.files.listing import find_files
 from odl.text import cleaning, encoder
@@ -44,6 +44,8 @@ OPTIONS = {
     "vectors": encoder.SCHEMA,
     "changed": {"type": "string", "enum": ["keep", "new"]},
     "forgotten": {"type": "array", "items": {"type": "string"}},
+    "strict": {"type": "boolean"},
+    "needs_time": {"type": "boolean"},
 }
 
 OWN = {role: role for role in ROLES}  # of mail, feeds and texts, whose rows are ours
@@ -74,7 +76,10 @@ def read(sources, options):
         of each cleaned text that are kept for the passage shown with an item; default 0), ``vectors`` (an encoder of
         the cleaned texts, see `odl.text.encoder`; default null), ``forgotten`` (digests of ids that are not to be read,
         `forgotten_as`), ``changed`` (what a row is whose id occurred before with other content: ``keep`` leaves it out,
-        ``new`` makes it a document whose id ends in a digest of its content; default keep).
+        ``new`` makes it a document whose id ends in a digest of its content; default keep), ``strict`` (a document or
+        file that cannot be read ends the reading; false sets it aside; default true, in an odl.yaml false),
+        ``needs_time`` (a document without a time cannot be read; default false, in an odl.yaml with batches by period
+        true).
 
     Returns
     -------
@@ -83,14 +88,14 @@ def read(sources, options):
         or else text. Without a column of ids, the id is file name and row, such as ``a.csv:12``.
         White space inside tokens becomes "_", inside ids and topics one space. Times as in
         `odl.corpora.fields.parse_time`. ``files`` are the file names. A row whose id and content occurred before is
-        left out and counted in ``repeats``.
+        left out and counted in ``repeats``; ``aside`` lists what cannot be read.
 
     Raises
     ------
     ConfigError
         If an option is wrong.
     DataError
-        If a file or row is; the message names both.
+        If a file or row is, and the reading is strict; the message names both.
     """
     form, collection = form_of(options), Collection(options)
     for name, path in find_files(sources, form.kind):
@@ -129,6 +134,63 @@ def value_of(row, column):
     values = [row[name] for name in column if not fields.missing(row.get(name))]
     wrong = next((value for value in values if not isinstance(value, str)), None)
     return wrong if wrong is not None else "\n".join(values) if values else None
+
+
+def documents_in(name, path, form, columns, strict=True):
+    """Yield (place, row, with_ids) of each document of a file: the values by role, and whether it has to have an id.
+
+    Parameters
+    ----------
+    name, path
+        Of the file.
+    form : odl.corpora.formats.Form
+    columns : dict
+        `columns_of` the options.
+    strict : bool
+        Whether a fault is raised. Otherwise the row is the fault, an `Unreadable`, of one document; of the rest of
+        the file where its place begins with ``after``; of all of it where the place is empty.
+
+    Raises
+    ------
+    DataError
+        Of a fault, where the reading is strict.
+    """
+    kind, last, seen, with_ids = form.of(path), "", set(), None
+    tabular = kind in listing.TABULAR
+    columns = columns if tabular else own_columns(kind, columns)
+    try:
+        for place, row in rows(path, form, name):
+            if isinstance(row, Unreadable):
+                yield place, _refused(path, place, row) if strict else row, False
+                last = place
+                continue
+            if with_ids is None:
+                with_ids = columns.get("id") in row
+                _check_header(path, kind, row, columns, strict)
+            seen.update(row)
+            roles = {role: value_of(row, column) for role, column in columns.items()}
+            yield place, roles, with_ids or not (strict or fields.missing(roles.get("id")))
+            last = place
+        if tabular and strict:
+            check_columns_seen(path, seen, columns)
+    except DataError as error:
+        if strict:
+            raise
+        reason = f"{error.given.removeprefix(f'{path} ')}; expected {error.expected}"
+        yield last and setaside.REST + last, Unreadable(reason), False
+
+
+def _check_header(path, kind, row, columns, strict):
+    """Refuse a file by the columns of its first row; where not strict, only if they are those of all rows."""
+    if strict or kind in ("csv", "parquet"):
+        check_first_row(path, row, columns)
+    if not strict and kind in ("csv", "parquet"):
+        needed = ("id", "time", "text", "counts", "vector")
+        check_columns_seen(path, row, {role: name for role, name in columns.items() if role in needed})
+
+
+def _refused(path, place, reason):
+    raise DataError(f"{path} {place}: {reason}", "a readable document", "correct or remove it")
 
 
 class Register:
@@ -204,11 +266,12 @@ class Collection:
         self.shingler = Shingler() if options.get("duplicates") else None
         self.splitter = Splitter() if self.cleaner.boilerplate else None
         self.changed, self.forgotten = options.get("changed", "keep"), set(options.get("forgotten", ()))
+        self.strict, self.needs_time = options.get("strict", True), options.get("needs_time", False)
         self.n_dimensions = None
         self._begin()
 
     def _begin(self):
-        self.ids, self.dropped = Register(self.changed), {}
+        self.ids, self.dropped, self.aside = Register(self.changed), {}, []
         self.topics, self.titles, self.files, self.urls, self.texts = [], [], [], [], []
         self.times, self.vectors = array("q"), []
 
@@ -219,23 +282,18 @@ class Collection:
         self._begin()
 
     def add_file(self, name, path, form):
-        """Append the documents of one file."""
+        """Append the documents of one file; set aside what cannot be read, or raise `DataError` where strict."""
         kind = form.of(path)
-        tabular = kind in listing.TABULAR
-        columns = self.columns if tabular else own_columns(kind, self.columns)
-        seen, with_ids = set(), None
-        for place, row in rows(path, form, name):
-            if with_ids is None:
-                check_first_row(path, row, columns)
-                with_ids = columns.get("id") in row
-            seen.update(row)
+        for place, row, with_ids in documents_in(name, path, form, self.columns, self.strict):
+            if isinstance(row, Unreadable):
+                self.aside.append(setaside.aside(name, place, row))
+                continue
             try:
-                roles = {role: value_of(row, column) for role, column in columns.items()}
-                self.add_row(name, place, roles, with_ids, kind)
+                self.add_row(name, place, row, with_ids, kind)
             except (ValueError, OverflowError, RecursionError) as error:
-                raise DataError(f"{path} {place}: {error}", "a readable document", "correct or remove it") from error
-        if tabular:
-            check_columns_seen(path, seen, columns)
+                if self.strict:
+                    _refused(path, place, error)
+                self.aside.append(setaside.aside(name, place, error))
 
     def add_row(self, name, place, row, with_ids, kind=None):
         """Append one document; raise ValueError, before anything is changed, if a field is wrong."""
@@ -248,6 +306,8 @@ class Collection:
         if identity is None:
             return
         time = fields.parse_time(row.get("time"), self.dates)
+        if self.needs_time and time == NO_TIME:
+            raise ValueError("it has no time")
         topics = fields.parse_topics(row.get("topics"), self.separator)
         text, taken, passages = "", [0] * len(self.cleaner.names), ({}, {})
         if not fields.missing(row.get("counts")):
@@ -329,6 +389,7 @@ class Collection:
             repeats=self.ids.repeats(),
             vectors=vectors,
             texts=self.texts,
+            aside=self.aside,
         )
 
     def _dropped(self):
@@ -344,6 +405,10 @@ def subject_of(text):
 
 def check_held(documents, options, n_terms):
     """Refuse documents without a single token."""
+    if not len(documents) and not documents.dropped and documents.aside:
+        first = documents.aside[0]
+        fault = f"no document can be read; the first, {' '.join(filter(None, first[:2]))}: {first.reason}"
+        raise DataError(fault, "documents that can be read", "correct the files, or the options of the reader")
     n_dropped = len(documents.dropped.ids) if documents.dropped else 0
     if not n_terms and n_dropped:
         fault = f"all {len(documents) + n_dropped} documents have fewer than {options['min_words']} words"

@@ -127,7 +127,8 @@ def _before(path, named):
             pairs = zip(zip(shares.names, shares.digests, strict=True), named, accounts, strict=False)
             n = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
             sizes = shares.sizes[:n].tolist()
-            documents = docs.read_list(file, sum(sizes), sum(account.dropped for account in accounts[:n]))
+            left_out, aside = (sum(getattr(one, name) for one in accounts[:n]) for name in ("dropped", "aside"))
+            documents = docs.read_list(file, sum(sizes), left_out, aside)
             digests = storage.read_array(file, "digests", "u", ndim=2)[: sum(sizes)]
             part = documents, digests, storage.read_array(file["shares"], "rows", "i")[: sum(sizes)]
             return [part] * bool(n), sizes, accounts[:n]
@@ -139,7 +140,7 @@ def _account(file, documents, before, after):
     dropped = len(_ids(documents)) - len(documents)
     repeats = (now - was for now, was in zip(after, before, strict=True))
     terms = int(file["vocabulary"].attrs["length"])
-    return docs.Account(dropped, *repeats, terms, int(file.attrs["dimensions"]))
+    return docs.Account(dropped, *repeats, terms, int(file.attrs["dimensions"]), len(documents.aside))
 
 
 def _stored(contents):
@@ -175,7 +176,7 @@ def _listed(file, register):
         [name for name in names[n:] if name is not None], dropped.times[stay], dropped.words[stay]
     )
     listed = share if len(rows) == n else share.select(rows)
-    listed.ids, listed.dropped = [names[row] for row in rows.tolist()], left_out
+    listed.ids, listed.dropped, listed.aside = [names[row] for row in rows.tolist()], left_out, share.aside
     return listed, own[rows], rows
 
 
@@ -211,6 +212,7 @@ def _joined(shares, cleaners):
         times=np.concatenate([share.times for share in shares]),
         **{name: [value for share in shares for value in getattr(share, name)] for name in docs.LISTED},
         removed={name: np.concatenate([share.removed[name] for share in shares]) for name in cleaners},
+        aside=[entry for share in shares for entry in share.aside],
         dropped=dropped[0]
         and Dropped(
             [identity for part in dropped for identity in part.ids],

@@ -36,7 +36,9 @@ def read(arguments, digests=None):
 
 def _read(corpus):
     counts = f"{len(corpus)} documents" + (f", {len(corpus.vocabulary)} terms" if corpus.vocabulary else "")
-    return Done(("; ".join(filter(None, [counts, str(corpus.repeats)])),))
+    from odl.files import setaside
+
+    return Done(("; ".join(filter(None, [counts, str(corpus.repeats), setaside.account(corpus.aside)])),))
 
 
 def index(arguments):

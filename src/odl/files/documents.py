@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 
 from odl.errors import DataError
-from odl.files import passages, storage
+from odl.files import passages, setaside, storage
 from odl.files.passages import Passages
 
 NO_TIME = np.iinfo(np.int64).min
@@ -85,6 +85,8 @@ class Documents:
         Begin of each text, if the reader was asked to keep it.
     repeats : Repeats, optional
         Of one's own files; stored where there are any.
+    aside : list of odl.files.setaside.Aside, optional
+        What of one's own files could not be read.
 
     Examples
     --------
@@ -112,6 +114,7 @@ class Documents:
     repeats: Repeats = NONE
     vectors: np.ndarray | None = None
     texts: list = field(default_factory=list)
+    aside: list = field(default_factory=list)
 
     def __post_init__(self):
         self.counts = scipy.sparse.csr_array(self.counts)
@@ -228,6 +231,7 @@ def write_fields(file, documents):
         storage.write_array(file, "vectors", documents.vectors)
     if any(documents.repeats):
         storage.write_array(file, "repeats", np.array(documents.repeats))
+    setaside.write(file, documents.aside)
     if documents.dropped is not None:
         group = file.create_group("dropped")
         storage.write_strings(group, "ids", documents.dropped.ids)
@@ -241,6 +245,7 @@ def read_fields(file):
         **_read_listed(file),
         counts=storage.read_csr(file, "counts"),
         repeats=read_repeats(file),
+        aside=setaside.read(file),
         **{name: storage.read_strings(file, name) for name in STRINGS if name in file and name not in LISTED},
         shingles=storage.read_csr(file, "shingles") if "shingles" in file else None,
         passages=passages.read(file),
@@ -248,11 +253,11 @@ def read_fields(file):
     )
 
 
-def read_list(file, n=None, n_dropped=None):
-    """Load what `write_fields` stored, but what the words of each document are; of the first n and those left out."""
+def read_list(file, n=None, n_dropped=None, n_aside=None):
+    """Load what `write_fields` stored without the words; of the first n documents, those left out and set aside."""
     n = int(file["ids"].attrs["length"]) if n is None else n
-    listed = _read_listed(file, n, n_dropped)
-    return Documents(**listed, counts=scipy.sparse.csr_array((n, 0), dtype=np.int32), vocabulary=[], titles=[""] * n)
+    more = {"aside": setaside.read(file)[:n_aside], "vocabulary": [], "titles": [""] * n}
+    return Documents(**_read_listed(file, n, n_dropped), counts=scipy.sparse.csr_array((n, 0), dtype=np.int32), **more)
 
 
 def _read_listed(file, n=None, n_dropped=None):
@@ -286,6 +291,8 @@ class Account(NamedTuple):
         Rows whose id occurred before, as of `Repeats`.
     terms, dimensions : int
         Words of its vocabulary, and numbers of a vector.
+    aside : int
+        Entries of what was set aside; lists of earlier versions have none.
     """
 
     dropped: int
@@ -293,6 +300,7 @@ class Account(NamedTuple):
     changed: int
     terms: int
     dimensions: int
+    aside: int = 0
 
 
 def write_shares(file, shares, accounts, rows):

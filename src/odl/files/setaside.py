@@ -1,0 +1,72 @@
+"""Documents that cannot be read: what is stored of them, what a run prints, and the table for the user."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from odl.files import storage
+from odl.files.atomic import replacing
+from odl.files.escaping import clean, guarded, visible
+
+LONGEST = 200  # characters of a reason
+REST = "after "  # begins the place of an entry for the rest of a file
+
+
+class Aside(NamedTuple):
+    """A document, or a file or its rest, that was set aside.
+
+    Attributes
+    ----------
+    file : str
+        Name of the file.
+    place : str
+        Such as "line 3"; "after line 3" for the rest of a file, "" for all of it.
+    reason : str
+    """
+
+    file: str
+    place: str
+    reason: str
+
+
+def aside(file, place, reason):
+    """Return the entry of a document; the reason is cut to one line of `LONGEST` characters."""
+    return Aside(file, place, " ".join(clean(str(reason)).split())[:LONGEST])
+
+
+def account(entries):
+    """Return in words how many documents and files were set aside, "" for none."""
+    files = sum(not entry.place for entry in entries)
+    rests = sum(entry.place.startswith(REST) for entry in entries)
+    counted = {"document": len(entries) - files - rests, "file": files, "end of a file": rests}
+    plural = {"document": "documents", "file": "files", "end of a file": "ends of files"}
+    parts = [f"{n:,} {what if n == 1 else plural[what]}" for what, n in counted.items() if n]
+    return f"{' and '.join(parts)} {'was' if len(entries) == 1 else 'were'} set aside" if parts else ""
+
+
+def write(file, entries):
+    """Store the entries in an open HDF5 file or group, if there are any."""
+    if entries:
+        group = file.create_group("set_aside")
+        for name, values in zip(Aside._fields, zip(*entries, strict=True), strict=True):
+            storage.write_strings(group, name, list(values))
+
+
+def read(file):
+    """Load what `write` stored."""
+    if "set_aside" not in file:
+        return []
+    columns = (storage.read_strings(file["set_aside"], name) for name in Aside._fields)
+    return [Aside(*entry) for entry in zip(*columns, strict=True)]
+
+
+def write_table(path, entries):
+    """Write the entries as a table for the user, or remove the table if there are none."""
+    path = Path(path)
+    if not entries:
+        path.unlink(missing_ok=True)
+        return
+    rows = [Aside._fields, *([guarded(visible(" ".join(cell.split()))) for cell in entry] for entry in entries)]
+    text = "".join("\t".join(row) + "\n" for row in rows)
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        with replacing(path) as temporary:
+            Path(temporary).write_text(text, encoding="utf-8")

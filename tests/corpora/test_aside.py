@@ -1,0 +1,210 @@
+"""Documents that cannot be read are set aside, and the stream goes on."""
+
+import gzip
+import json
+
+import pytest
+
+from odl import cli, corpora
+from odl.corpora import collection, portions
+from odl.corpora.checks import Unreadable
+from odl.errors import DataError
+from odl.files import documents
+
+LAX = {"strict": False}
+
+
+def row(number, **more):
+    return {
+        "id": f"d{number}",
+        "time": f"2026-01-{number % 28 + 1:02d}",
+        "text": f"storm{chr(97 + number % 26)} rain",
+        **more,
+    }
+
+
+def write(path, rows):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in rows))
+    return path
+
+
+def read(path, **options):
+    return corpora.read("documents", [str(path)], {**LAX, **options})
+
+
+def reasons(found):
+    return [tuple(entry) for entry in found.aside]
+
+
+class TestDocuments:
+    @pytest.mark.parametrize(
+        ("bad", "reason"),
+        [
+            (row(1, text=None), "it has neither text nor counts"),
+            (row(1, text={"a": "hidden"}), "the text is a dict, not a string"),
+            (row(1, text=3), "the text is a int, not a string"),
+            (row(1, id=None), "it has no id"),
+            (row(1, id=""), "it has no id"),
+            (row(1, id=["x"]), "the id ['x'] is neither a string nor a whole number"),
+            (
+                row(1, time="soon"),
+                "the time 'soon' is not ISO 8601, such as 1998-04-06 or 1998-04-06T12:30:00Z, and not as in mail",
+            ),
+            (row(1, topics={"a": 1}), "the topics are \"{'a': 1}\", neither a string nor a list"),
+            (
+                row(1, text=None, counts={"rain": -1}),
+                "the count -1 of 'rain' is not a whole number from 0 to 2147483647",
+            ),
+        ],
+    )
+    def test_one_is_set_aside_and_the_others_stay(self, tmp_path, bad, reason):
+        path = write(tmp_path / "a.jsonl", [row(0), bad, row(2)])
+        found = read(path)
+        assert (found.ids, reasons(found)) == (["d0", "d2"], [("a.jsonl", "line 2", reason)])
+        with pytest.raises(DataError, match="line 2"):
+            read(path, strict=True)
+        with pytest.raises(DataError, match="line 2"):
+            corpora.read("documents", [str(path)], {})  # a study refuses
+
+    def test_without_a_time(self, tmp_path):
+        path = write(tmp_path / "a.jsonl", [row(0), row(1, time=None), row(2)])
+        assert reasons(read(path, needs_time=True)) == [("a.jsonl", "line 2", "it has no time")]
+        assert len(read(path)) == 3
+
+    def test_what_a_reader_cannot_read(self, tmp_path, monkeypatch):
+        path = write(tmp_path / "a.jsonl", [row(0)])
+        every = [("line 1", Unreadable("it is torn")), ("line 2", row(0)), ("line 3", Unreadable("it is gone"))]
+        monkeypatch.setattr(collection, "rows", lambda *_: iter(every))
+        found = read(path)
+        assert (found.ids, reasons(found)) == (
+            ["d0"],
+            [("a.jsonl", "line 1", "it is torn"), ("a.jsonl", "line 3", "it is gone")],
+        )
+        with pytest.raises(DataError, match="line 1: it is torn"):
+            read(path, strict=True)
+
+    def test_an_odd_first_row_decides_nothing(self, tmp_path):
+        found = read(write(tmp_path / "a.jsonl", [{"event": "start"}, row(1), row(2)]))
+        assert found.ids == ["d1", "d2"]
+        assert reasons(found) == [("a.jsonl", "line 1", "it has neither text nor counts")]
+
+    def test_a_reason_has_no_text(self, tmp_path):
+        found = read(write(tmp_path / "a.jsonl", [row(0), row(1, text=["secret"]), row(2, text={"secret": "secret"})]))
+        assert len(found.aside) == 2 and "secret" not in str(found.aside)
+
+
+class TestFiles:
+    def mixed(self, tmp_path):
+        """Return a folder of two good tables between which one is odd, and the path of that one."""
+        write(tmp_path / "a.csv", ["id,time,text", "d0,2026-01-01,storm"])
+        write(tmp_path / "c.csv", ["id,time,text", "d9,2026-01-02,rain"])
+        return tmp_path / "b.csv"
+
+    @pytest.mark.parametrize(
+        ("lines", "reason"),
+        [
+            ([], "holds no documents; expected at least one"),
+            (["id,time,text"], "holds no documents; expected at least one"),
+            (
+                ["id,time,words", "d1,2026-01-01,wind"],
+                "has the columns id, time, words (nearest: 'time'); expected a column 'text' or a column 'counts'",
+            ),
+            (
+                ["id,Time,text", "d1,2026-01-01,wind"],
+                "has the columns Time, id, text (nearest: 'Time'); expected a column 'time'",
+            ),
+        ],
+    )
+    def test_a_whole_file(self, tmp_path, lines, reason):
+        write(self.mixed(tmp_path), lines)
+        found = read(tmp_path)
+        assert (found.ids, reasons(found)) == (["d0", "d9"], [("b.csv", "", reason)])
+        with pytest.raises(DataError, match=r"b\.csv"):
+            read(tmp_path, strict=True)
+
+    def test_a_file_that_cannot_be_opened_and_can_be_later(self, tmp_path):
+        path = self.mixed(tmp_path)
+        (tmp_path / "b.csv.gz").write_bytes(b"no gzip")
+        assert [entry[:2] for entry in reasons(read(tmp_path))] == [("b.csv.gz", "")]
+        (tmp_path / "b.csv.gz").unlink()
+        write(path, ["id,time,text", "d5,2026-01-01,storm"])
+        assert read(tmp_path).ids == ["d0", "d5", "d9"]
+
+    def test_the_rest_of_a_packed_file_that_was_cut(self, tmp_path):
+        lines = "".join(json.dumps(row(n, text=f"rain {n * 7919}")) + "\n" for n in range(9000))
+        packed = gzip.compress(lines.encode())
+        (tmp_path / "a.jsonl.gz").write_bytes(packed[: len(packed) // 2])
+        found = read(tmp_path / "a.jsonl.gz")
+        ((file, place, reason),) = reasons(found)
+        assert (file, place) == ("a.jsonl.gz", f"after line {len(found)}") and reason.startswith("cannot be read")
+        assert len(found) > 1000
+
+    def test_nothing_that_can_be_read(self, tmp_path):
+        with pytest.raises(DataError, match=r"the first, a\.jsonl line 1: it has neither text nor counts"):
+            read(write(tmp_path / "a.jsonl", [{"id": "a"}, {"id": "b"}]))
+
+
+class TestShares:
+    def test_appended_as_at_once(self, tmp_path):
+        folder, options = tmp_path / "docs", {**LAX, "needs_time": True, "duplicates": True, "min_words": 1}
+        tables = {
+            "a.jsonl": [row(0), row(1, time=None), row(2, text=None)],
+            "b.jsonl": [row(3, text=None), {"id": 4}],
+            "c.jsonl": [row(1), row(2), row(3), row(0), row(5, text="")],
+            "d.jsonl": [],
+        }
+        paths, sources = [], [str(folder / "*.jsonl")]
+        for name, rows in tables.items():
+            path = write(folder / name, rows)
+            paths.append(tmp_path / "shares" / f"{path.stem}.h5")
+            portions.write(paths[-1], portions.members(sources, options, path, path), options)
+            listed = portions.join(tmp_path / "list.h5", paths, sources, options)
+        assert portions.join(tmp_path / "new.h5", paths, sources, options).aside == listed.aside
+        assert (tmp_path / "new.h5").read_bytes() == (tmp_path / "list.h5").read_bytes()
+        once = corpora.read("documents", sources, options)
+        documents.write(tmp_path / "once.h5", once)
+        assert once.aside == listed.aside == documents.read(tmp_path / "once.h5").aside
+        assert once.ids == listed.ids == ["d0", "d1", "d2", "d3"] and once.dropped.ids == ["d5"]
+        assert [entry[:2] for entry in once.aside] == [
+            ("a.jsonl", "line 2"), ("a.jsonl", "line 3"), ("b.jsonl", "line 1"), ("b.jsonl", "line 2"), ("d.jsonl", "")
+        ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def stream(tmp_path_factory):
+    """A folder with a stream of 120 documents, 4 of which cannot be read, and an empty export; it was run."""
+    folder = tmp_path_factory.mktemp("aside") / "news"
+    rows = [row(n, text=f"rain storm{chr(97 + n % 26)} wind") for n in range(120)]
+    rows[50], rows[60], rows[70] = row(50, text=None), row(60, time="soon"), row(70, time=None)
+    write(folder / "a.jsonl", rows)
+    write(folder / "b.jsonl", [])
+    options = "batches: {by: period, period: week, initial: 30}\nalerts: {warm_up: 30}\n"
+    (folder / "odl.yaml").write_text(f"study: news\nsources: ['*.jsonl']\n{options}")
+    return folder
+
+
+class TestRun:
+    def test_the_count_is_printed_and_the_table_follows_the_files(self, stream, capsys):
+        table = stream / "results" / "set-aside.tsv"
+        assert cli.main(["run", str(stream)]) == 0
+        line = f"3 documents and 1 file were set aside: {table}"
+        assert line in capsys.readouterr().out
+        assert table.read_text().splitlines()[2].startswith("a.jsonl\tline 61\tthe time 'soon'")
+        before = table.read_bytes()
+        table.unlink()
+        assert cli.main(["run", str(stream)]) == 0
+        told = capsys.readouterr().out
+        assert line in told and "nothing has changed" in told and table.read_bytes() == before
+        # The documents come corrected: late ones, of periods that were learned.
+        write(stream / "b.jsonl", [row(50), row(60)])
+        assert cli.main(["run", str(stream)]) == 0
+        told = capsys.readouterr()
+        assert "2 documents more than in the run before; 119 in all" in told.out
+        assert "changed (late, edited or removed ones)" in told.err
+        assert "3 documents were set aside" in told.out
+        rows = [row(n, text=f"rain storm{chr(97 + n % 26)} wind") for n in range(120)]
+        write(stream / "a.jsonl", rows)
+        assert cli.main(["run", str(stream)]) == 0
+        told = capsys.readouterr().out
+        assert "120 in all" in told and "set aside" not in told and not table.exists()

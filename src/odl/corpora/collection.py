@@ -44,8 +44,8 @@ OPTIONS = {
     "vectors": encoder.SCHEMA,
     "changed": {"type": "string", "enum": ["keep", "new"]},
     "forgotten": {"type": "array", "items": {"type": "string"}},
-    "strict": {"type": "boolean"},
-    "needs_time": {"type": "boolean"},
+    "strict": {"type": "boolean", "earlier": False},  # of files in which all can be read, both give the same
+    "needs_time": {"type": "boolean", "earlier": True},
 }
 
 OWN = {role: role for role in ROLES}  # of mail, feeds and texts, whose rows are ours

@@ -1,6 +1,7 @@
 """A document is shown from its file, and forgotten: nothing of it stays in what is stored, whichever driver runs."""
 
 import json
+import re
 
 import h5py
 import pytest
@@ -9,6 +10,8 @@ from called import odl
 
 from odl import corpora
 from odl.config import project
+from odl.corpora import collection
+from odl.errors import StorageError
 
 SECRET = "zyxwvut"
 
@@ -76,12 +79,12 @@ def test_nothing_of_a_forgotten_document_stays(folder):
 
 
 def test_both_drivers_leave_out_what_is_forgotten(folder, tmp_path, monkeypatch):
-    project.forget(tmp_path, "00ff")
-    project.forget(tmp_path, "00ff")
+    project.forget(tmp_path, "00ff" * 8)
+    project.forget(tmp_path, "00ff" * 8)
     monkeypatch.chdir(tmp_path)
     config = project.expand({"sources": ["a.jsonl"], "options": {"min_words": 2}})
     (stream,) = config["corpora"].values()
-    assert stream["options"] == {"min_words": 2, "forgotten": ["00ff"]}
+    assert stream["options"] == {"min_words": 2, "forgotten": ["00ff" * 8]}
 
 
 def test_what_was_said_is_taken_back(folder):
@@ -89,3 +92,79 @@ def test_what_was_said_is_taken_back(folder):
     assert odl("unmute", folder, "w1-3").stdout == "odl unmute: w1-3 was muted; its line is gone from feedback.csv.\n"
     said = odl("unmute", folder, "w1-3")
     assert said.returncode == 1 and "says nothing of w1-3; expected a line of it; it has none" in said.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda text: text.replace(text[3], "0" if text[3] != "0" else "1", 1), r"line \d"),
+        (lambda text: text[: len(text) // 2], "was cut after"),
+        (lambda text: text.split("\n")[0] + "\n", "was cut after"),
+        (lambda text: "\n".join(text.split("\n")[1:]), "line 1"),
+        (lambda text: "\n".join(text.split("\n")[:1] * 2 + text.split("\n")[1:]), "line 2"),
+        (lambda text: "\n".join([*text.split("\n")[1::-1], *text.split("\n")[2:]]), "line 1"),
+        (lambda text: "", "was cut after"),
+        (lambda text: "\0" * len(text), "cut after it was written|line 1"),
+    ],
+)
+def test_a_damaged_list_brings_no_forgotten_document_back(tmp_path, change, said):
+    for name in ("a", "b", "c"):
+        project.forget(tmp_path, collection.forgotten_as(name))
+    path = tmp_path / project.FORGOTTEN
+    assert len(project.forgotten(tmp_path)) == 3
+    path.write_text(change(path.read_text()))
+    with pytest.raises(StorageError, match=said):
+        project.forgotten(tmp_path)
+    with pytest.raises(StorageError, match="restore it from a backup"):
+        project.forget(tmp_path, "00" * 16)
+
+
+def test_a_list_of_an_earlier_version_is_read_and_gets_digests(tmp_path):
+    digests = sorted(map(collection.forgotten_as, "ab"))
+    (tmp_path / project.FORGOTTEN).write_text("".join(f"{digest}\n" for digest in digests))
+    assert project.forgotten(tmp_path) == digests
+    project.forget(tmp_path, collection.forgotten_as("c"))
+    assert len((tmp_path / project.FORGOTTEN).read_text().splitlines()) == 4 and len(project.forgotten(tmp_path)) == 3
+    (tmp_path / project.FORGOTTEN).write_text(digests[0][:20])
+    with pytest.raises(StorageError):
+        project.forgotten(tmp_path)
+
+
+def test_a_list_that_is_gone_is_missed_and_verify_reads_it(folder):
+    assert odl("forget", folder, "w1-55").returncode == 0
+    assert odl("verify", folder).returncode == 0
+    text = (folder / project.FORGOTTEN).read_text()
+    (folder / project.FORGOTTEN).write_text(text[:-3])
+    said = odl("verify", folder)
+    assert said.returncode == 1 and "forgotten.txt was c" in said.stdout
+    assert odl("run", folder).returncode == 1
+    (folder / project.FORGOTTEN).unlink()
+    said = odl("run", folder)
+    assert said.returncode == 1 and re.search(r"forgotten.txt lacks \d of the documents", said.stderr)
+    (folder / project.FORGOTTEN).write_text(said.stderr.split("the lines ")[1].split(";")[0].replace(", ", "\n") + "\n")
+    assert odl("run", folder).returncode == 0 and b"w1-55" not in stored(folder)
+
+
+def test_a_forget_that_was_killed_can_be_repeated(folder, monkeypatch):
+    """At each of its parts; the row of the inbox may be gone already."""
+    from odl.alerts import feedback
+    from odl.cli import run
+    from odl.live import inbox
+
+    class Killed(BaseException):
+        pass
+
+    def kill(*args, **options):
+        raise Killed
+
+    for module, name in ((inbox, "remove"), (feedback, "remove"), (run, "run")):
+        with monkeypatch.context() as patched:
+            patched.setattr(module, name, kill)
+            with pytest.raises(Killed):
+                odl("forget", folder, "w3-44")
+    (row,) = [line for line in (folder.parent / "posts" / "03.jsonl").read_text().splitlines() if '"w3-44"' in line]
+    path = folder.parent / "posts" / "03.jsonl"
+    path.write_text(path.read_text().replace(row + "\n", ""))
+    said = odl("forget", folder, "w3-44")
+    assert said.returncode == 0 and "w3-44 is forgotten" in said.stdout and b"w3-44" not in stored(folder)
+    assert odl("forget", folder, "w2-9999").returncode == 1

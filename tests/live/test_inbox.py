@@ -24,7 +24,7 @@ def test_a_cut_line_was_never_answered(tmp_path, monkeypatch):
     assert again.labels() == [] and not (tmp_path / "inbox" / ".2026-01-26-0001.jsonl").exists()
     again.append({"2026-01-26": [b'{"a": 4}\n']})
     again.publish("2026-01-26")
-    assert sorted(path.name for path in (tmp_path / "inbox").iterdir()) == [
+    assert sorted(path.name for path in (tmp_path / "inbox").glob("[!.]*")) == [
         "2026-01-26-0001.jsonl",
         "2026-01-26-0002.jsonl",
     ]

@@ -9,6 +9,7 @@ import pytest
 import streams
 from called import odl
 
+from odl.errors import StorageError
 from odl.live import lines
 
 
@@ -154,3 +155,31 @@ def test_what_cannot_be_followed_is_said(news):
         assert done.returncode != 0 and fault in done.stderr and "Traceback" not in done.stderr
     done = odl("watch", news, "--follow", news, "--http", "127.0.0.1:0")
     assert done.returncode != 0 and "one of them" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace("[10", "[11"),
+        lambda text: text[: len(text) // 2],
+        lambda text: "",
+        lambda text: "[]",
+        lambda text: text.replace('"count": 2', '"count": 3'),
+        lambda text: text.replace("1 1", "1 2"),
+        lambda text: '{"1 1": ["a", 2]}',
+    ],
+)
+def test_a_damaged_record_of_places_is_one_sentence(change, tmp_path, monkeypatch):
+    """It would leave documents out, or store them twice; a record of an earlier version has no digests."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "inbox").mkdir()
+    assert lines.read_places() == {}
+    files, places = lines.Files("incoming"), {"1 1": [10, 2], "2 7": [99, 20]}
+    files._store(places)
+    assert lines.read_places() == places
+    path = tmp_path / lines.READ
+    path.write_text(change(path.read_text()))
+    with pytest.raises(StorageError, match=r"delete inbox/\.followed\.json to read all files again"):
+        lines.read_places()
+    path.write_text(json.dumps(places))
+    assert lines.read_places() == places

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from odl.cli import argument, subcommand
 from odl.config import project
-from odl.errors import DataError
+from odl.errors import DataError, StorageError
 
 FOLDER = argument("folder", help="a folder with odl.yaml")
 IDENT = argument("id", help="the id of a document, as odl new and odl explain name it")
@@ -49,8 +49,19 @@ def forget(args):
     from odl.corpora import collection
     from odl.live import inbox
 
+    project.check(args.folder)
+    names = {collection.forgotten_as(name) for name in (args.id, args.id.rpartition("~")[0])}
+    began = not names.isdisjoint(project.forgotten(args.folder))
     with contextlib.chdir(args.folder):
-        place, row = _row_of(args.folder, args.id)
+        try:
+            place, row = _row_of(args.folder, args.id)
+        except DataError:
+            if not began:
+                raise
+            place, row = (
+                f"/{inbox.FOLDER}/",
+                {"id": args.id},
+            )  # a run of this command before took the row, and was killed
     t, n = _period_of(args)
     cost = "no period has it"
     if t is not None:
@@ -58,10 +69,10 @@ def forget(args):
     if args.dry_run:
         print(f"{args.id} ({place}): {cost}, and nothing of it stays in results.")
         return
+    project.forget(args.folder, collection.forgotten_as(row["id"]))  # first: what follows can be repeated after a kill
     with contextlib.chdir(args.folder):
         inbox.remove(row["id"])
         Path(project.VECTORS).unlink(missing_ok=True)  # which does not say whose they are
-    project.forget(args.folder, collection.forgotten_as(row["id"]))
     feedback.remove(args.folder, args.id)
     if project.read(args.folder).get(project.DRIVER) == "snakemake":
         print(f"{args.id} is not read any more. Now run snakemake in {args.folder}: {cost}.")
@@ -139,23 +150,51 @@ def _check_finished(folder):
 
 @subcommand(
     "hold every file of a study to its digests",
-    argument("folder", help="results/STUDY"),
-    more="Compiled kernels too. It names what is damaged and what to delete, and ends with status 1 if there is any.",
-    examples=("odl verify results/default", "odl verify news/results/news"),
+    argument("folder", help="results/STUDY, or a folder with odl.yaml"),
+    more="Compiled kernels too, and of a folder with odl.yaml the inbox, forgotten.txt and up to where files are\n"
+    "followed. It names what is damaged and what to do, and ends with status 1 if there is any.",
+    examples=("odl verify results/default", "odl verify news"),
 )
 def verify(args):
     from odl.files import verify
     from odl.kernels import native
 
-    n_files, wrong = verify.verify(args.folder, _inputs_of, _pages(Path(args.folder).resolve()))
+    folder = _results_of(args.folder)
+    n_files, wrong = verify.verify(folder, _inputs_of, _pages(Path(folder).resolve()))
+    n_own, lost = _verify_own(Path(folder).resolve().parent.parent)
     n_libraries, damaged = native.verify()
-    wrong += damaged
+    n_files, wrong = n_files + n_own, [*lost, *wrong, *damaged]
     for sentence in wrong:
         print(sentence)
     fits = f"{len(wrong)} of which {'do' if len(wrong) > 1 else 'does'} not fit" if wrong else "all of which fit"
     print(f"odl verify: {n_files} files and {n_libraries} libraries of kernels, {fits}")
     if wrong:
         sys.exit(1)
+
+
+def _results_of(folder):
+    """Return the results of a folder that odl init wrote, where it is one; else the folder itself."""
+    if not os.path.exists(os.path.join(folder, project.FILE)):
+        return folder
+    study = project.read(folder).get("study") or project.name_of(Path(folder).resolve().name)
+    return os.path.join(folder, project.results_of(folder), str(study))
+
+
+def _verify_own(folder):
+    """Return the number of the files that a folder holds the only copy of, and a sentence for each that was changed."""
+    from odl.live import inboxsums, lines
+
+    wrong: list[str] = []
+    if not (folder / project.FILE).exists():
+        return 0, wrong
+    with contextlib.chdir(folder):
+        wrong += inboxsums.check(mend=False)
+        for read in (lambda: project.forgotten("."), lines.read_places):
+            try:
+                read()
+            except (StorageError, OSError) as error:
+                wrong.append(str(error))
+        return len(inboxsums.paths("*.jsonl*")) + sum(map(os.path.exists, (project.FORGOTTEN, lines.READ))), wrong
 
 
 def _pages(folder):

@@ -11,9 +11,8 @@ from odl.config.places import SNAKEFILE
 from odl.config.schema import LARGEST, check_map
 from odl.config.sections import NAMED, Alerts, Batches, Study, Weighting
 from odl.config.setting import merge
-from odl.errors import ConfigError, advice
-from odl.files import listing
-from odl.files.atomic import replacing
+from odl.errors import ConfigError, StorageError, advice
+from odl.files import linesums, listing
 
 SNAKEFILE = str(SNAKEFILE)
 FILE = listing.PROJECT
@@ -150,16 +149,34 @@ def read(folder):
 
 
 def forgotten(folder):
-    """Return the digests of the ids that are not to be read of a folder."""
+    """Return the digests of the ids that are not to be read of a folder.
+
+    A file of an earlier version, or one written by hand, has digests alone: its damage shows where a line is none.
+
+    Raises
+    ------
+    StorageError
+        If the file was changed after it was written: a document that was forgotten would come back.
+    """
     path = Path(folder) / FORGOTTEN
-    return path.read_text(encoding="utf-8").split() if path.exists() else []
+    try:
+        text = path.read_bytes().decode("ascii", "replace")
+    except FileNotFoundError:
+        return []
+    plain = text.split()
+    if plain and all(re.fullmatch("[0-9a-f]{32}", word) for word in plain):
+        return plain
+    todo = "restore it from a backup, or delete it: odl run then names the lines to write into it"
+    digests, closed = linesums.parse(text, path, todo)
+    if not closed:
+        given = f"{path} was cut after it was written: it ends after {len(digests)} documents"
+        raise StorageError(given, "a last line with their number", todo)
+    return digests
 
 
 def forget(folder, digest):
-    """Take note that a document is not to be read any more."""
-    with replacing(Path(folder) / FORGOTTEN) as temporary:
-        lines = sorted({*forgotten(folder), digest})
-        Path(temporary).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    """Take note that a document is not to be read any more, and wait until the disk has it."""
+    linesums.write(Path(folder) / FORGOTTEN, sorted({*forgotten(folder), digest}))
 
 
 def results_of(folder):

@@ -6,13 +6,13 @@ import time
 from functools import partial
 from typing import NamedTuple
 
-from odl.config import chains, sections
+from odl.config import chains, project, sections
 from odl.config.setting import differing
 from odl.config.steps import STEPS, record_of, stays
 from odl.engine import calls, processes
 from odl.engine.folder import files_of
 from odl.engine.ledger import origin_of, read
-from odl.errors import OdlError
+from odl.errors import OdlError, StorageError
 from odl.files import provenance, tables
 
 OF_TIMESTEP = ("batch", "features", "update", "alerts")
@@ -91,6 +91,7 @@ class Loop:
         files, shares = files_of(self.folder)
         if self.folder.stream["options"].get("times") == "modified":
             self._keep_times(files)
+        self._check_forgotten()
         stream, pattern = self.folder.stream, STEPS["share"].writes["output"]
         common = {"reader": stream["reader"], "options": stream["options"], "source": stream["sources"]}
         each = [
@@ -103,6 +104,24 @@ class Loop:
             self.step("share", **arguments)
         paths = [arguments["output"] for arguments in each]
         self.step("read", **({"shares": paths} if paths else {"sources": files}), **common)
+
+    def _check_forgotten(self):
+        """Refuse to read again what the results say was forgotten.
+
+        Raises
+        ------
+        StorageError
+            If forgotten.txt lacks some of the digests with which the documents were read before.
+        """
+        path, record = self.folder.path(STEPS["read"].writes["output"]), None
+        with contextlib.suppress(OdlError, OSError):
+            _, record = read(path, whole=False)
+        before = ((record or {}).get("settings") or {}).get("options") or {}
+        now = self.folder.stream["options"].get("forgotten", ())
+        if lost := sorted({*before.get("forgotten", ())} - {*now}):
+            given = f"{project.FORGOTTEN} lacks {len(lost)} of the documents that were forgotten"
+            todo = f"write them into it, or delete {path} to read these documents again"
+            raise StorageError(given, f"the lines {', '.join(lost)}", todo)
 
     def _keep_times(self, files):
         """See to it that a file has the time at which it was seen first with its content, touched or copied since."""

@@ -1,25 +1,37 @@
 """The inbox of a folder: accepted documents as files of JSON lines, the journal and the source of `odl run` at once.
 
 A period has one file, hidden while it grows: it gets its name, at once, when the period has ended, so that a run
-reads whole periods only.
+reads whole periods only. Beside each file lie the digests of its lines (`.{file}.sums`), written when the disk has
+the lines: what was accepted and is not there any more is named (`check`).
 """
 
 import contextlib
 import glob
-import gzip
 import json
-import mmap
 import os
 import re
+import sys
 
 from odl.config import project
 from odl.engine import processes
-from odl.errors import BusyError, ConfigError
+from odl.errors import BusyError, ConfigError, StorageError
+from odl.files import linesums
 from odl.files.atomic import replacing
+from odl.live.inboxsums import (
+    DAMAGED,
+    FOLDER,
+    NAME,
+    NEXT,
+    Sums,
+    check,
+    lines_of,
+    paths,
+    read_sums,
+    rewrite,
+    sums_of,
+)
 
-FOLDER = "inbox"
 SOURCE = f"{FOLDER}/*.jsonl*"  # packed ones too
-NAME = re.compile(r"\.?(\d{4}-\d\d-\d\d)-(\d{4})\.jsonl(?:\.gz)?")
 SLOT = "odl"  # key of a line under which what was answered stands
 
 
@@ -28,16 +40,12 @@ class Inbox:
 
     def __init__(self):
         os.makedirs(FOLDER, exist_ok=True)
-        self.open = {}
+        self.open, self.sums = {}, {}
+        _report()
         for path in sorted(glob.glob(f"{FOLDER}/.*.jsonl")):
             if match := NAME.fullmatch(os.path.basename(path)):
-                file = open(path, "r+b", buffering=0)  # noqa: SIM115 - it stays open
-                if os.path.getsize(path):
-                    with mmap.mmap(file.fileno(), 0) as text:
-                        whole = text.rfind(b"\n") + 1
-                    file.truncate(whole)  # a line that a kill has cut was never answered
-                file.seek(0, os.SEEK_END)
-                self.open[match[1]] = file
+                self.open[match[1]] = file = open(path, "ab", buffering=0)  # noqa: SIM115 - it stays open
+                self.sums[match[1]] = Sums(file.name)
 
     def labels(self):
         """Return the periods of the files that still grow, oldest first."""
@@ -50,7 +58,7 @@ class Inbox:
 
     def lines(self, label):
         """Yield the documents of a period that were accepted, maps of column to value."""
-        for path in sorted(_paths(f"{label}-*.jsonl")):
+        for path in sorted(paths(f"{label}-*.jsonl")):
             with open(path, encoding="utf-8") as file:
                 yield from map(json.loads, file)
 
@@ -66,7 +74,7 @@ class Inbox:
         try:
             for label, new in lines.items():
                 file = self._file(label)
-                sizes.append((file, file.tell()))
+                sizes.append((file, os.fstat(file.fileno()).st_size))
                 rest = memoryview(b"".join(new))
                 while rest:
                     rest = rest[file.write(rest) :]
@@ -75,15 +83,17 @@ class Inbox:
             for file, size in sizes:
                 with contextlib.suppress(OSError):
                     file.truncate(size)
-                    file.seek(size)
             error.filename = error.filename or FOLDER
             raise
+        for label, new in lines.items():
+            self.sums[label].append(new)
 
     def _file(self, label):
         if label not in self.open:
-            numbers = [int(NAME.fullmatch(os.path.basename(path))[2]) for path in _paths(f"{label}-*")]
+            numbers = [int(NAME.fullmatch(os.path.basename(path))[2]) for path in paths(f"{label}-*")]
             path = f"{FOLDER}/.{label}-{max(numbers, default=0) + 1:04d}.jsonl"
             self.open[label] = open(path, "ab", buffering=0)  # noqa: SIM115 - it stays open
+            self.sums[label] = Sums(path)
             _sync()
         return self.open[label]
 
@@ -91,10 +101,14 @@ class Inbox:
         """Give the file of a period its name, by which `odl run` reads it."""
         with self.open.pop(label) as file:
             pass
-        if os.path.getsize(file.name):
+        sums = self.sums.pop(label)
+        if os.path.getsize(file.name) or sums.written:
+            sums.close()
             os.rename(file.name, os.path.join(FOLDER, os.path.basename(file.name)[1:]))
         else:
             os.unlink(file.name)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(sums.path)
         _sync()
 
 
@@ -109,15 +123,30 @@ def remove(name):
     if not os.path.isdir(FOLDER):
         return
     with alone():
-        for path in _paths("*.jsonl*"):
-            opened = gzip.open if path.endswith(".gz") else open
-            with opened(path, "rb") as file:
-                lines = file.readlines()
-            whole = (line for line in lines if line.endswith(b"\n"))  # one that a kill has cut was never answered
-            kept = [line for line in whole if json.loads(line)[SLOT]["answer"]["id"] != name]
+        _report()
+        for path in paths("*.jsonl*"):
+            lines, _ = lines_of(path)
+            kept = [line for line in lines if json.loads(line)[SLOT]["answer"]["id"] != name]
             if len(kept) < len(lines):
-                with replacing(path) as temporary, opened(temporary, "wb") as file:
-                    file.writelines(kept)
+                with contextlib.suppress(StorageError):
+                    gone = {*map(linesums.digest_of, lines)} - {*map(linesums.digest_of, kept)}
+                    written, closed = read_sums(path) or ([], False)
+                    left = [digest for digest in written if digest not in gone]
+                    linesums.write(sums_of(path) + NEXT, left, closed)
+                rewrite(path, kept)
+                with contextlib.suppress(FileNotFoundError):
+                    os.replace(sums_of(path) + NEXT, sums_of(path))
+        for path in glob.glob(f"{DAMAGED}/*.jsonl*"):  # whole lines or not, all that names it
+            lines, _ = lines_of(path)
+            kept = [line for line in lines if json.dumps(name).encode() not in line]
+            if len(kept) < len(lines):
+                rewrite(path, kept)
+
+
+def _report():
+    """Print what the inbox lacks, or has and should not have."""
+    for sentence in check():
+        print(f"odl: {sentence}", file=sys.stderr, flush=True)
 
 
 def alone():
@@ -131,7 +160,7 @@ def settle(dry=False):
     `odl run` begins with this; where it is dry, all stays. Return whether there is something of it to do.
     """
     hidden = glob.glob(f"{FOLDER}/.*.jsonl")
-    if hidden and not dry:
+    if not dry and (paths("*.jsonl*") or glob.glob(f"{FOLDER}/.*.sums")):
         with contextlib.suppress(BusyError), alone():
             inbox = Inbox()
             for label in inbox.labels():
@@ -160,12 +189,6 @@ def enlist(dry=False):
         with replacing(project.FILE) as temporary, open(temporary, "w", encoding="utf-8") as file:
             file.write(written)
     return True
-
-
-def _paths(pattern):
-    """Return files of the inbox, hidden ones too."""
-    paths = (path for hidden in ("", ".") for path in glob.glob(f"{FOLDER}/{hidden}{pattern}"))
-    return [path for path in paths if NAME.fullmatch(os.path.basename(path))]
 
 
 def _sync():

@@ -9,8 +9,8 @@ import time
 import zlib
 
 from odl.config import project
-from odl.errors import DataError, ParameterError
-from odl.files import listing
+from odl.errors import DataError, ParameterError, StorageError
+from odl.files import linesums, listing
 from odl.files.atomic import replacing
 from odl.live import inbox
 from odl.live.judge import LONGEST
@@ -90,9 +90,7 @@ class Files:
 
     def __call__(self, watch, ended):
         """Yield groups of what has come; nothing now and then, while nothing comes."""
-        if os.path.exists(READ):
-            with open(READ, encoding="utf-8") as file:
-                self.read = json.load(file)
+        self.read = read_places()
         while not ended():
             group, places, more = [], {}, False
             for lines, key, place in self._grown():
@@ -156,8 +154,38 @@ class Files:
     def _store(self, places):
         """Take note of where groups end that the inbox has."""
         self.read |= places
+        files = {key: [*place, _check_of(key, place)] for key, place in self.read.items()}
         with replacing(READ) as temporary, open(temporary, "w", encoding="utf-8") as file:
-            json.dump(self.read, file)
+            json.dump({"count": len(files), "files": files}, file)
+
+
+def read_places():
+    """Return up to where files are read: key to [bytes, lines]. A file of an earlier version has no digests.
+
+    Raises
+    ------
+    StorageError
+        If the record was changed after it was written: documents would be left out, or stored twice.
+    """
+    try:
+        with open(READ, encoding="utf-8") as file:
+            stored = json.load(file)
+        if "count" not in stored:
+            return {str(key): [int(place), int(number)] for key, (place, number) in stored.items()}
+        files = {key: [place, number] for key, (place, number, _) in stored["files"].items()}
+        wrong = [key for key, place in files.items() if stored["files"][key][2] != _check_of(key, place)]
+        if len(files) == stored["count"] and not wrong:
+            return files
+    except FileNotFoundError:
+        return {}
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
+        pass
+    todo = f"restore it, or delete {READ} to read all files again (documents without ids are then stored twice)"
+    raise StorageError(f"{READ} was changed after it was written", "up to where files were read", todo)
+
+
+def _check_of(key, place):
+    return linesums.digest_of(f"{key} {place[0]} {place[1]}".encode())
 
 
 def _is_whole(line):

@@ -1,0 +1,238 @@
+"""Digests of the lines of the inbox: what was accepted and is not there any more is named, other lines go."""
+
+import contextlib
+import glob
+import gzip
+import json
+import os
+import re
+import zlib
+
+from odl.errors import StorageError
+from odl.files import linesums
+from odl.files.atomic import replacing
+
+FOLDER = "inbox"
+NAME = re.compile(r"\.?(\d{4}-\d\d-\d\d)-(\d{4})\.jsonl(?:\.gz)?")
+DAMAGED = f"{FOLDER}/damaged"  # files as they were before lines that nobody accepted were taken out
+CHECKED = f"{FOLDER}/.checked.json"  # size, time and inode of files with names that were held to their digests
+NEXT = ".next"  # behind the name of digests that are valid once their file is replaced
+
+
+def paths(pattern):
+    """Return files of the inbox, hidden ones too."""
+    found = (path for hidden in ("", ".") for path in glob.glob(f"{FOLDER}/{hidden}{pattern}"))
+    return [path for path in found if NAME.fullmatch(os.path.basename(path))]
+
+
+class Sums:
+    """The digests of a file that grows: after a kill fewer than it has lines, never more.
+
+    Parameters
+    ----------
+    path : str
+        Of the file, held to its digests (`check`).
+    """
+
+    def __init__(self, path):
+        self.path = sums_of(path)
+        found, self.file = _digests(path), None
+        with contextlib.suppress(StorageError):  # damaged digests were named; they stay as they are
+            known = read_sums(path) or ([], False)
+            more = linesums.compare(known[0], found).unknown
+            self.written = [*known[0], *(found[place] for place in more)]
+            linesums.write(self.path, self.written, closed=False)
+            self.file = open(self.path, "ab", buffering=0)  # noqa: SIM115 - it stays open
+            return
+        self.written = found
+
+    def append(self, lines):
+        """Note lines that the disk has; digests that find no room are written when the file gets its name."""
+        digests = [linesums.digest_of(line) for line in lines]
+        text = "".join(linesums.record(len(self.written) + at, digest) for at, digest in enumerate(digests))
+        self.written += digests
+        if self.file:
+            try:
+                if self.file.write(text.encode()) < len(text):
+                    self._drop()
+            except OSError:
+                self._drop()
+
+    def _drop(self):
+        self.file.close()
+        self.file = None
+
+    def close(self):
+        """Write all of them, with their number."""
+        if self.file:
+            self._drop()
+        with contextlib.suppress(StorageError):
+            linesums.read(self.path, "")
+            linesums.write(self.path, self.written)
+
+
+def check(mend=True):
+    """Hold the files of the inbox to the digests of their lines; return a sentence for each that does not fit.
+
+    Where lines are found that nobody accepted, or in another order, the file is copied to `DAMAGED` and gets the lines
+    that were accepted. Files of earlier versions get digests. The line that a kill has cut was never answered: it goes.
+
+    Parameters
+    ----------
+    mend : bool
+        Whether files may be changed; otherwise all are read, also those that were checked before.
+    """
+    sentences, known = [], _checked() if mend else {}
+    checked = {}
+    for path in sorted(paths("*.jsonl*")):
+        name, grows = os.path.basename(path), os.path.basename(path).startswith(".")
+        try:
+            if mend:
+                _finish(path)
+            if not grows and known.get(name) == _state(path):
+                checked[name] = known[name]
+                continue
+            sentence = _check(path, grows, mend)
+        except (StorageError, OSError) as error:
+            sentence = str(error)
+        if sentence:
+            sentences.append(sentence)
+        elif not grows:
+            checked[name] = _state(path)
+    sentences += _lost()
+    if mend and checked != known:
+        with replacing(CHECKED) as temporary, open(temporary, "w", encoding="utf-8") as file:
+            json.dump(checked, file)
+    return sentences
+
+
+def _check(path, grows, mend):
+    """Return how a file differs from its digests, "" where it does not."""
+    sums = read_sums(path)  # first: those of a file that grows follow its lines
+    lines, fault = lines_of(path)
+    found = [linesums.digest_of(line) for line in lines]
+    if sums is None and not fault:  # of an earlier version
+        whole = [line.endswith(b"\n") for line in lines]
+        if mend and grows and not all(whole):
+            rewrite(path, lines[:-1])
+            found = found[:-1]
+        if mend and not grows:
+            linesums.write(sums_of(path), found)
+        return ""
+    written, closed = sums or ([], False)
+    if sums and not closed and not grows:
+        todo = f"look whether {path} is whole, then delete {sums_of(path)}"
+        raise StorageError(f"{sums_of(path)} was cut after it was written", "a last line with their number", todo)
+    missing, unknown, reordered = linesums.compare(written, found)
+    if grows and not missing and not reordered and not fault and unknown == [*range(len(written), len(found))]:
+        if mend and lines and not lines[-1].endswith(b"\n"):
+            rewrite(path, lines[:-1])
+        return ""  # a kill came before their digests were written
+    if not (missing or unknown or reordered or fault):
+        return ""
+    copied = ""
+    if mend and (unknown or reordered or fault):
+        copied = f"; the file as it was is {_set_aside(path)}"
+        place = dict(zip(found, lines, strict=True))
+        gone = {*missing}
+        rewrite(path, [place[digest] for at, digest in enumerate(written) if at not in gone])
+    parts = [f"{len(missing)} of {len(written)} documents that were accepted are missing ({_places(missing)})"]
+    parts = [*(parts if missing else []), *([f"{_places(unknown)} changed or doubled"] if unknown else [])]
+    parts += [*(["lines in another order"] if reordered else []), *([fault] if fault else [])]
+    accept = f"restore it from a backup, or delete {sums_of(path)} to go on without them"
+    todo = accept if missing else "nothing is lost"
+    return str(StorageError(f"{path}: {', '.join(parts)}{copied}", "the lines that were accepted", todo))
+
+
+def _places(numbers):
+    """Return line numbers in words."""
+    shown = ", ".join(str(number + 1) for number in numbers[:8])
+    return f"line{'s' * (len(numbers) > 1)} {shown}{', ...' * (len(numbers) > 8)}"
+
+
+def _lost():
+    """Yield a sentence for each file of digests whose file is gone."""
+    there = {sums_of(path) for path in paths("*.jsonl*")}
+    for path in sorted(glob.glob(f"{FOLDER}/.*.sums")):
+        with contextlib.suppress(StorageError):
+            digests, _ = linesums.read(path, "") or ([], False)
+            if path not in there and digests:
+                file = f"{FOLDER}/{os.path.basename(path)[1:].removesuffix('.sums')}.jsonl"
+                todo = f"restore it from a backup, or delete {path} to go on without them"
+                yield str(StorageError(f"{file} is gone, with {len(digests)} documents", "the file", todo))
+
+
+def lines_of(path):
+    """Return the lines of a file as far as it can be read, and what was wrong."""
+    lines = []
+    try:
+        with _opened(path, "rb", packed=path.endswith(".gz")) as file:
+            lines.extend(file)
+    except (EOFError, OSError, zlib.error) as error:
+        if isinstance(error, OSError) and not isinstance(error, gzip.BadGzipFile):
+            raise
+        return lines, f"it cannot be unpacked ({error})"
+    return lines, ""
+
+
+def _opened(path, mode, packed):
+    return gzip.open(path, mode) if packed else open(path, mode)
+
+
+def _digests(path):
+    return [linesums.digest_of(line) for line in lines_of(path)[0]] if os.path.exists(path) else []
+
+
+def sums_of(path):
+    """Return the path of the digests of a file, hidden, published or packed."""
+    return f"{FOLDER}/.{os.path.basename(path).lstrip('.').partition('.')[0]}.sums"
+
+
+def read_sums(path):
+    sums = sums_of(path)
+    return linesums.read(sums, f"look whether {path} is whole, then delete {sums}: it is written again")
+
+
+def rewrite(path, lines):
+    """Put a file in place of another, and wait until the disk has it."""
+    with replacing(path) as temporary:
+        with _opened(temporary, "wb", packed=path.endswith(".gz")) as file:
+            file.writelines(lines)
+        with open(temporary, "rb") as file:
+            os.fsync(file.fileno())
+
+
+def _set_aside(path):
+    """Copy a file to the damaged ones; return where it is."""
+    os.makedirs(DAMAGED, exist_ok=True)
+    number, name = 1, os.path.basename(path).lstrip(".")
+    while os.path.exists(copy := f"{DAMAGED}/{number}-{name}"):
+        number += 1
+    with open(path, "rb") as file, replacing(copy) as temporary, open(temporary, "wb") as into:
+        into.write(file.read())
+    return copy
+
+
+def _state(path):
+    facts = os.stat(path)
+    return [facts.st_size, facts.st_mtime_ns, facts.st_ino]
+
+
+def _checked():
+    with contextlib.suppress(OSError, ValueError):
+        with open(CHECKED, encoding="utf-8") as file:
+            known = json.load(file)
+        return known if isinstance(known, dict) else {}
+    return {}
+
+
+def _finish(path):
+    """End a removal that was killed: the digests without the document are valid if its line is gone."""
+    sums = sums_of(path)
+    with contextlib.suppress(FileNotFoundError, StorageError):
+        if following := linesums.read(sums + NEXT, ""):
+            written, _ = linesums.read(sums, "") or ([], False)
+            if {*written}.difference(following[0]).isdisjoint(_digests(path)):
+                os.replace(sums + NEXT, sums)
+            else:
+                os.unlink(sums + NEXT)

@@ -84,7 +84,7 @@ def test_both_drivers_leave_out_what_is_forgotten(folder, tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     config = project.expand({"sources": ["a.jsonl"], "options": {"min_words": 2}})
     (stream,) = config["corpora"].values()
-    assert stream["options"] == {"min_words": 2, "forgotten": ["00ff" * 8]}
+    assert {"min_words": 2, "forgotten": ["00ff" * 8]}.items() <= stream["options"].items()
 
 
 def test_what_was_said_is_taken_back(folder):

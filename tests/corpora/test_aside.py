@@ -8,7 +8,7 @@ import pytest
 from odl import cli, corpora
 from odl.corpora import collection, portions
 from odl.corpora.checks import Unreadable
-from odl.errors import DataError
+from odl.errors import ConfigError, DataError
 from odl.files import documents
 
 LAX = {"strict": False}
@@ -88,6 +88,13 @@ class TestDocuments:
         found = read(write(tmp_path / "a.jsonl", [{"event": "start"}, row(1), row(2)]))
         assert found.ids == ["d1", "d2"]
         assert reasons(found) == [("a.jsonl", "line 1", "it has neither text nor counts")]
+
+    def test_a_pattern_that_finds_white_space(self, tmp_path):
+        path, tokens = write(tmp_path / "a.jsonl", [row(0), row(1, text="a  b"), row(2)]), {"pattern": r"\w+|\s\s"}
+        found = read(path, tokens=tokens)
+        assert len(found) == 2 and "finds ' '; expected tokens without white space" in found.aside[0].reason
+        with pytest.raises(ConfigError):
+            read(path, tokens=tokens, strict=True)
 
     def test_a_reason_has_no_text(self, tmp_path):
         found = read(write(tmp_path / "a.jsonl", [row(0), row(1, text=["secret"]), row(2, text={"secret": "secret"})]))

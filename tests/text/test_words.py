@@ -11,6 +11,7 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oddtexts import GUID, PARTS, odd_text
 from places import ROOT
 
 from odl import corpora
@@ -233,3 +234,38 @@ def test_what_cannot_be_asked_for():
         token_options({"segment": "jieba"})
     with pytest.raises(ConfigError, match=r"tokens\.segment is 'mecab'; expected one of None, jieba, janome"):
         token_options({"tokeniser": "words", "segment": "mecab"})
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        (f"see moz-extension://{GUID}/page.html now", ["see", "now"]),
+        (f"x://{GUID.upper()}/", []),
+        (f"https://{GUID}.example.org/a", ["example.org"]),
+        (f"https://cdn.{GUID}.example.org:8080/", ["cdn.example.org"]),
+        (f"me@{GUID}.example.org", [f"{GUID}.example.org"]),
+        (f"www.{GUID}", []),
+        (f"x://{GUID}.bücher.example/", ["bücher.example"]),
+    ],
+)
+def test_a_guid_in_an_address(text, tokens):
+    tally = Tally({"tokeniser": "words", "stop_words": None})
+    assert tally.words(text) == tokens
+    assert sum(tally.count(text)[1]) == len(tokens)
+
+
+@pytest.mark.parametrize(
+    "tokens", [{"tokeniser": "words"}, {"tokeniser": "words", "hangul": "pairs", "lowercase": False}, {}]
+)
+def test_no_token_is_empty_or_has_white_space_or_control_characters(tokens):
+    draw, tally = random.Random(4), Tally({**tokens, "stop_words": None})
+    for text in [*PARTS, *(chr(point) for point in range(0x3000)), *(odd_text(draw) for _ in range(4000))]:
+        words = tally.words(text)
+        assert not [word for word in words if word.split() != [word] or {*map(unicodedata.category, word)} & {"Cc"}]
+        numbers, counts = tally.count(text)
+        assert sum(counts) == len(words) and len(numbers) == len({*words})
+
+
+def test_a_pattern_that_finds_white_space_is_told_by_the_text():
+    with pytest.raises(ConfigError, match="finds ' '; expected tokens without white space"):
+        count_words(["a b"], {"pattern": " "})

@@ -18,7 +18,7 @@ from odl.files.escaping import clean
 from odl.files.listing import find_files
 from odl.text import cleaning, encoder
 from odl.text.shingles import Shingler, Splitter, count_words
-from odl.text.tokens import TOKENS_SCHEMA, Tally, check_words
+from odl.text.tokens import TOKENS_SCHEMA, Tally
 
 READER = "documents"
 FILES = None
@@ -161,7 +161,9 @@ def documents_in(name, path, form, columns, strict=True):
     try:
         for place, row in rows(path, form, name):
             if isinstance(row, Unreadable):
-                yield place, _refused(path, place, row) if strict else row, False
+                if strict:
+                    raise _refusal(path, place, row)
+                yield place, row, False
                 last = place
                 continue
             if with_ids is None:
@@ -189,8 +191,8 @@ def _check_header(path, kind, row, columns, strict):
         check_columns_seen(path, row, {role: name for role, name in columns.items() if role in needed})
 
 
-def _refused(path, place, reason):
-    raise DataError(f"{path} {place}: {reason}", "a readable document", "correct or remove it")
+def _refusal(path, place, reason):
+    return DataError(f"{path} {place}: {reason}", "a readable document", "correct or remove it")
 
 
 class Register:
@@ -292,7 +294,7 @@ class Collection:
                 self.add_row(name, place, row, with_ids, kind)
             except (ValueError, OverflowError, RecursionError) as error:
                 if self.strict:
-                    _refused(path, place, error)
+                    raise error if isinstance(error, ConfigError) else _refusal(path, place, error) from error
                 self.aside.append(setaside.aside(name, place, error))
 
     def add_row(self, name, place, row, with_ids, kind=None):
@@ -375,7 +377,7 @@ class Collection:
         columns = self.counted.columns(vocabulary)
         return Documents(
             counts=counts,
-            vocabulary=check_words(vocabulary, self.counted.tokens),
+            vocabulary=vocabulary,
             ids=ids,
             times=np.array(self.times),
             topics=self.topics,

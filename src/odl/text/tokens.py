@@ -100,7 +100,7 @@ def with_words(tokens: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def analyser(tokens: Mapping[str, Any] | None = None) -> Callable[[str], list[str]]:
-    """Return the function that splits a text into its list of tokens (check these by `check_words`).
+    """Return the function that splits a text into its list of tokens (of a pattern, check these by `check_words`).
 
     Examples
     --------
@@ -111,13 +111,20 @@ def analyser(tokens: Mapping[str, Any] | None = None) -> Callable[[str], list[st
     return Tally(tokens).words
 
 
-def check_words(vocabulary, tokens):
-    """Return the vocabulary, refusing words that are empty or hold white space."""
-    bad = next((word for word in vocabulary if word.split() != [word]), None)
+class TokenError(ConfigError, ValueError):
+    """A pattern of the user's finds a token that is empty or has white space; of one text, which may be set aside."""
+
+
+def check_words(found, tokens):
+    """Return the tokens that a pattern found in a text; raise `TokenError` for one that is empty or has white space.
+
+    Other tokenisers find none of these.
+    """
+    bad = next((word for word in found if word.split() != [word]), None)
     if bad is not None:
         fault = f"tokens.pattern {tokens['pattern']!r} finds {bad!r}"
-        raise ConfigError(fault, "tokens without white space", "correct it")
-    return vocabulary
+        raise TokenError(fault, "tokens without white space", "correct it")
+    return found
 
 
 def count_words(texts: Iterable[str], tokens: Mapping[str, Any] | None = None) -> tuple[sparse.csr_array, list[str]]:
@@ -149,7 +156,7 @@ def count_words(texts: Iterable[str], tokens: Mapping[str, Any] | None = None) -
         counted.add(*counted.count(text))
     counts, vocabulary = counted.matrix()
     counts.sort_indices()
-    return counts, check_words(vocabulary, counted.tokens)
+    return counts, vocabulary
 
 
 def pieces_of(text):
@@ -307,7 +314,8 @@ class Tally:
         """Return the numbers of the tokens of a text, each once, and their counts; a word met first gets the next."""
         if self.cut:
             return self.pieces.count(self.encode(self.prepare(text + " ")))
-        counts = Counter(map(self.numbers.__getitem__, self.words(text)))
+        words = check_words(self.words(text), self.tokens)
+        counts = Counter(map(self.numbers.__getitem__, words))
         return array("i", counts.keys()), array("i", counts.values())
 
     def add(self, numbers, counts):

@@ -249,7 +249,9 @@ def prepare(piece):
 
 
 def _host(match):
-    host = match[1].strip(".-_").lower().removeprefix("www.")
+    host, n_guids = GUID.subn("", match[1].lower())  # `prepare` would put spaces in their place, within the host
+    host = re.sub(r"\.{2,}", ".", host) if n_guids else host
+    host = host.strip(".-_").removeprefix("www.")
     return f"\x00{host}\x00" if len(host) > 1 and any(map(str.isalpha, host)) else " "
 
 

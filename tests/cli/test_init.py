@@ -15,7 +15,7 @@ from odl.cli.init import survey
 from odl.config import chains, consistency, places, project
 from odl.config.schema import load_schema
 from odl.config.setting import merge
-from odl.corpora import mailfeeds
+from odl.corpora import feeds
 from odl.errors import ConfigError, DataError
 
 INIT = ("odl.yaml", init.SNAKEFILE, init.PROFILE)
@@ -338,7 +338,7 @@ class TestTopics:
             '<category term="c"/><title>storm</title></entry><entry><id>2</id><title>calm</title></entry></feed>'
         )
         with open(tmp_path / "a.atom", "rb") as file:
-            found = [row.get("category") for _, row in mailfeeds.feed_rows(file, "a.atom")]
+            found = [row.get("category") for _, row in feeds.feed_rows(file, "a.atom")]
         assert found == [["A B", "c"], None]
 
     def test_other_columns_that_may_be_topics_are_named(self, tmp_path):

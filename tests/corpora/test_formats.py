@@ -1,4 +1,4 @@
-"""Mail, feeds, texts, encodings, dates and patterns of files: what the documents reader takes beside tables."""
+"""Feeds, texts, encodings, dates and patterns of files: what the documents reader takes beside tables."""
 
 import os
 
@@ -7,45 +7,11 @@ import pytest
 
 from odl import corpora
 from odl.config.chains import sources_of
-from odl.corpora import encodings, formats, mailfeeds
+from odl.corpora import encodings, feeds, formats
 from odl.errors import ConfigError, DataError
 from odl.files import documents, listing
 from odl.text import stopwords
 
-MAIL = b"""From a@b Fri Jul  8 12:08:34 2011
-Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=
-Date: Fri, 8 Jul 2011 12:08:34 +0200
-Message-ID: <1@x>
-Content-Type: multipart/mixed; boundary=B
-
---B
-Content-Type: text/plain; charset=iso-8859-1
-Content-Transfer-Encoding: quoted-printable
-
-Wetter sch=F6n
->From hier
---B
-Content-Type: text/html
-
-<b>nothtml</b>
---B
-Content-Type: text/plain
-Content-Disposition: attachment; filename=a.txt
-
-attached
---B--
-
-From a@b Fri Jul  8 12:09:34 2011
-Message-ID: <1@x>
-
-once more
-
-From a@b Sat Jul  9 12:09:34 2011
-Subject: later
-Date: nonsense
-
-ohne
-"""
 RSS = """<?xml version="1.0"?><rss xmlns:c="http://purl.org/rss/1.0/modules/content/"><channel><title>all</title>
 <item><title>Storm &eacute;t&nbsp;al</title><link>https://x.org/1</link><guid>g1</guid>
 <pubDate>Fri, 08 Jul 2011 12:08:34 GMT</pubDate><description>short</description></item>
@@ -81,20 +47,6 @@ def refused(said, *sources, error=DataError, **options):
     assert "\n" not in str(caught.value)
 
 
-def test_mail_is_taken_apart(tmp_path):
-    found = read(put(tmp_path / "m.mbox", MAIL))
-    assert found.ids == ["1@x", "m.mbox:3"] and found.titles == ["Grüße", "later"]
-    assert found.times.tolist() == [day("2011-07-08T10:08:34"), day("2011-07-09T12:09:34")]  # of its "From " line
-    assert words(found, 0) == ["grüße", "hier", "schön", "wetter"] and words(found, 1) == ["later", "ohne"]
-    assert str(found.repeats) == "1 row left out whose id came before with other content"
-
-
-def test_a_file_without_from_lines_is_one_message(tmp_path):
-    put(tmp_path / "12", "Subject: one\nDate: Fri, 8 Jul 2011 12:08:34 +0200\n\nFrom here on\n\nhello\n")
-    found = read(tmp_path / "12", kind="mail", tokens={"stop_words": None})
-    assert found.ids == ["12:1"] and words(found, 0) == ["from", "hello", "here", "on", "one"]
-
-
 @pytest.mark.parametrize(
     ("name", "written", "title"),
     [
@@ -108,14 +60,14 @@ def test_a_feed_is_read_by_the_encoding_that_it_names(tmp_path, name, written, t
     text = f'<?xml version="1.0" encoding="{name}"?><rss><channel>{item}</channel></rss>'
     (tmp_path / "f.xml").write_bytes(text.encode(written))
     with open(tmp_path / "f.xml", "rb") as file:
-        assert [row["title"] for _, row in mailfeeds.feed_rows(file, "f.xml")] == [title]
+        assert [row["title"] for _, row in feeds.feed_rows(file, "f.xml")] == [title]
 
 
 @pytest.mark.parametrize("name", ["x-no", "gbk"])
 def test_a_feed_in_no_encoding_is_one_sentence(tmp_path, name):
     (tmp_path / "f.xml").write_bytes(f'<?xml version="1.0" encoding="{name}"?><rss>'.encode() + b"\xff\xff</rss>")
     with open(tmp_path / "f.xml", "rb") as file, pytest.raises(DataError, match=rf"f\.xml is not text in {name}, as"):
-        list(mailfeeds.feed_rows(file, "f.xml"))
+        list(feeds.feed_rows(file, "f.xml"))
 
 
 def test_feeds_of_both_forms(tmp_path):

@@ -15,7 +15,7 @@ import pytest
 from places import ROOT
 
 from odl import corpora, trees
-from odl.corpora import checks, mailfeeds, reuters21578
+from odl.corpora import checks, feeds, reuters21578
 from odl.errors import DataError, OdlError
 from odl.files import storage
 from odl.papers import reconstruction
@@ -48,7 +48,7 @@ def test_an_item_of_many_pieces_is_read_in_linear_time(tmp_path):
     (tmp_path / "a.xml").write_text(f"<rss><item><title>grain</title>{pieces}</item></rss>")
     begin = time.process_time()
     with open(tmp_path / "a.xml", "rb") as file:
-        assert [row["category"] for _, row in mailfeeds.feed_rows(file, "a.xml")] == [["wheat"]]
+        assert [row["category"] for _, row in feeds.feed_rows(file, "a.xml")] == [["wheat"]]
     assert time.process_time() - begin < 5
 
 

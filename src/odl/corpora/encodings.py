@@ -1,11 +1,15 @@
-"""Encodings of text files: the option ``encoding``, and what is said of bytes that do not fit it.
+"""Encodings: the option ``encoding``, and bytes whose stated encoding may be wrong, as in mail and feeds.
 
-Files in UTF-16 or UTF-32 are told by their mark, and are read as UTF-8 made of them.
+Files in UTF-16 or UTF-32 begin with a byte order mark; they are converted to UTF-8 while they are read.
 """
 
 import codecs
 import io
+import re
 from dataclasses import dataclass
+from functools import lru_cache
+
+import webencodings
 
 from odl.errors import ConfigError, DataError
 
@@ -20,6 +24,21 @@ WIDE = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
 PLAIN_HEADS = (b"%PDF", b"GIF8", b"PAR1")  # of files that may hold no zero
 ZEROS = 4096  # bytes in which zeros are looked for
 BLOCK = 1 << 16
+UTF8_MARK, REPLACED = codecs.BOM_UTF8, "\ufffd"
+FALLBACK = "cp1252"  # of bytes that are not UTF-8 and have no stated encoding
+KNOWN = re.compile(r"cp|iso|koi8|mac|gb|big5|euc|shift|johab|hz|utf|tis|ptcp|kz|hp")  # codecs of text, not base64
+PAGE = re.compile(r"(?:x-)?(?:cp|win|windows|ibm|dos|ms)[-_ ]?(\d{3,5})$")
+SHIFTED = re.compile(r"iso2022|hz|utf-7")  # of 7 bits, so that they pass for UTF-8
+ESCAPED = b"\x1b$"  # begins characters of two bytes in ISO-2022
+MULTIBYTE = ("gb18030", "big5hkscs", "cp932", "cp949", "euc_jp", "johab", "cp874")  # scripts from U+0800; Thai too
+SHORT = 6  # characters
+BESIDE_LATIN = re.compile(r"[A-Za-z][^\0-\x7f]|[^\0-\x7f][A-Za-z]")
+CUT = re.compile(rb"(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z")  # of UTF-8, at an end
+OTHERS = {"gbk": ["gb18030"], "big5hkscs": ["big5hkscs", "cp950"], "euc_jp": ["euc_jp", "euc_jis_2004"]}
+OTHERS |= {"iso2022_jp": ["iso2022_jp_ext", "iso2022_jp"]}
+JIS = re.compile(rb"(\x1b(?:\$[@B]|\([BJI]))")
+META = re.compile(rb"<meta\b[^>]{0,200}?\bcharset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.I)  # of HTML
+HEAD = 4096  # bytes of HTML in which its meta element is searched
 
 
 @dataclass(frozen=True)
@@ -64,6 +83,137 @@ class Encoding:
 
 
 UTF8 = Encoding()
+
+
+@lru_cache(maxsize=256)
+def codecs_of(label: str) -> list[str]:
+    """Return Python's codecs for a stated encoding, those that browsers take for it; none if the name says nothing.
+
+    Examples
+    --------
+    >>> codecs_of("ISO-8859-1"), codecs_of("gb2312"), codecs_of("cp-850"), codecs_of("us-ascii"), codecs_of("rot13")
+    (['cp1252'], ['gb18030'], ['cp850'], [], [])
+    """
+    label = label.strip(" \t\r\n\"'").lower()
+    found = webencodings.lookup(label)
+    if found is not None and found.name not in ("replacement", "x-user-defined"):
+        name = found.codec_info.name
+    else:
+        page = PAGE.match(label)
+        name = next(filter(None, map(_codec, (f"cp{page[1]}" if page else "", label, label.removeprefix("x-")))), "")
+    if name == "cp1252" and _codec(label) == "ascii":
+        return []
+    return OTHERS.get(name, [name] if name else [])
+
+
+def _codec(label):
+    """Return Python's name of a codec of text, "" if there is none."""
+    try:
+        name = codecs.lookup(label).name if label else ""
+    except (LookupError, ValueError):
+        return ""
+    return name if name == "ascii" or KNOWN.match(name) else ""
+
+
+def decode(data: bytes, label: str = "", default: Encoding = UTF8) -> tuple[str, int]:
+    """Return the text of bytes, and the number of characters that had to be replaced by U+FFFD.
+
+    UTF-8 comes first, since few other texts pass for it; then the encoding that browsers take for the stated one.
+    A text that is UTF-8 but for a few bytes is read as such, these bytes by the stated encoding.
+
+    Parameters
+    ----------
+    data : bytes
+    label : str
+        Stated encoding, which may be wrong, unknown or missing.
+    default : Encoding
+        Of bytes that are not UTF-8 and have no stated encoding; windows-1252 if this is UTF-8.
+
+    Examples
+    --------
+    >>> decode("“Größe”".encode("cp1252"), "iso-8859-1"), decode("Größe".encode(), "us-ascii")
+    (('“Größe”', 0), ('Größe', 0))
+    """
+    names = codecs_of(label) or [name for name in codecs_of(default.name) if name != "utf-8"]
+    shifted = bool(names and SHIFTED.match(names[0]))
+    if data.isascii() and not shifted and ESCAPED not in data and b"\0" not in data:
+        return data.decode("ascii"), 0
+    marked = next((name for mark, name in MARKS if data.startswith(mark)), None)
+    if marked or (names and names[0] in WIDE and b"\0" in data):
+        return _replacing(data, marked or names[0])
+    if shifted or (data.isascii() and ESCAPED in data):
+        return _shifted(data, names if shifted else OTHERS["iso2022_jp"])
+    data = data.removeprefix(UTF8_MARK)
+    text = _strictly(data, "utf-8")
+    if text is not None and not (names and names[0] in MULTIBYTE and _short_by_chance(text)):
+        return text, 0
+    names = [name for name in names if name != "utf-8" and name not in WIDE] or [default.second or FALLBACK]
+    mixed = text is None and _mostly_utf8(data)
+    readings = (_strictly(data, name) for name in names if not mixed or name in MULTIBYTE)
+    if (reading := next((one for one in readings if one is not None), text)) is not None:
+        return reading, 0
+    if mixed:
+        text = Encoding(second=names[0]).text(CUT.sub(b"", data)) + REPLACED * bool(CUT.search(data))
+        return text, max(0, text.count(REPLACED) - data.count(REPLACED.encode()))
+    return _replacing(data, names[0])
+
+
+def _strictly(data, name):
+    try:
+        return data.decode(name)
+    except (UnicodeError, LookupError):
+        return None
+
+
+def _short_by_chance(text):
+    """Return whether a text may be UTF-8 by chance: a few characters of two bytes each, none next to a Latin letter."""
+    others = text.translate(dict.fromkeys(range(128)))
+    return len(others) <= SHORT and max(others, default="") < "\u0800" and not BESIDE_LATIN.search(text)
+
+
+def _replacing(data, name):
+    text = data.decode(name, "replace")
+    return text, text.count(REPLACED)
+
+
+def _mostly_utf8(data):
+    """Return whether most bytes beyond ASCII are UTF-8."""
+    return 2 * len(data.decode("utf-8", "ignore").encode().translate(None, ASCII)) > len(data.translate(None, ASCII))
+
+
+def _shifted(data, names):
+    """Return the text of an encoding with escape sequences; that of Japan may hold characters of cp932."""
+    readings = (_strictly(data, name) for name in names)
+    if (text := next((one for one in readings if one is not None), None)) is not None:
+        return text, 0
+    if not data.isascii():
+        return decode(data, "utf-8")
+    return _replacing(_as_cp932(data), "cp932") if names[0].startswith("iso2022_jp") else _replacing(data, names[0])
+
+
+def _as_cp932(data):
+    """Return ISO-2022-JP as bytes of cp932, which has the characters that vendors added."""
+    converted, shift = [], b""
+    for part in JIS.split(data):
+        if JIS.fullmatch(part):
+            shift = part[1:]
+        elif shift.startswith(b"$"):
+            pairs = zip(part[::2], part[1::2], strict=False)
+            converted += [bytes(_shift_jis(*pair)) for pair in pairs]
+        else:
+            converted.append(part if shift != b"(I" else bytes(byte | 0x80 for byte in part))
+    return b"".join(converted)
+
+
+def _shift_jis(row, cell):
+    lead = ((row + 1) >> 1) + (0x70 if row < 0x5F else 0xB0)
+    return lead & 0xFF, (cell + 0x1F + (cell >= 0x60) if row % 2 else cell + 0x7E) & 0xFF
+
+
+def meta_charset(html: bytes) -> str:
+    """Return the encoding that HTML states in a meta element, "" if none."""
+    found = META.search(html, 0, HEAD)
+    return found[1].decode("ascii", "replace") if found else ""
 
 
 def check_encoding(value):

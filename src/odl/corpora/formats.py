@@ -97,10 +97,9 @@ def _rows(path, form, name):
         return
     with opened(path) as file:
         if kind in ("mail", "feed"):
-            from odl.corpora import mailfeeds
+            from odl.corpora import feeds, mail
 
-            mail = kind == "mail"
-            yield from mailfeeds.mail_rows(file, path, form.encoding) if mail else mailfeeds.feed_rows(file, path)
+            yield from mail.mail_rows(file, path, form.encoding) if kind == "mail" else feeds.feed_rows(file, path)
             return
         file, encoding = recoded(file, path, form.encoding)
         if kind == "csv":

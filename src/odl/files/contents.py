@@ -52,6 +52,13 @@ def is_mail(head: bytes) -> bool:
     return (own + usual > 1 and own > 0) or (usual > 1 and n >= MIN_HEADERS)
 
 
+def begins_message(head: bytes) -> bool:
+    """Return whether bytes begin with a header of mail, or another line of its kind, as ">From ..." is."""
+    match = HEADER.match(head)
+    name = match[1].lower() if match else b""
+    return name in OWN or name in USUAL or name.startswith(b"x-") or bool(ENVELOPE.match(head))
+
+
 def _begin(head):
     return head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
 

@@ -11,7 +11,7 @@ SUFFIXES = {
     "jsonl": (".jsonl", ".ndjson"),
     "csv": (".csv", ".tsv"),
     "parquet": (".parquet",),
-    "mail": (".mbox", ".eml"),
+    "mail": (".mbox", ".mbx", ".eml", ".emlx"),
     "feed": (".rss", ".atom", ".xml"),
     "text": (".txt", ".md"),
     "log": (".log",),

@@ -1,23 +1,16 @@
-"""Messages of mail (an mbox file, or one without "From " lines) and items of feeds (RSS 0.9 to 2.0, Atom).
+"""Items of feeds (RSS 0.9 to 2.0, Atom).
 
-Feeds are read by expat, an item at a time. Entities of HTML, which feeds use without declaring them, are known.
+They are read by expat, an item at a time. Entities of HTML, which feeds use without declaring them, are known.
 """
 
 import codecs
-import email
-import email.utils
 import re
-from email.header import decode_header, make_header
 from html import entities
 from xml.parsers import expat
 
-from odl.corpora import checks
 from odl.errors import DataError
 from odl.files.listing import CATEGORY
 
-ENVELOPE = b"From "
-DATED = re.compile(rb"From .*\d\d:\d\d.*\d{4}\s*$")  # a line "From here on" is text
-QUOTED = re.compile(rb"^>+From ")
 ITEMS = {"item", "entry"}
 ROLES = {
     "guid": "id", "id": "id", "title": "title", "link": "url", "pubdate": "time", "published": "time", "date": "time",
@@ -27,91 +20,6 @@ CATEGORIES = {CATEGORY, "subject"}  # the latter of Dublin Core
 DECLARED = re.compile(rb"""<\?xml[^>]*?\sencoding=["']([\w.-]+)""")  # at the beginning of XML
 LARGER = {"gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949"}  # written under these names
 BLOCK = 1 << 16
-
-
-def mail_rows(file, path, encoding):
-    """Yield (place, row) of each message: id, time, text, title.
-
-    The text is the subject with the plain parts, or with the HTML ones where there are no others; attachments are
-    left out. The time is that of the header Date, or else of the "From " line. Mail has no lines of a table, so the
-    place is "message 3".
-
-    Parameters
-    ----------
-    file : binary file
-    path : path-like
-        For messages.
-    encoding : odl.corpora.encodings.Encoding
-        Of parts that do not say theirs.
-
-    Raises
-    ------
-    DataError
-        If a message cannot be taken apart.
-    """
-    for number, (envelope, data) in enumerate(_messages(file, path), start=1):
-        place = f"message {number}"
-        try:
-            yield place, _mail_row(email.message_from_bytes(data), envelope, encoding)
-        except (ValueError, LookupError, RecursionError, AssertionError, TypeError, AttributeError) as error:
-            reason = " ".join(str(error).split()) or type(error).__name__
-            raise DataError(f"{path} {place} cannot be read ({reason})", "a message of mail", "remove it") from error
-
-
-def _messages(file, path):
-    """Yield ("From " line, bytes) of each message."""
-    envelope, body, first = b"", [], True
-    for line in checks.lines(file, path):
-        if DATED.match(line) or (first and line.startswith(ENVELOPE)):
-            if body:
-                yield envelope, b"".join(body)
-            envelope, body = line, []
-        else:
-            body.append(line[1:] if QUOTED.match(line) else line)
-        first = False
-    if b"".join(body).strip():
-        yield envelope, b"".join(body)
-
-
-def _mail_row(message, envelope, encoding):
-    subject = _header(message["Subject"])
-    plain, html = [], []
-    for part in message.walk():
-        kind = part.get_content_type()
-        if kind in ("text/plain", "text/html") and part.get_filename() is None:
-            (plain if kind == "text/plain" else html).append(_payload(part, encoding))
-    row = {"text": "\n".join([subject, *(plain or html)]), "title": subject, "time": _time(message, envelope)}
-    identity = _header(message["Message-ID"]).strip("<> ")
-    return {**row, "id": identity} if identity else row
-
-
-def _payload(part, encoding):
-    data = part.get_payload(decode=True) or b""
-    charset = part.get_content_charset()
-    try:
-        return data.decode(charset or encoding.name, "replace" if charset else encoding.errors)
-    except (LookupError, UnicodeDecodeError):  # of an unknown name, or none: bytes are read one by one
-        return data.decode("utf-8", "replace") if charset else data.decode("cp1252", "replace")
-
-
-def _header(value):
-    """Return a header as text, with what it spells in encoded words."""
-    if value is None:
-        return ""
-    try:
-        return " ".join(str(make_header(decode_header(str(value)))).split())
-    except (ValueError, LookupError):  # HeaderParseError among them
-        return " ".join(str(value).split())
-
-
-def _time(message, envelope):
-    """Return the date of a message as ISO 8601, or None."""
-    for text in (str(message["Date"] or ""), envelope.decode("ascii", "replace").partition(" ")[2].partition(" ")[2]):
-        try:
-            return email.utils.parsedate_to_datetime(text.strip()).isoformat()
-        except (ValueError, TypeError, IndexError, OverflowError):
-            continue
-    return None
 
 
 def feed_rows(file, path):

@@ -1,0 +1,324 @@
+"""Messages of mail: mbox files, single messages, and messages of Apple Mail (.emlx)."""
+
+import binascii
+import codecs
+import email
+import io
+import re
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from email.header import decode_header
+from itertools import chain, pairwise
+
+from odl.corpora import checks, fields
+from odl.corpora.checks import Unreadable
+from odl.corpora.encodings import UTF8, codecs_of, decode, meta_charset, recoded
+from odl.files import contents
+from odl.files.documents import NO_TIME
+
+WEEKDAYS, MONTHS = r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b", r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b"
+DATED = re.compile(rf"From .*?{WEEKDAYS}.*{MONTHS}.*\d\d:\d\d.*\b\d{{4}}\b".encode())  # of most programs
+PATCH = b"Mon Sep 17 00:00:00 2001"  # in the first line of each patch that git writes, also inside of messages
+QUOTED = re.compile(rb">+From ")
+HEADER = re.compile(rb"[!-9;-~]+[ \t]*:")
+LENGTH = re.compile(rb"Content-Length:\s*(\d{1,9})\s*$", re.I)
+MOMENT = re.compile(rf"{WEEKDAYS}.*|\d{{4}}-\d\d-\d\d.*", re.S)  # in the first line of a message
+RECEIVED_AT = re.compile(rb"<key>date-received</key>\s*<(?:integer|real)>(\d{9,10})")  # seconds, below an .emlx
+LONGEST = 1 << 26  # bytes of a message that its header may state
+FLOWED = re.compile(r"(?<!^--) \r?\n(?!>|-- ?$)", re.M)  # broken by a program within a paragraph (RFC 3676)
+ERRORS = (ValueError, LookupError, RecursionError, AssertionError, TypeError, AttributeError)  # of `email`
+DATES = ("Date", "Received", "X-Received", "Delivery-Date", "NNTP-Posting-Date")  # the first that is a date counts
+WORD = re.compile(rb"=\?([^?\s*]+)(?:\*[^?\s]*)?\?([BbQq])\?(.*?)\?=(?:\s+(?==\?[^?\s]+\?[BbQq]\?))?", re.S)
+COMMENT = re.compile(r"\([^()]*\)")
+IDENTITY = re.compile(r"<([^<>]+)>")
+BASE64_LINE = re.compile(rb"[A-Za-z0-9+/=]+")
+SURELY_BASE64 = re.compile(rb"[A-Za-z0-9+/]{40}")
+ALPHABET = re.compile(rb"[^A-Za-z0-9+/]")
+TAG = re.compile(r"<(?:style|script|title)\b.*?</|<!--.*?-->|<[^>]*>|&\w+;", re.S | re.I)
+NO_TEXT = ("text/calendar", "text/rtf", "text/css", "text/vcard", "text/x-vcard", "text/directory")
+NO_TEXT += ("text/rfc822-headers", "message/delivery-status")
+TEXT, NAMED, ATTACHED = range(3)  # ranks of parts
+NOTICE = 40  # words at most that say where the HTML can be read
+
+
+def mail_rows(file, path, encoding):
+    """Yield (place, row) of each message: id, time, text, title; (place, `Unreadable`) of one that cannot be read.
+
+    The text is the subject with the parts that a reader sees: of alternatives the plain one, unless it is empty.
+    Attachments are text where there is no other. The time is the first of the headers `DATES`, or of the "From " line,
+    that is a date; a row without any has the text of its Date, or None. ``replaced`` counts characters in no encoding.
+    Mail has no lines of a table, so the place is "message 3". Memory is that of one message.
+
+    Parameters
+    ----------
+    file : binary file
+    path : path-like
+        For messages of errors.
+    encoding : odl.corpora.encodings.Encoding
+        Of parts and headers that state none, or one that does not exist.
+    """
+    for number, (envelope, data) in enumerate(_messages(file, path), start=1):
+        try:
+            row = _mail_row(data, envelope, encoding)
+        except ERRORS as error:
+            row = Unreadable(f"the message cannot be read ({' '.join(str(error).split()) or type(error).__name__})")
+        yield f"message {number}", row
+
+
+def _messages(file, path):
+    """Yield (first line "From ...", bytes) of each message."""
+    file = file if hasattr(file, "peek") else io.BufferedReader(file)
+    if file.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        file, _ = recoded(file, path, UTF8)
+    lines = checks.lines(file, path)
+    first = next((line for line in lines if line.strip(b" \t\r\n\xef\xbb\xbf")), b"").removeprefix(codecs.BOM_UTF8)
+    if contents.EMLX.fullmatch(first):
+        data, properties = file.read(int(first)), file.read(checks.LARGEST_MEMBER)
+        received = RECEIVED_AT.search(properties)
+        moment = fields.EPOCH + timedelta(seconds=int(received[1])) if received else ""
+        yield str(moment).encode(), data
+    elif first:
+        yield from _split(first, lines)
+
+
+def _split(first, lines):
+    """Yield the messages of an mbox, or the one of another file.
+
+    The length that a header states counts where a message ends after that number of bytes.
+    """
+    envelope, body, size, end, inner = b"", [], 0, None, []
+    several, blank = contents.ENVELOPE.match(first) and first.startswith(b"From"), True
+    for line, following in pairwise(chain([first], lines, [b""])):
+        if line.startswith(b"From") and _begins(line, following, blank, several):
+            end = _stated_end(body) if end is None else end
+            if size >= end:
+                yield from _parts(envelope, body, inner, size - end)
+                envelope, body, size, end, inner, blank = line, [], 0, None, [], False
+                continue
+            inner.append(len(body))
+        blank = line in (b"\n", b"\r\n")
+        size += len(line)
+        body.append(line[1:] if line.startswith(b">") and QUOTED.match(line) else line)
+    yield from _parts(envelope, body, inner, size - (_stated_end(body) if end is None else end))
+
+
+def _begins(line, following, blank, several):
+    """Return whether a line "From ..." begins a message, from the next line and whether a blank one is above.
+
+    A date in the form of most programs is enough with a header below; others need a blank line and a header of mail.
+    """
+    if DATED.match(line) and (several or PATCH not in line):
+        return HEADER.match(following) or (blank and not following.strip())
+    return several and blank and contents.ENVELOPE.match(line) and contents.begins_message(following)
+
+
+def _stated_end(body):
+    """Return how many bytes a message has by its header Content-Length, 0 without one."""
+    size = length = 0
+    for line in body:
+        size += len(line)
+        if line in (b"\n", b"\r\n"):
+            break
+        if found := LENGTH.match(line):
+            length = int(found[1])
+    return size + length if 0 < length <= LONGEST else 0
+
+
+def _parts(envelope, body, inner, beyond):
+    """Yield a message, or the messages that its wrong Content-Length held together."""
+    starts = [] if 0 <= beyond <= 2 else inner
+    for start, end in pairwise([0, *starts, len(body)]):
+        if start:
+            envelope, start = body[start], start + 1
+        if data := b"".join(body[start:end]).strip(b"\r\n"):
+            yield envelope, data + b"\n"
+
+
+def _mail_row(data, envelope, encoding):
+    while found := contents.ENVELOPE.match(data):
+        envelope, data = envelope or found[0], data[found.end() :]
+    message = email.message_from_bytes(data)
+    if not message.keys() and not envelope:
+        raise ValueError("it has no headers")
+    subject, replaced = _header(message, "Subject", encoding)
+    texts = _shown(_texts(message, encoding))
+    row = {"text": "\n".join([subject, *(text.text for text in texts)]), "title": subject}
+    row["time"] = _time(message, envelope)
+    if replaced := replaced + sum(text.replaced for text in texts):
+        row["replaced"] = replaced
+    identity, _ = _header(message, "Message-ID", encoding)
+    identity = (IDENTITY.search(identity) or [None, identity])[1].strip("<> ")
+    return {**row, "id": identity} if identity else row
+
+
+@dataclass(frozen=True)
+class _Text:
+    """Text of a part.
+
+    Parameters
+    ----------
+    rank : int
+        `TEXT`, `NAMED` (as a file, which is shown) or `ATTACHED`.
+    html : bool
+    text : str
+    replaced : int
+        Characters in no encoding.
+    """
+
+    rank: int
+    html: bool
+    text: str
+    replaced: int = 0
+
+    def words(self):
+        """Return the words, without tags."""
+        return re.findall(r"\w+", TAG.sub(" ", self.text) if self.html else self.text)
+
+    def is_empty(self):
+        """Return whether there are no words."""
+        return not re.search(r"\w", TAG.sub(" ", self.text) if self.html else self.text)
+
+
+def _shown(texts):
+    """Return the texts of the best rank; a file is as good as other texts where it is first."""
+    texts = [text for text in texts if not text.is_empty()]
+    if texts and texts[0].rank == NAMED:
+        texts[0] = replace(texts[0], rank=TEXT)
+    best = min((text.rank for text in texts), default=TEXT)
+    return [text for text in texts if text.rank == best]
+
+
+def _texts(part, encoding):
+    """Return the texts of a part of a message, in order."""
+    kind = part.get_content_type()
+    if kind in NO_TEXT:
+        return []
+    if not part.is_multipart():
+        return _leaf(part, kind, encoding)
+    if kind.startswith("message/") and _is_base64(part) and not part.get_payload(0).keys():
+        part.set_payload([email.message_from_bytes(_payload(part, part.get_payload(0)))])
+    parts = (_texts(one, encoding) for one in part.get_payload())  # each is read when it is needed
+    if kind == "multipart/alternative":
+        return _alternative(parts)
+    if kind == "multipart/related":
+        return next((texts for texts in parts if _shown(texts)), [])
+    if kind in ("multipart/signed", "multipart/report"):
+        return next(parts, [])
+    texts = [text for one in parts for text in one]
+    if kind.startswith("message/"):
+        subject, replaced = _header(part.get_payload(0), "Subject", encoding)
+        texts = [_Text(TEXT, False, subject, replaced), *texts] if subject else texts
+        rank = ATTACHED if part.get_content_disposition() == "attachment" else TEXT
+        return [replace(text, rank=max(rank, text.rank)) for text in texts]
+    return _without_renditions(texts)
+
+
+def _alternative(parts):
+    """Return the first of alternatives that is plain and says something; otherwise the last that does.
+
+    A few plain words about HTML or a browser say where the text is, which is in the HTML.
+    """
+    plain, rich = None, []
+    for texts in parts:
+        shown = _shown(texts)
+        if shown and shown[0].html:
+            rich = texts
+        elif shown:
+            plain, words = plain or texts, shown[0].words()
+            if len(words) > NOTICE or {"html", "HTML", "browser"}.isdisjoint(words):
+                return plain
+    enough = plain is None or sum(len(text.words()) for text in rich) > 2 * sum(len(text.words()) for text in plain)
+    return rich if enough else plain
+
+
+def _without_renditions(texts):
+    """Return texts without HTML most of whose words stand in a plain one, too."""
+    if len({text.html for text in texts}) < 2:
+        return texts
+    plain = {word for text in texts if not text.html for word in text.words()}
+    return [text for text in texts if not text.html or 2 * len(plain & {*text.words()}) < len({*text.words()})]
+
+
+def _leaf(part, kind, encoding):
+    """Return the text of a part that has no parts, if it is one."""
+    if not kind.startswith("text/") and not kind.startswith("multipart/") and kind != "application/xhtml+xml":
+        return []
+    data, label, html = _payload(part), part.get_content_charset() or "", kind.endswith(("/html", "/xhtml+xml"))
+    label = meta_charset(data) or label if html and not codecs_of(label) else label
+    text, replaced = decode(data, label, encoding)
+    if "delsp" in str(part["Content-Type"]).lower() and str(part.get_param("delsp")).lower() == "yes":
+        text = FLOWED.sub("", text)
+    named = NAMED if part.get_filename() is not None else TEXT
+    rank = ATTACHED if part.get_content_disposition() == "attachment" else named
+    return [_Text(rank, html, text.replace("\r\n", "\n"), replaced)]
+
+
+def _is_base64(part):
+    return str(part.get("Content-Transfer-Encoding", "")).strip().lower() == "base64"
+
+
+def _payload(part, inner=None):
+    """Return the bytes of a part, which may lie in another one."""
+    if not _is_base64(part):
+        return part.get_payload(decode=True) or b""
+    lines = (part if inner is None else inner).get_payload().encode("ascii", "surrogateescape").splitlines()
+    coded = [bool(BASE64_LINE.fullmatch(line.strip())) for line in lines]
+    end = next((at for at, one in enumerate(coded) if not one and lines[at].strip()), len(lines))
+    end = max((at + 1 for at in range(end, len(lines)) if SURELY_BASE64.search(lines[at])), default=end)
+    below = b"\n".join(lines[end:])  # plain text, which lists add
+    return _base64(b"".join(lines[:end])) + (b"\n" + below if below.strip() else b"")
+
+
+def _base64(data):
+    """Return bytes of base64 that may hold other characters, several ends, or no end."""
+    pieces = [ALPHABET.sub(b"", piece) for piece in re.split(b"=+", data)]
+    return b"".join(binascii.a2b_base64(piece[: len(piece) - (len(piece) % 4 == 1)] + b"==") for piece in pieces)
+
+
+def _header(message, name, encoding):
+    """Return the text of a header on one line, and the number of characters in no encoding.
+
+    Encoded words (RFC 2047) may be without spaces, and split a character; other bytes are read by the charset of the
+    message.
+    """
+    value = message[name]
+    if value is None:
+        return "", 0
+    raw = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else decode_header(value)[0][0]
+    if raw.isascii() and b"=?" not in raw and b"\x1b" not in raw:
+        return " ".join(raw.decode("ascii").split()), 0
+    charset = next(filter(None, (part.get_content_charset() for part in message.walk())), "")
+    pieces, at = [], 0
+    for word in WORD.finditer(raw):
+        pieces.append((charset, raw[at : word.start()]))
+        label, at = word[1].decode("ascii", "replace"), word.end()
+        data = _base64(word[3]) if word[2] in b"Bb" else binascii.a2b_qp(word[3], header=True)
+        if len(pieces) > 1 and not pieces[-1][1] and pieces[-2][0].lower() == label.lower():
+            data = pieces[-2][1] + data
+            del pieces[-2:]
+        pieces.append((label, data))
+    decoded = [decode(data, label, encoding) for label, data in [*pieces, (charset, raw[at:])]]
+    return " ".join("".join(text for text, _ in decoded).split()), sum(n for _, n in decoded)
+
+
+def _time(message, envelope):
+    """Return the first date of a message as ISO 8601; the text of its Date if none can be read, or None."""
+    first = None
+    for text in _dates(message, envelope):
+        text = " ".join(COMMENT.sub(" ", text).split())
+        first = first or text
+        try:
+            if (milliseconds := fields.parse_time(text)) != NO_TIME:
+                return (fields.EPOCH + timedelta(milliseconds=milliseconds)).isoformat()
+        except (ValueError, OverflowError):
+            continue
+    return first or None
+
+
+def _dates(message, envelope):
+    """Yield the texts that may be the date of a message."""
+    for name in DATES:
+        for value in message.get_all(name, []):
+            yield str(value).rpartition(";")[2]
+    moment = MOMENT.search(envelope.decode("ascii", "replace"))
+    yield moment[0] if moment else ""

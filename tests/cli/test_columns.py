@@ -124,11 +124,11 @@ class TestColumns:
             roles(2, column("time", *values), column("text", "p q", "r s"))
 
     def test_a_column_of_times_that_holds_none_is_named(self):
-        serial = {"time": column("time", "46023.5"), "text": column("text", "p q")}
-        assert choose(serial, 1, {})["time"] == (
-            None,
-            "no column holds dates ('time' holds '46023.5'); the order is that of the files",
-        )
+        spoken = {"time": column("time", "05.01.26 um 9"), "text": column("text", "p q")}
+        todo = "--time-format says how they are written"
+        reason = f"no column holds dates ('time' holds '05.01.26 um 9'; {todo}); the order is that of the files"
+        assert choose(spoken, 1, {})["time"] == (None, reason)
+        assert choose(spoken, 1, {}, ("%d.%m.%y um %H",))["time"] == (spoken["time"], "holds dates")
         assert roles(1, column("ts", 1767254400), column("text", "p q")) == {"time": "ts", "text": "text"}
 
     def test_a_table_without_a_line_of_names_is_refused(self):

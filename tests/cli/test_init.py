@@ -250,6 +250,23 @@ class TestLook:
         assert found.options["delimiter"] == ";" and found.n_documents == 20
         assert dict(found.said)["to come"].startswith("1 of the dates, the last 2999-01-10; ")
 
+    def test_a_format_of_times_is_written_down_and_what_was_read_is_printed(self, tmp_path, monkeypatch, capsys):
+        monkeypatch.chdir(tmp_path)
+        rows = [{"when": f"{day:02}.01.26 um 9", "text": f"water in cellar {day}"} for day in range(1, 21)]
+        jsonl(tmp_path / "a.jsonl", rows)
+        assert cli.main(["init", "n", "a.jsonl", "--time", "when", "--time-format", "%d.%m.%y um %H"]) == 0
+        printed = capsys.readouterr().out
+        assert "20 documents, 2026-01-01 to 2026-01-20" in printed
+        assert "'01.01.26 um 9' as 2026-01-01 09:00:00 UTC; '20.01.26 um 9' as 2026-01-20 09:00:00 UTC" in printed
+        options = yaml.safe_load((tmp_path / "n" / "odl.yaml").read_text())["options"]
+        assert options["time_format"] == ["%d.%m.%y um %H"]
+        assert corpora.read("documents", ["a.jsonl"], options).times[-1] == 1768899600000
+
+    def test_years_that_can_hardly_be_meant_are_reported(self, tmp_path):
+        rows = [{"time": f"19{year}-01-01", "text": "water in cellar"} for year in range(65, 75)]
+        said = dict(survey([jsonl(tmp_path / "a.jsonl", rows)], {}).said)
+        assert said["long ago"] == "5 of the dates are before 1970, the first 1965-01-01"
+
     def test_bad_input_is_one_sentence(self, tmp_path):
         refused("does not exist", str(tmp_path / "absent"))
         refused("holds no files", str(tmp_path))

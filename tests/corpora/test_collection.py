@@ -212,7 +212,7 @@ def test_many_parquet_rows_come_in_order(tmp_path):
         ('{"id": "b", "counts": {"x": 2147483647, " x": 1}}', "add up to more than"),
         ('{"id": "b", "counts": {" ": 1}}', "the token ' ' is not a word"),
         ('{"id": "b", "counts": "{"}', "the counts are not JSON"),
-        ('{"id": "b", "text": "x", "time": "soon"}', "the time 'soon' is not ISO 8601"),
+        ('{"id": "b", "text": "x", "time": "soon"}', "the time 'soon' is in no form that is known"),
         ('{"id": "b", "text": "x", "topics": {"a": 1}}', "neither a string nor a list"),
         ('{"id": "b", "text": "x", "topics": [null]}', "the topic None is not a string"),
         ('{"id": "b", "text": "x", "topics": true}', "d.jsonl line 2: the topics are 'True', neither"),

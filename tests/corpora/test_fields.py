@@ -5,7 +5,8 @@ from datetime import UTC, date, datetime
 import numpy as np
 import pytest
 
-from odl.corpora import fields
+from odl.corpora import fields, times
+from odl.errors import ConfigError
 from odl.files.documents import NO_TIME
 
 
@@ -34,7 +35,19 @@ def milliseconds(text):
         (891820800123, 891820800123),
         (100000000000, 100000000000),
         (99999999999, 99999999999000),
-        ("0001-01-01T00:00:00Z", "0001-01-01"),
+        ("0001-01-01T00:00:01Z", "0001-01-01T00:00:01"),
+        ("0001-01-01T00:00:00Z", NO_TIME),
+        ("0000-00-00 00:00:00", NO_TIME),
+        ("20260105100000", "2026-01-05T10:00"),
+        (202601051000, "2026-01-05T10:00"),
+        ("20260105100000123", "2026-01-05T10:00:00.123"),
+        (883612800000, "1998-01-01"),
+        (1767607200123456, "2026-01-05T10:00:00.123"),
+        ("1767607200123456789", "2026-01-05T10:00:00.123"),
+        (1.767607200123e18, "2026-01-05T10:00:00.123"),
+        ("1.7676072E9", "2026-01-05T10:00"),
+        ("46027.5", "2026-01-05T12:00"),
+        ("46027.416666666664", "2026-01-05T10:00"),
         ("9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999"),
         (None, NO_TIME),
         ("", NO_TIME),
@@ -49,7 +62,7 @@ def test_times(value, expected):
     "value",
     [
         *("2026/13/1", "2026年4月31日", "2026/4/3 25:00", "年月日", "2026. 4"),
-        *("yesterday", "1998-13", "06.04.1998", 12, 0, 10**14, "99999999", True, [1998], "0000"),
+        *("yesterday", "1998-13", "06.04.1998", 12, 0, 10**20, 12345, "1e99", "99999999", True, [1998], "0000"),
         *("0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-05:00", 1 - 10**14),
     ],
 )
@@ -80,6 +93,33 @@ def test_wrong_times(value):
         ("۲۰۲۶/۰۴/۰۳", None, "2026-04-03"),
         ("०३.०४.२०२६", "day-first", "2026-04-03"),
         ("2026-04-03 10:11 GMT", None, "2026-04-03T10:11"),
+        ("Jan 05, 2026, 10:00:00 PM", None, "2026-01-05T22:00"),
+        ("Jan 5, 2026 12:00\u202fAM", None, "2026-01-05"),
+        ("Mon, 05 Jan 2026 05:59:00 p.m.", None, "2026-01-05T17:59"),
+        ("2026-01-05 12:00:00 AM", None, "2026-01-05"),
+        ("2026/01/05 PM 10:00", None, "2026-01-05T22:00"),
+        ("5th of January 2026 at 10 PM", None, "2026-01-05T22:00"),
+        ("2026-01-05 10:00:00.123456789 +0200 CEST", None, "2026-01-05T08:00:00.123"),
+        ("2026-01-05 10:00:00 +0000 UTC m=+0.01", None, "2026-01-05T10:00"),
+        ("2026-01-05T10:00:00+01:00[Europe/Berlin]", None, "2026-01-05T09:00"),
+        ("2026-07-05T10:00:00[Europe/Berlin]", None, "2026-07-05T08:00"),
+        ("Mon Jan 05 2026 10:00:00 GMT+0200 (Central European Summer Time)", None, "2026-01-05T08:00"),
+        ("/Date(1767607200000+0200)/", None, "2026-01-05T10:00"),
+        ("2026-01-05T23:59:60Z", None, "2026-01-05T23:59:59.999"),
+        ("2026-01-05T24:00:00Z", None, "2026-01-06"),
+        ("Mon Jan 05 10:00:00 +0200 2026", None, "2026-01-05T08:00"),
+        ("Mon Jan  5 10:00:00 CET 2026", None, "2026-01-05T09:00"),
+        ("Sunday, 06-Nov-94 08:49:37 JST", None, "1994-11-05T23:49:37"),
+        ("05 Jan 2026", None, "2026-01-05"),
+        ("January 2026", None, "2026-01-01"),
+        ("24-02-2015 9.42", None, "2015-02-24T09:42"),
+        ("05 01 2026 9h30", "day-first", "2026-01-05T09:30"),
+        ("10:00:00 PM 1/5/2026", "month-first", "2026-01-05T22:00"),
+        ("Mon 25/01/2026 10:00", None, "2026-01-25T10:00"),
+        ("2026:01:05 10:00:00", None, "2026-01-05T10:00"),
+        ("2026-01-05-10.00.00.123456", None, "2026-01-05T10:00:00.123"),
+        ("20260105-100000", None, "2026-01-05T10:00"),
+        ("05/Jan/2026:10:00:00 +0000", None, "2026-01-05T10:00"),
         ("2026/04/03 10:11", None, "2026-04-03T10:11"),
         ("2026-04-03 10:11:12 UTC", None, "2026-04-03T10:11:12"),
         ("Mon, 13 Apr 1987 10:00:01 +0200", None, "1987-04-13T08:00:01"),
@@ -88,6 +128,49 @@ def test_wrong_times(value):
 )
 def test_dates(value, dates, expected):
     assert fields.parse_time(value, dates) == milliseconds(expected)
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("2026-01-05 10:00:00 IST", "the zone IST, which has several meanings or none"),
+        ("Jan  5 10:00:00", "has no year"),
+        ("2026-01-05 25:00", "the clock '25:00', which does not exist"),
+        ("2026-01-05T10:00[Europe/Atlantis]", "not known"),
+        ("am Montag", "--time-format"),
+    ],
+)
+def test_a_time_that_cannot_be_read_is_refused_with_the_reason(value, reason):
+    with pytest.raises(ValueError, match=reason):
+        fields.parse_time(value)
+
+
+def test_a_format_of_strptime_reads_what_no_other_form_fits():
+    formats = times.check_formats(["%d.%m.%y um %H", "%Y%d%m"])
+    assert fields.parse_time("05.01.26 um 9", None, formats) == milliseconds("2026-01-05T09:00")
+    assert fields.parse_time(20260501, None, formats) == milliseconds("2026-01-05")
+    assert fields.parse_time("2026-01-05T09:00:00Z", None, formats) == milliseconds("2026-01-05T09:00")
+    with pytest.raises(ValueError, match=r"'05\.01\.26' does not fit time_format '%d\.%m\.%y um %H', '%Y%d%m'"):
+        fields.parse_time("05.01.26", "day-first", formats)
+    with pytest.raises(ConfigError, match=r"time_format is '%Q'.*correct '%Q'"):
+        times.check_formats("%Q")
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("\x1b[31mdisk\x1b[0m \x1b[1;32mfull\x1b[m", "disk full"),
+        ("a\x1b[2Kb\x1b[10Cc", "a b c"),
+        ("\x1b]8;;https://example.org\x07here\x1b]8;;\x1b\\ now", "here now"),
+        ("\x1b]0;title of a window\nnext", "0;title of a window\nnext"),
+        ("\x9b31mdisk\x9b0m ü", "disk ü"),
+        ("\x1b(Bdisk\x1b=\x1b", "disk"),
+        ("^[[31mdisk^[[0m \\x1b[1mfull\\u001b[0m #033[32mup\\033[0m", "disk full up"),
+        ("^[a-z]+ [31mdisk] #033 \\x1b", "^[a-z]+ [31mdisk] #033 \\x1b"),
+    ],
+)
+def test_escape_sequences_of_terminals_are_no_text(text, plain):
+    assert fields.parse_text(text) == plain
 
 
 @pytest.mark.parametrize("value", ["01/02/2026", "12.1.26"])

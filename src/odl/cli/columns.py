@@ -3,10 +3,12 @@
 import re
 import unicodedata
 from dataclasses import dataclass, field
+from functools import partial
 from statistics import median_high
 
 from odl.corpora import fields
 from odl.errors import ConfigError
+from odl.files.documents import NO_TIME
 from odl.files.escaping import readable
 from odl.text import scripts
 
@@ -110,7 +112,7 @@ class Column:
         return f"'{text[:37] + '...' if len(text) > 40 else text}'"
 
 
-def choose(columns, n_rows, answers):
+def choose(columns, n_rows, answers, time_formats=()):
     """Return role -> (column or None, the reason), in the order of `NAMES`.
 
     Parameters
@@ -120,6 +122,8 @@ def choose(columns, n_rows, answers):
     n_rows : int
     answers : dict
         Role -> name of the column that the person named; "" for none.
+    time_formats : sequence of str
+        In which times are written, as the person says.
 
     Raises
     ------
@@ -134,7 +138,14 @@ def choose(columns, n_rows, answers):
             fault = f"--text names {name!r}, which holds {columns[name].example()}"
             raise ConfigError(fault, "a column of texts", "name another")
         roles[role] = (left.pop(name) if name else None, "as you say")
-    finders = {"url": _url, "time": _time, "text": _text, "title": _title, "id": _id, "topics": _topics}
+    finders = {
+        "url": _url,
+        "time": partial(_time, formats=time_formats),
+        "text": _text,
+        "title": _title,
+        "id": _id,
+        "topics": _topics,
+    }
     for role, find in finders.items():
         if role not in roles:
             roles[role] = find(list(left.values()), n_rows, roles)
@@ -158,22 +169,26 @@ def _url(columns, n_rows, roles):
     return (best, "holds addresses") if best else (None, "no column holds addresses")
 
 
-def _time(columns, n_rows, roles):
+def _time(columns, n_rows, roles, formats=()):
+    is_time = partial(_is_time, formats=formats)
     fitting = [column for column in columns if column.values and column.share(is_time) >= MOST]
     named = [column for column in fitting if column.rank("time")]
     texts = [column for column in fitting if column.share(lambda value: not _numeric(value)) >= MOST]
     best = max(named or texts, key=lambda column: (column.rank("time"), column.filled), default=None)
     if best is None:
-        best = max(filter(_nearly_dates, columns), key=lambda column: column.rank("time"), default=None)
+        nearly = (column for column in columns if column.rank("time") and 0.3 < column.share(is_time) < MOST)
+        best = max(nearly, key=lambda column: column.rank("time"), default=None)
         if best is None:
             named = max(columns, key=lambda column: column.rank("time"), default=None)
             wrong = named and named.values and named.rank("time") > 50
-            other = f" ({named.name!r} holds {named.example()})" if wrong else ""
+            todo = "; --time-format says how they are written"
+            other = f" ({named.name!r} holds {named.example()}{todo})" if wrong else ""
             return None, f"no column holds dates{other}; the order is that of the files"
         wrong = next(value for value in best.values if not is_time(value))
         fault = f"the column {best.name!r} holds {wrong!r}, which is no date"
-        raise ConfigError(fault, "dates in all rows", "correct it, name another by --time, or go without: --time ''")
-    if not _numeric(best.name) and is_time(best.name):
+        todo = "correct it, say --time-format, name another by --time, or go without: --time ''"
+        raise ConfigError(fault, "dates in all rows", todo)
+    if not _numeric(best.name) and _is_time(best.name):
         raise ConfigError(f"a date, {best.name!r}, stands among the names of columns", "names in the first line", NAMED)
     if best.filled < n_rows / 2:
         return None, f"{best.name!r} is mostly empty; the order is that of the files"
@@ -185,20 +200,15 @@ def _time(columns, n_rows, roles):
     return best, "holds dates" + ("" if best.rank("time") else ", whatever its name")
 
 
-def _nearly_dates(column):
-    return column.values and column.rank("time") and 0.3 < column.share(is_time) < MOST
-
-
 def _numeric(value):
     return isinstance(value, int | float) or (isinstance(value, str) and fields.NUMBER.fullmatch(value.strip()))
 
 
-def is_time(value):
-    """Say whether a value is a date that `odl.corpora.fields.parse_time` takes, with the day or the month first."""
+def _is_time(value, formats=()):
+    """Return whether `odl.corpora.times.parse_time` reads a value as a date, with the day or the month first."""
     for dates in fields.DATES:
         try:
-            fields.parse_time(value, dates)
-            return True
+            return fields.parse_time(value, dates, formats) != NO_TIME
         except (ValueError, OverflowError):
             continue
     return False
@@ -288,7 +298,7 @@ def date_form(column, answer=None):
     """
     if answer:
         return answer, "as you say"
-    matches = [match for value in column.values if (match := fields.YEAR_LAST.fullmatch(str(value).strip()))]
+    matches = [match for value in column.values if (match := fields.year_last(value))]
     if not matches:
         return None, f"as in {column.example()}"
     day = next((match for match in matches if int(match["first"]) > 12), None)

@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from time import time_ns
 
@@ -15,6 +16,7 @@ from odl.config import places, project
 from odl.config.chains import refuse_names
 from odl.corpora import collection, fields, formats
 from odl.corpora.encodings import check_encoding
+from odl.corpora.times import check_formats
 from odl.errors import ConfigError, DataError
 from odl.files import listing, storage
 from odl.files.documents import NO_TIME, NONE, Repeats
@@ -187,12 +189,14 @@ def survey(sources, answers):
         report.say("not read", filekinds.unread(others))
     _encoding(report, files, answers)
     report.set("times", answers.get("times"))
+    report.set("time_format", answers.get("time_format"))
     columns, categories, sample = _read(report, files)
     if columns:
         _columns(report, columns, answers)
         _join_titles(report, sample, answers)
     else:
         _categories(report, categories, answers.get("topics"))
+        report.set("dates", answers.get("dates"))
     times = _times(report, files, answers)
     texts = _texts(report, sample)
     stop_words, report.features, why = preparation.stop_words_of(texts, answers.get("stop_words"))
@@ -278,7 +282,8 @@ def _read(report, files):
 def _columns(report, columns, answers):
     """Choose the columns, and write down those that the reader would not take by itself."""
     n_rows = next(iter(columns.values())).n_rows
-    fitting = roles.choose(columns, n_rows, {role: answers[role] for role in roles.NAMES if role in answers})
+    said = {role: answers[role] for role in roles.NAMES if role in answers}
+    fitting = roles.choose(columns, n_rows, said, check_formats(report.options.get("time_format")))
     written = {}
     for role, (column, why) in fitting.items():
         name = column.name if column else None
@@ -326,6 +331,7 @@ def _times(report, files, answers):
     """Return the times of the documents that are looked at; refuse those that have some but not all."""
     columns = collection.columns_of(report.options)
     times, dates, checked, ids = [], report.options.get("dates") or answers.get("dates"), None, collection.Register()
+    time_formats, read = check_formats(report.options.get("time_format")), []
     for number, (table, row) in enumerate(_rows(report, files), start=1):
         if table != checked and table:
             collection.check_first_row(table, row, columns)
@@ -336,9 +342,10 @@ def _times(report, files, answers):
             continue
         value = named.get("time")
         try:
-            times.append(fields.parse_time(value, dates))
+            times.append(fields.parse_time(value, dates, time_formats if table else ()))
         except (ValueError, OverflowError) as error:
             raise DataError(f"document {number}: {error}", "a date", "correct it, or say --time for another") from error
+        read = [*read[:1], (value, times[-1])]
     report.n_documents, report.repeats, missing = len(times), ids.repeats(), times.count(NO_TIME)
     if ids.contents:
         said = [str(report.repeats)] if any(report.repeats) else []
@@ -352,6 +359,9 @@ def _times(report, files, answers):
         if late := sum(value > time_ns() // 1_000_000 + DAY_MS for value in times):
             why = f"{late} of the dates, the last {_day(max(times))}; correct it: it stays the last period"
             report.say("to come", why)
+        if early := sum(value < 0 for value in times):
+            report.say("long ago", f"{early} of the dates are before 1970, the first {_day(min(times))}")
+        report.say("read as", "; ".join(f"{str(value)!r} as {_minute(time)}" for value, time in read))
     if times and missing:
         report.ties = "source"
         if checked is None:
@@ -371,7 +381,11 @@ def _occurred(ids, row):
 
 
 def _day(milliseconds):
-    return (fields.EPOCH + fields.timedelta(milliseconds=milliseconds)).date().isoformat()
+    return (fields.EPOCH + timedelta(milliseconds=milliseconds)).date().isoformat()
+
+
+def _minute(milliseconds):
+    return f"{fields.EPOCH + timedelta(milliseconds=milliseconds):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _texts(report, sample):

@@ -8,7 +8,7 @@ from array import array
 import numpy as np
 
 from odl.config.schema import closed
-from odl.corpora import encodings, fields, formats
+from odl.corpora import encodings, fields, formats, times
 from odl.corpora.checks import Unreadable, check_options
 from odl.corpora.formats import Form, delimiter_of, rows
 from odl.errors import ConfigError, DataError, nearest
@@ -34,6 +34,7 @@ OPTIONS = {
     "quoted": {"type": "boolean"},
     "encoding": encodings.SCHEMA,
     "dates": {"type": ["string", "null"], "enum": [None, *fields.DATES]},
+    "time_format": {**times.FORMAT_SCHEMA, "earlier": None},
     "kind": {"type": ["string", "null"], "enum": [None, *listing.KINDS]},
     "times": {"type": ["string", "null"], "enum": [None, *formats.TIMES]},
     "tokens": TOKENS_SCHEMA,
@@ -68,8 +69,9 @@ def read(sources, options):
         ``quoted`` (of CSV files: whether quotation marks may enclose a field; default true), ``separator`` between the
         topics of a string (default ";"; null for one topic a string), ``delimiter`` of CSV files (default ",", in .tsv
         files a tab), ``encoding`` (default utf-8; a list of two: the second for the bytes that the first does not fit),
-        ``dates`` (day-first or month-first), ``kind`` (one of `odl.files.listing.KINDS`, whatever the files are
-        called), ``times`` of texts (see `odl.corpora.formats`), ``tokens`` (see `odl.text.tokens`; for texts only),
+        ``dates`` (day-first or month-first), ``time_format`` (format of strptime, or several, in which the times of
+        tables and logs are written), ``kind`` (one of `odl.files.listing.KINDS`, whatever the files are called),
+        ``times`` of texts (see `odl.corpora.formats`), ``tokens`` (see `odl.text.tokens`; for texts only),
         ``clean`` (which of `odl.text.cleaning.CLEANERS` go over the texts first; default none), ``min_words``
         (documents with fewer tokens are left out, and listed; default 0), ``duplicates`` (store the shingles of texts,
         by which `odl.stream.duplicates` tells near-duplicates; default false), ``keep_text`` (characters at the start
@@ -260,7 +262,7 @@ class Collection:
     def __init__(self, options):
         self.columns, self.separator = columns_of(options), options.get("separator", ";")
         self.min_words, self.kept = options.get("min_words", 0), options.get("keep_text", 0)
-        self.dates = options.get("dates")
+        self.dates, self.time_formats = options.get("dates"), times.check_formats(options.get("time_format"))
         self.counted, self.cleaner = Tally(options.get("tokens")), cleaning.Cleaning(options.get("clean"))
         self.meaning = encoder.encoder_of(options.get("vectors"))
         if self.meaning and "vector" in self.columns:
@@ -307,7 +309,8 @@ class Collection:
         identity = self.ids.name(identity, content)
         if identity is None:
             return
-        time = fields.parse_time(row.get("time"), self.dates)
+        formatted = self.time_formats if kind is None or kind in listing.TABULAR else ()
+        time = fields.parse_time(row.get("time"), self.dates, formatted)
         if self.needs_time and time == NO_TIME:
             raise ValueError("it has no time")
         topics = fields.parse_topics(row.get("topics"), self.separator)

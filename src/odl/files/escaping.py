@@ -9,6 +9,14 @@ UNREAD = re.compile("[\xad\u202a-\u202e\u2066-\u2069\ufeff]")  # these, soft hyp
 
 DRAWN = re.compile(r"([^\w\s])\1{4,}")  # a line drawn of signs, such as =====
 
+# Escape sequences of terminals: CSI, OSC and other strings, choices of a character set, and short ones.
+ESCAPES = re.compile(
+    r"(?P<csi>(?:\x1b\[|\x9b)[0-?]*[ -/]*(?P<end>[@-~]))"
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]{0,4096}(?:\x07|\x1b\\|\x9c)"
+    r"|\x1b[ -/]*[0-~]?|[\x9b\x9d\x9c]"
+)
+SPELLED = re.compile(r"(?:\\x1b|\\u001b|\\033|\\e|#033|\^\[|␛)(?=\[[0-9;:?]*[A-Za-z])", re.I)  # as syslog and JSON do
+
 ISOLATES = {"L": "\u2066", "R": "\u2067", "AL": "\u2067"}  # by the direction of a first letter
 
 # Letters that are written from right to left, and the mark that counts as one.
@@ -53,6 +61,19 @@ def guarded(value):
 def unguarded(cell):
     """Return the text that `guarded` made a cell of."""
     return re.sub(f"{CELL}'{FORMULA}", "", cell)
+
+
+def without_ansi(text):
+    """Return a text without escape sequences of terminals, such as colours; movements of the cursor become a space.
+
+    The escape character may be spelled out before a sequence, as in ``^[[31m``, ``\\x1b[31m`` and ``#033[31m``.
+    """
+    text = SPELLED.sub("\x1b", text) if "[" in text else text
+    return ESCAPES.sub(_joint, text) if "\x1b" in text or not text.isascii() else text
+
+
+def _joint(found):
+    return " " if found["csi"] and found["end"] in "ABCDEFGHJKSTdfsu" else ""
 
 
 def clean(text):

@@ -1,0 +1,308 @@
+"""Times of documents, in the forms that people and programs write, as milliseconds since 1970 (UTC)."""
+
+import re
+import unicodedata
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+from zoneinfo import ZoneInfo
+
+from odl.errors import ConfigError
+from odl.files.documents import NO_TIME
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+SERIAL = datetime(1899, 12, 30, tzinfo=UTC)  # day 0 of spreadsheets
+SERIALS = 20_000, 73_051  # their days from 1954 to 2099
+LARGEST_SECONDS, LARGEST_MILLISECONDS, LARGEST_MICROSECONDS, LARGEST = 10**11, 10**14, 10**17, 10**20
+BEGIN, END = -62_135_596_800_000, 253_402_300_800_000  # milliseconds of the years 1 to 9999 in UTC
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,2})?")
+COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d)?(\d{3})?)?")  # 8, 12, 14 or 17 digits
+ZERO = re.compile(r"0000-00-00.*|0001-01-01(?:[ T]00:00(?::00(?:\.0+)?)?)?(?:Z|[ ]?\+00:?00(?: UTC)?)?")  # no time
+ZONED = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)")
+DATES = ("day-first", "month-first")
+YEAR_LAST = re.compile(r"(?P<first>\d{1,2})([./ -])(?P<second>\d{1,2})\2(?P<year>\d{4}|\d{2})")
+YEAR_FIRST = re.compile(r"(\d{4}) ?[-/.:年년] ?(\d\d?) ?[-/.:月월] ?(\d\d?)(?: ?[日일.])?")
+NET = re.compile(r"\\?/Date\((-?\d+)(?:[+-]\d{4})?\)\\?/")
+CLOCK = re.compile(
+    r"(?<![\d:.,])(?:\b(?P<before>[AaPp])\.?[Mm]\.?\s+)?(?P<hour>\d{1,2})(?:"
+    r"[:hH](?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,:](?P<part>\d{1,9}))?)?(?:\s*(?P<half>[AaPp])\.?\s?[Mm]\b\.?)?"
+    r"|\s*(?P<alone>[AaPp])\.?\s?[Mm]\b(?!\.?\s+\d{1,2}:)\.?)"
+)
+DOTTED = re.compile(
+    r"(?<=[\s,])(?P<hour>\d{1,2})\.(?P<minute>\d\d)(?:\.(?P<second>\d\d))?(?:\s*(?P<half>[AaPp])[Mm])?$"
+)
+OFFSET = re.compile(r"(?:^|(?<=[A-Za-z\s]))([+-])(\d{1,2})(?::?(\d\d))?(?::?\d\d)?(?!\d)")
+AROUND = re.compile(r"\s*(?:\([^()]*\)|m=[+-][\d.]+)$")  # a zone that is spelled out, Go's other clock
+REGION = re.compile(r"\s*(?:\[([A-Z]\w+(?:/[\w+-]+)*)\]|(?<=\s)([A-Z]\w+(?:/[\w+-]+)+))$")  # name of a zone
+OTHERWISE = (  # forms that are brought into another
+    (re.compile(r"(\d{8})[ T_-]?(\d\d):?(\d\d):?(\d\d)(?!\d)"), r"\1 \2:\3:\4"),
+    (re.compile(r"^(\d{4})(\d\d)(\d\d)(?=[ T])"), r"\1-\2-\3"),
+    (re.compile(r"(\d{4}-\d\d-\d\d)-(\d\d)\.(\d\d)\.(\d\d)"), r"\1 \2:\3:\4"),
+    (re.compile(r"(\d{4}):(?=\d\d:\d\d:\d\d)"), r"\1 "),  # of web servers
+    (re.compile(r"(\d)T(?=\d)"), r"\1 "),
+)
+WORD = re.compile(r"[^\W\d_]+")
+MONTHS = (
+    *("january", "february", "march", "april", "may", "june", "july"),
+    *("august", "september", "october", "november", "december"),
+)
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+FILLERS = {"at", "of", "on", "the", "st", "nd", "rd", "th"}
+HOURS = {
+    "Z": 0, "UT": 0, "UTC": 0, "GMT": 0, "WET": 0, "CET": 1, "CEST": 2, "MET": 1, "MEST": 2, "MEZ": 1, "MESZ": 2,
+    "EET": 2, "EEST": 3, "MSK": 3, "JST": 9, "KST": 9, "HKT": 8, "AWST": 8, "AEST": 10, "AEDT": 11, "NZST": 12,
+    "NZDT": 13, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
+}  # fmt: skip
+PARTS = {  # directives of strptime, as parts of a pattern
+    **dict.fromkeys("dmHIMSUWV", r"\d{1,2}"), **dict.fromkeys("bBaAp", r"[^\W\d_]+\.?"), "Y": r"\d{4}", "G": r"\d{4}",
+    "y": r"\d\d", "j": r"\d{1,3}", "f": r"\d{1,6}", "u": r"\d", "w": r"\d", "Z": r"[A-Za-z]+", "%": "%",
+    "z": r"(?:Z|[+-]\d\d:?\d\d(?::?\d\d)?)",
+}  # fmt: skip
+FORMAT_SCHEMA = {"type": ["string", "array", "null"], "items": {"type": "string"}, "minLength": 1, "minItems": 1}
+WAY_OUT = "the option time_format (--time-format) says how times are written, such as '%d.%m.%Y %H:%M'"
+
+
+def missing(value):
+    """Return whether a value is null, an empty string or not a number."""
+    return value is None or value == "" or value != value
+
+
+def parse_time(value, dates=None, formats=()):
+    """Return milliseconds since 1970-01-01 UTC, rounded down; `NO_TIME` for a missing value.
+
+    Strings are ISO 8601, or a date in numbers or with an English month, a clock of 24 or 12 hours, and a zone, in
+    the orders that mail, databases, programming languages and spreadsheets use. Without a zone they are UTC. Numbers,
+    also in strings: 4 digits are a year, 8 a day (YYYYMMDD), 12, 14 and 17 a day with a clock if they begin with 19
+    or 20; other numbers are seconds, milliseconds, microseconds or nanoseconds since 1970, by their size. 5 digits are
+    a day of a spreadsheet. A zero date (0000-00-00, 0001-01-01T00:00:00Z) is a missing value.
+
+    Parameters
+    ----------
+    value
+    dates : {"day-first", "month-first"}, optional
+        Order of day and month if the year comes last; required if both orders are possible.
+    formats : sequence of str, optional
+        Formats of `datetime.strptime`. If there are some, strings and numbers have to fit one of them, or be ISO 8601
+        with a zone.
+    """
+    if missing(value):
+        return NO_TIME
+    if isinstance(value, str):
+        value = value.strip() if value.isascii() else _in_ascii(value)
+        if not value or (value.startswith("000") and ZERO.fullmatch(value)):
+            return NO_TIME
+    if isinstance(value, datetime):
+        moment = value
+    elif isinstance(value, date):
+        moment = datetime(value.year, value.month, value.day)
+    elif isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError(f"the time {value!r} is neither a date nor a number of seconds")
+    elif formats:
+        moment = _by_formats(str(value), formats)
+    elif NUMBER.fullmatch(str(value)):
+        moment = _from_digits(str(value))
+    else:
+        moment = _from_text(str(value), dates)
+    if not isinstance(moment, int):
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        moment = (moment - EPOCH) // timedelta(milliseconds=1)
+    if not BEGIN <= moment < END:
+        raise ValueError(f"the time {str(value)!r} is outside the years 1 to 9999 in UTC")
+    return moment
+
+
+def check_formats(option):
+    """Return the formats of the option ``time_format``, which is a string, a list or None, as a tuple.
+
+    Raises
+    ------
+    ConfigError
+        If `datetime.strptime` does not know a directive.
+    """
+    formats = tuple([option] if isinstance(option, str) else option or ())
+    for one in formats:
+        unknown = next((sign for sign in re.findall(r"%(.?)", one) if sign not in PARTS), None)
+        if unknown is not None or "%" not in one:
+            expected = "directives of Python's strptime, such as '%d.%m.%Y %H:%M:%S %z'"
+            raise ConfigError(f"time_format is {one!r}", expected, f"correct {'%' + (unknown or '')!r}")
+    return formats
+
+
+def pattern_of(formats):
+    """Return a pattern of the times that fit one of the formats."""
+    parts = []
+    for one in formats:
+        pieces = re.split(r"%(.)|(\s+)", one)
+        literal, directive, space = pieces[::3], pieces[1::3], pieces[2::3]
+        found = [PARTS[sign] if sign else r"\s+" for sign, _ in zip(directive, space, strict=True)]
+        parts.append("".join(re.escape(text) + more for text, more in zip(literal, [*found, ""], strict=True)))
+    return "|".join(parts)
+
+
+def _by_formats(text, formats):
+    for one in formats:
+        try:
+            return datetime.strptime(text, one)
+        except ValueError:
+            continue
+    if ZONED.fullmatch(text):
+        return _from_text(text, None)
+    listed = ", ".join(map(repr, formats))
+    raise ValueError(f"the time {text!r} does not fit time_format {listed}")
+
+
+def _in_ascii(text):
+    """Return a date with digits of ASCII, without marks of direction."""
+    text = unicodedata.normalize("NFKC", text).translate({0x200E: None, 0x200F: None, 0x2212: "-"})
+    return "".join(str(unicodedata.decimal(sign, sign)) for sign in text).strip()
+
+
+def _from_digits(text):
+    digits = format(Decimal(text), "f") if "e" in text.lower() else text
+    compact = COMPACT.fullmatch(digits) if len(digits) in (8, 12, 14, 17) else None
+    try:
+        if len(digits) == 4 and digits.isdigit():
+            return datetime(int(digits), 1, 1)
+        if compact and (len(digits) == 8 or digits[:2] in ("19", "20")):
+            *parts, thousandths = (int(part or 0) for part in compact.groups())
+            return datetime(*parts, thousandths * 1000)
+    except ValueError as error:
+        if len(digits) < 12:
+            raise ValueError(f"the time {text!r} is no year and no day YYYYMMDD") from error
+    whole, _, fraction = digits.partition(".")
+    size = abs(int(whole))
+    if SERIALS[0] <= size < SERIALS[1] and not digits.startswith("-"):
+        return round(Decimal(digits) * 86_400_000) + (SERIAL - EPOCH) // timedelta(milliseconds=1)
+    if 10**8 <= size < LARGEST_SECONDS:
+        thousandths = int(f"{fraction:0<3}"[:3])
+        return int(whole) * 1000 + (-thousandths if whole.startswith("-") else thousandths)
+    if LARGEST_SECONDS <= size < LARGEST:
+        unit = 1 if size < LARGEST_MILLISECONDS else 1000 if size < LARGEST_MICROSECONDS else 1_000_000
+        return int(whole) // unit
+    raise ValueError(f"the time {text!r} is not a year, a day YYYYMMDD, or seconds since 1970; {WAY_OUT}")
+
+
+def _from_text(text, dates):
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        pass
+    if month := re.fullmatch(r"(\d{4})-(0[1-9]|1[0-2])", text):
+        return datetime(int(month[1]), int(month[2]), 1)
+    if ticks := NET.fullmatch(text):
+        return int(ticks[1])
+    day, clock, zone = _split(text)
+    try:
+        year, month, day = _day_of(text, day, dates)
+        return datetime(year, month, day, tzinfo=zone) + clock
+    except (ValueError, OverflowError) as error:
+        if str(error).startswith("the time"):
+            raise
+        order = f" that is {dates}: correct it, or the option dates" if dates else f": {error}"
+        raise ValueError(f"the time {text!r} is no date{order}") from error
+
+
+def _split(text):
+    """Return (what is left of a text without clock, zone and weekday, the clock as timedelta, the zone or None)."""
+    rest, zone = AROUND.sub("", text), None
+    if region := REGION.search(rest):
+        rest = rest[: region.start()]
+        zone = _region(text, region[1] or region[2])
+    for form, other in OTHERWISE:
+        rest = form.sub(other, rest)
+    clock, match = timedelta(), CLOCK.search(rest) or DOTTED.search(rest)
+    if match:
+        after = rest[match.end() :]
+        if offset := OFFSET.search(after):
+            sign, hours, minutes = offset.groups("0")
+            zone = _zone(text, (1 if sign == "+" else -1) * (60 * int(hours) + int(minutes)))
+            after = after[: offset.start()] + " " + after[offset.end() :]
+        clock, rest = _clock(text, match), rest[: match.start()] + " " + after
+    for word in WORD.findall(rest):
+        named = HOURS.get(word)
+        weekday = len(word) > 1 and any(name.startswith(word.lower()) for name in WEEKDAYS)
+        if named is None and not weekday and word.lower() not in FILLERS:
+            if match and 2 < len(word) < 6 and word.isupper() and word.isascii() and _month(word) is None:
+                if zone is None:
+                    raise ValueError(f"the time {text!r} has the zone {word}, which has several meanings or none")
+            else:
+                continue
+        zone = _zone(text, 60 * named) if zone is None and named is not None else zone
+        rest = re.sub(rf"(?<![^\W\d_]){word}(?![^\W\d_])\.?", " ", rest, count=1)
+    return rest.strip(" ,.\t\n"), clock, zone
+
+
+def _region(text, name):
+    try:
+        return ZoneInfo(name)
+    except (ValueError, OSError, LookupError) as error:
+        raise ValueError(f"the time {text!r} has the zone {name}, which is not known") from error
+
+
+def _zone(text, minutes):
+    if abs(minutes) >= 24 * 60:
+        raise ValueError(f"the time {text!r} has a zone of more than 24 hours")
+    return timezone(timedelta(minutes=minutes))
+
+
+def _clock(text, match):
+    """Return the time of the day: a leap second is the end of the one before, 24:00 the beginning of the next day."""
+    found = match.groupdict("")
+    half = (found.get("half") or found.get("before") or found.get("alone") or "").lower()
+    hour, minute, second = (int(found.get(name) or 0) for name in ("hour", "minute", "second"))
+    part = int(f"{found.get('part') or '':0<6}"[:6])
+    if half and 1 <= hour <= 12:
+        hour = hour % 12 + 12 * (half == "p")
+    whole = hour == 24 and not minute and not second and not part
+    if not (hour < 24 or whole) or minute > 59 or second > 60:
+        raise ValueError(f"the time {text!r} has the clock {match[0].strip()!r}, which does not exist")
+    second, part = (59, 999_999) if second == 60 else (second, part)
+    return timedelta(hours=hour, minutes=minute, seconds=second, microseconds=part)
+
+
+def _month(word):
+    """Return the number of a month by its English name, or three letters of it or more."""
+    low = word.lower()
+    return next((at for at, name in enumerate(MONTHS, 1) if name.startswith(low)), None) if len(low) > 2 else None
+
+
+def _day_of(text, day, dates):
+    """Return year, month and day of a date."""
+    if found := YEAR_LAST.fullmatch(day):
+        return _in_order(text, found, dates)
+    if found := YEAR_FIRST.fullmatch(day):
+        return tuple(map(int, found.groups()))
+    words, numbers = WORD.findall(day), re.findall(r"\d+", day)
+    month = _month(words[0]) if len(words) == 1 else None
+    if month is None or not re.fullmatch(r"[\w\s,./'-]*", day) or not 1 <= len(numbers) <= 2:
+        raise ValueError(f"the time {text!r} is in no form that is known, such as 1998-04-06T12:30:00Z; {WAY_OUT}")
+    if len(numbers[0]) == 4:
+        return int(numbers[0]), month, int(numbers[1]) if len(numbers) == 2 else 1
+    if len(numbers[-1]) not in (2, 4) or (len(numbers) == 1 and len(numbers[0]) < 4):
+        raise ValueError(f"the time {text!r} has no year")
+    return _full_year(numbers[-1]), month, int(numbers[0])
+
+
+def _full_year(digits):
+    year = int(digits)
+    return year if len(digits) == 4 else year + (1900 if year > 68 else 2000)
+
+
+def year_last(value):
+    """Return the match of `YEAR_LAST` in a value, without its clock, weekday and zone; None if there is none."""
+    text = str(value).strip()
+    try:
+        return YEAR_LAST.fullmatch(_split(text if text.isascii() else _in_ascii(text))[0])
+    except ValueError:
+        return None
+
+
+def _in_order(text, match, dates):
+    """Return year, month and day of a date whose year is last: its numbers or the option tell the order."""
+    first, second = int(match["first"]), int(match["second"])
+    if dates not in DATES:
+        if first <= 12 and second <= 12 and first != second:
+            fault = f"the time {text!r} may begin with the day or the month"
+            raise ValueError(f"{fault}: set the option dates to day-first or month-first")
+        dates = "month-first" if second > 12 else "day-first"
+    day, month = (first, second) if dates == "day-first" else (second, first)
+    return _full_year(match["year"]), month, day

@@ -83,7 +83,7 @@ def test_a_period_is_read_by_a_run_once_it_has_its_name(tmp_path, monkeypatch):
     box.publish("2026-01-26")
     assert glob.glob(inbox.SOURCE) == ["inbox/2026-01-26-0001.jsonl"]
     assert box.labels() == ["2026-02-02"] and list(box.lines("2026-01-26")) == [{"a": 1}]
-    assert (box.last_before("2026-02-02"), box.last_before("2026-01-26")) == ("2026-01-26", "")
+    assert box.periods() == ["2026-01-26", "2026-02-02"]
 
 
 def test_a_period_without_a_document_leaves_no_file(tmp_path, monkeypatch):

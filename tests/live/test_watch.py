@@ -100,9 +100,10 @@ def test_live_and_at_once_give_the_same_bytes(news, tmp_path):
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 21))])
 def test_any_interleaving_gives_the_same_bytes(news, tmp_path, seed):
-    """Ten watches, ended by a kill, a signal or the end of the input; late, repeated, unreadable lines; runs between.
+    """Watches, ended by a kill, a signal or the end of the input; late, repeated, unreadable lines; runs between.
 
-    Each watch gets again some of the lines that the one before it had.
+    Each watch gets again some of the lines that the one before it had, of its period and the one before. Some end when
+    a period has just begun to be learned.
     """
     draw, accepted = random.Random(seed), {}
     rows = [row for week in WEEKS for row in posts(week, streams.N if week < WEEKS[-1] else 25)]
@@ -111,9 +112,12 @@ def test_any_interleaving_gives_the_same_bytes(news, tmp_path, seed):
         rows.insert(draw.randrange(streams.N, len(rows)), late)
     given = lines(rows)
     given.insert(draw.randrange(len(given)), (999, b'{"id": "half'))
-    cuts = [0, *sorted(draw.sample(range(1, len(given)), 9)), len(given)]
-    for begin, end in pairwise(cuts):
-        part, ending = given[max(0, begin - draw.randint(0, 20)) : end], draw.choice(("kill", "signal", "end"))
+    for bad in (b'{"id": "z", "time": "2026-02-20"}', b'{"id": "z", "time": "2026-02-20", "text": 7}', b'{"id": "z"}'):
+        given.insert(draw.randrange(len(given)), (999, bad))  # they end no period
+    firsts = [at for at, (_, line) in enumerate(given) if line.startswith((b'{"id": "w4-0"', b'{"id": "w5-0"'))]
+    cuts = {*draw.sample(range(1, len(given)), 8), *(first + draw.randint(1, 3) for first in firsts)}
+    for begin, end in pairwise([0, *sorted(cuts), len(given)]):
+        part, ending = given[max(0, begin - draw.randint(0, 55)) : end], draw.choice(("kill", "signal", "end"))
         with watched(news) as (watch, told):
             while part:
                 n = draw.randint(1, 30)
@@ -176,6 +180,87 @@ def test_a_document_of_the_period_before_is_known_after_a_kill(news):
         watch.close(drained=True)
     stored = [json.loads(line)["id"] for path in (news / "inbox").glob("*.jsonl") for line in path.open()]
     assert len(stored) == len({*stored}) == 25
+
+
+def test_a_signal_while_a_period_is_learned_reopens_no_older_period(news, tmp_path):
+    """The next watch goes on in the last period that was open, and knows what came in it and in the one before."""
+    late = streams.post(3, 900, "space") | {"time": "2026-01-27T00:00:00"}
+    with watched(news) as (watch, told):
+        watch.take(lines([*posts(3, 20), *posts(4, 5), late]))
+        assert watch.child
+        watch.close(drained=True)
+        first = told()
+    assert first[-1]["late"] and first[-1]["period"] == "2026-02-02"
+    with watched(news) as (watch, told):
+        watch.take(lines([late, *posts(4, 5)[::-1], *posts(3, 20)]))
+        assert watch.documents == 0 and {one["id"]: one for one in told()} == {one["id"]: one for one in first}
+        watch.take(lines(posts(4)))
+        watch.close()
+    assert len(ids_of(news)) == len({*ids_of(news)}) == 21 + streams.N
+    assert_same_at_once(news, tmp_path / "once")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"id": "x", "time": "2026-02-10T00:00:00"},
+        {"id": "x", "time": "2026-02-10T00:00:00", "text": None},
+        {"id": "x", "time": "2026-02-10T00:00:00", "text": 7},
+        {"id": "x", "time": "2026-02-10T00:00:00", "counts": {"": 1}},
+        {"id": ["x"], "time": "2026-02-10T00:00:00", "text": "wheat"},
+        {"id": "x", "time": "2027-13-10", "text": "wheat"},
+        {"id": "x", "time": "2999-01-01", "text": "wheat"},
+        {"id": "x"},
+    ],
+)
+def test_a_line_that_is_refused_ends_no_period_and_begins_none(news, line):
+    with watched(news) as (watch, told):
+        shutil.rmtree(news / "results")
+        watch.begin, watch.judge = None, None  # as where nothing is learned
+        watch.take(lines([line]))
+        assert watch.begin is None
+        watch.take(lines([posts(3)[0], line, posts(3)[1]]))
+        assert [(one["id"], one["late"]) for one in told()] == [("w3-0", False), ("w3-1", False)]
+        assert watch.bad == len(watch.refused) == 2 and not watch.child
+
+
+def test_a_time_that_is_to_come_ends_no_period(news, tmp_path, monkeypatch):
+    """It is accepted into its own period, which is known after a restart and stays hidden until it begins."""
+    tomorrow = {**posts(4)[0], "id": "early"}
+    for module in (live, judge):
+        monkeypatch.setattr(module, "clock", lambda: fields.parse_time("2026-02-01T12:00:00"))
+    monkeypatch.setattr(inbox, "today", lambda: "2026-02-01")
+    with watched(news) as (watch, told):
+        watch.take(lines([*posts(3, 9), tomorrow, posts(3)[9]]))
+        assert [(one["period"], one["late"]) for one in told()[-2:]] == [("2026-02-02", False), ("2026-01-26", False)]
+        first = told()[-2]
+        watch.close(drained=True)
+    assert (news / "inbox" / ".2026-02-02-0001.jsonl").exists() and "190 in all" in odl("run", news).stdout
+    with watched(news) as (watch, told):
+        watch.take(lines([tomorrow, posts(3)[10]]))
+        assert told()[0] == first and not told()[1]["late"] and watch.documents == 1
+        watch.close()
+        assert not watch.inbox.begun() and watch.inbox.labels() == ["2026-02-02"]
+
+
+def test_a_document_that_cannot_be_judged_is_refused_alone(news, monkeypatch):
+    def judged(self, documents, before=judge.Judge.__call__):
+        if "badword" in documents.vocabulary:
+            raise ZeroDivisionError("no weight")
+        return before(self, documents)
+
+    monkeypatch.setattr(judge.Judge, "__call__", judged)
+    rows = posts(3, 3) + posts(4, 3)
+    for at in (1, 3):
+        rows[at]["text"] += " badword"
+    with watched(news) as (watch, told):
+        watch.judged(lines(rows[:3]))
+        assert [one["id"] for one in told()] == ["w3-0", "w3-2"]
+        watch.take(lines(rows))
+        assert [one["id"] for one in told()[2:]] == ["w3-0", "w3-2", "w4-1", "w4-2"]
+        assert [number for number, _ in watch.refused] == [2, 2, 4]
+        assert watch.refused[0][1] == "it cannot be judged (ZeroDivisionError: no weight)"
+        watch.close(drained=True)
 
 
 def test_a_repeated_document_gets_the_same_answer_also_after_a_restart(news):

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import sys
+import time
 
 from odl.config import project
 from odl.engine import processes
@@ -51,10 +52,14 @@ class Inbox:
         """Return the periods of the files that still grow, oldest first."""
         return sorted(self.open)
 
-    def last_before(self, label):
-        """Return the last period before one of which there are documents, "" for none."""
+    def begun(self):
+        """Return the periods of these files that have begun by the clock, oldest first."""
+        return [label for label in self.labels() if label <= today()]
+
+    def periods(self):
+        """Return the periods of which there are documents, oldest first."""
         names = (NAME.fullmatch(name) for name in os.listdir(FOLDER))
-        return max((match[1] for match in names if match and match[1] < label), default="")
+        return sorted({match[1] for match in names if match})
 
     def lines(self, label):
         """Yield the documents of a period that were accepted, maps of column to value."""
@@ -149,6 +154,11 @@ def _report():
         print(f"odl: {sentence}", file=sys.stderr, flush=True)
 
 
+def today():
+    """Return the day of the clock, as periods are called."""
+    return time.strftime("%Y-%m-%d", time.gmtime())
+
+
 def alone():
     """Hold the inbox of the working folder; `BusyError` where another watch has it."""
     return processes.alone(f"{FOLDER}/.lock", todo="end that watch, or take another folder")
@@ -157,13 +167,15 @@ def alone():
 def settle(dry=False):
     """Give files that a watch left behind their names, unless one is at work, and list the inbox as a source.
 
-    `odl run` begins with this; where it is dry, all stays. Return whether there is something of it to do.
+    `odl run` begins with this; where it is dry, all stays. A period that has not begun by the clock stays hidden: once
+    it is learned, what comes before it would be late. Return whether there is something of it to do.
     """
-    hidden = glob.glob(f"{FOLDER}/.*.jsonl")
+    names = (NAME.fullmatch(os.path.basename(path)) for path in glob.glob(f"{FOLDER}/.*.jsonl"))
+    hidden = [match for match in names if match and match[1] <= today()]
     if not dry and (paths("*.jsonl*") or glob.glob(f"{FOLDER}/.*.sums")):
         with contextlib.suppress(BusyError), alone():
             inbox = Inbox()
-            for label in inbox.labels():
+            for label in inbox.begun():
                 inbox.publish(label)
     own = any(NAME.fullmatch(os.path.basename(path)) for path in glob.glob(SOURCE))  # not just a folder of that name
     return (own and enlist(dry)) or bool(hidden)

@@ -17,7 +17,7 @@ from odl.config import project
 from odl.config.sections import Alerts
 from odl.config.steps import STEPS
 from odl.corpora import collection, fields
-from odl.errors import ConfigError
+from odl.errors import ConfigError, OdlError
 from odl.files import agentfiles
 from odl.files.documents import NO_TIME
 from odl.jobs import runs
@@ -97,7 +97,8 @@ class Arrivals:
         """
         if len(line) >= LONGEST:
             raise ValueError(f"it has {LONGEST >> 20} MiB or more")
-        columns = json.loads(line.decode(), parse_constant=_refuse)
+        text = line.lstrip(b"\0").decode("utf-8-sig")  # NUL bytes are left where a log was truncated while it grew
+        columns = json.loads(text, parse_constant=_refuse)
         if not isinstance(columns, dict):
             raise ValueError("it is no JSON object")
         identity, time_of = (columns.get(self.columns[role]) for role in ("id", "time"))
@@ -130,8 +131,15 @@ class Arrivals:
                 read.add_row("inbox", f"line {number + 1}", roles, True)
                 faults.append("")
             except (ValueError, OverflowError, RecursionError) as error:
-                faults.append(str(error))
+                faults.append(fault_of(error))
         return read.documents(), faults
+
+
+def fault_of(error):
+    """Return what is wrong with a document, in one line."""
+    said = " ".join(str(error).split()) or "it fails"
+    expected = isinstance(error, ValueError | OverflowError | RecursionError | OdlError)
+    return said if expected else f"it cannot be judged ({type(error).__name__}: {said[:200]})"
 
 
 def clock():

@@ -5,10 +5,12 @@ import contextlib
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import islice
 
 from odl.alerts import periods, read, show
@@ -17,9 +19,9 @@ from odl.config.steps import STEPS
 from odl.corpora import fields
 from odl.engine import folder as folders
 from odl.engine import processes
-from odl.errors import ConfigError, DataError, OdlError
+from odl.errors import ConfigError, DataError, OdlError, StorageError
 from odl.live import inbox as inboxes
-from odl.live.judge import Arrivals, Judge, Known, Row, clock, iso
+from odl.live.judge import Arrivals, Judge, Known, Row, clock, fault_of, iso
 from odl.stream import features
 from odl.stream.batching import begin_of
 
@@ -62,15 +64,16 @@ class Watch:
         self.judge, self.shown, self.begin, self.answers = None, -1, None, {}
         self.configure()
         self.shown = self._last()
-        labels = self.inbox.labels()
-        begin = max([*map(_begin, labels[:1]), *([] if self.begin is None else [self.begin])], default=None)
-        if begin is not None and (label := self.inbox.last_before(_label(begin))):
-            for columns in self.inbox.lines(label):  # of the period before; `_open` sets its answers aside
-                self.answers[columns[SLOT]["answer"]["id"]] = _text(columns[SLOT]["answer"])
+        stored = [label for label in self.inbox.periods() if label <= inboxes.today()]
+        last = self.inbox.begun()[:1] or stored[-1:]  # a kill leaves the open one hidden, a signal does not
+        begin = max([*map(_begin, last), *([] if self.begin is None else [self.begin])], default=None)
+        before = [] if begin is None else [label for label in stored if label < _label(begin)]
+        for label in before[-1:]:
+            self.answers |= self._answers(label)  # `_open` sets them aside
         self.begin = begin
         self._load()
         self._open(begin)
-        for label in labels:
+        for label in self.inbox.labels():
             if _begin(label) < self.begin:
                 self.inbox.publish(label)
 
@@ -123,12 +126,20 @@ class Watch:
     def _path(self, step, t, role="output"):
         return self.folder.path(STEPS[step].writes[role], t)
 
+    def _answers(self, label):
+        """Return id to answer of the documents of a period."""
+        answers = (columns[SLOT]["answer"] for columns in self.inbox.lines(label))
+        return {answer["id"]: _text(answer) for answer in answers}
+
     def _open(self, begin):
         """Begin a period, or go on with one of which documents were accepted before."""
         self.before, self.answers = self.answers, {}
         self.known, self.candidates, self.items, self.begin = Known(), [], 0, begin
         if begin is None:
             return
+        for label in self.inbox.periods():
+            if label > _label(begin):  # its documents came while this period was open
+                self.answers |= self._answers(label)
         lines = self.inbox.lines(_label(begin))
         while group := list(islice(lines, GROUP)):
             answers = [columns[SLOT]["answer"] for columns in group]
@@ -147,8 +158,12 @@ class Watch:
             place = next((at for at, row in enumerate(rows) if self._ends(row)), len(rows))
             faults += self._accept(rows[:place])
             rows = rows[place:]
-            if rows:
-                self.end(begin_of(rows[0].time - self.tolerance, self.period))
+            if rows and (fault := self._faults_of(rows[0])):  # a line that is refused ends no period
+                faults, rows = faults + fault, rows[1:]
+            elif rows and self.begin is None:
+                self._open(self._period_of(rows[0]))
+            elif rows:
+                self.end(self._period_of(rows[0]))
         self.bad += len(faults)
         self.refuse(sorted(faults))
 
@@ -169,15 +184,17 @@ class Watch:
         for number, line in lines:
             try:
                 rows.append(self.arrivals.row(number, line))
-            except (ValueError, OverflowError, RecursionError) as error:
-                faults.append((number, str(error)))
+            except Exception as error:
+                faults.append((number, fault_of(error)))
         return rows, faults
 
+    def _period_of(self, row):
+        """Return the period that is open when a document comes: its own, but none that the clock has not begun."""
+        return begin_of(min(row.time, clock()) - self.tolerance, self.period)
+
     def _ends(self, row):
-        """Return whether a document is so late that the open period has ended; the first one begins a period."""
-        if self.begin is None:
-            self._open(begin_of(row.time, self.period))
-        return begin_of(row.time - self.tolerance, self.period) > self.begin
+        """Return whether a document begins the first period, or comes when the open one has ended."""
+        return self.begin is None or self._period_of(row) > self.begin
 
     def _accept(self, rows):
         """Answer documents and store them; return (number, fault) of those that cannot be read."""
@@ -186,7 +203,7 @@ class Watch:
             self._place(row)
             if row.identity not in self.answers and row.identity not in self.before:
                 fresh.setdefault(row.identity, row)
-        faults = self._judge(fresh.values(), self._among)
+        faults = self._judge([*fresh.values()], self._among)
         accepted, lines = [row for row in fresh.values() if row.answer is not None], {}
         for row in accepted:
             columns = {**row.columns, SLOT: {"answer": row.answer, "sent": row.sent}}
@@ -210,11 +227,22 @@ class Watch:
             row.identity = row.columns[self.columns["id"]] = f"{row.label}-{os.urandom(8).hex()}"
 
     def _judge(self, rows, more=lambda row, documents, at: None):
-        """Give rows their answers, and each to `more`; return (number, fault) of those without one."""
+        """Give rows their answers, and each to `more`; return (number, fault) of those without one.
+
+        Where documents fail together, each is judged alone, so that a fault is that of one document. A fault of the
+        disk or of a command is no document's, and is raised.
+        """
         if self.judge:
             self.arrivals.collection.n_dimensions = self.judge.n_dimensions
-        documents, faults = self.arrivals.read(rows)
-        judged = self.judge(documents) if self.judge and len(documents) else [UNJUDGED] * len(documents)
+        try:
+            documents, faults = self.arrivals.read(rows)
+            judged = self.judge(documents) if self.judge and len(documents) else [UNJUDGED] * len(documents)
+        except (DataError, StorageError, OSError, sqlite3.Error):
+            raise
+        except Exception as error:
+            if len(rows) == 1:
+                return [(row.number, fault_of(error)) for row in rows]
+            return [fault for row in rows for fault in self._judge([row], more)]
         places = {name: at for at, name in enumerate(documents.ids)}
         for row, fault in zip(rows, faults, strict=True):
             if not fault:
@@ -223,6 +251,10 @@ class Watch:
                 row.answer |= UNJUDGED if at is None else judged[at]
                 more(row, documents, at)
         return [(row.number, fault) for row, fault in zip(rows, faults, strict=True) if fault]
+
+    def _faults_of(self, row):
+        """Return (number, fault) of a row if it has no answer, by a copy of it."""
+        return self._judge([replace(row, identity="-", columns={**row.columns, self.columns["id"]: "-"})])
 
     def _among(self, row, documents, at):
         """Compare a document with those of its period so far; None: one with too few words."""
@@ -250,7 +282,7 @@ class Watch:
         """End the open period: its documents are learned while those of the next are answered; None: the last one."""
         if self.behind:
             self.finish()
-        ended = [label for label in self.inbox.labels() if begin is None or _begin(label) < begin]
+        ended = [label for label in self.inbox.begun() if begin is None or _begin(label) < begin]
         for label in ended:  # at once: of two that are hidden, the next watch after a kill opens the first again
             self.inbox.publish(label)
         if begin is not None and not ended and not self.child:
@@ -314,14 +346,14 @@ class Watch:
     def close(self, drained=False):
         """End: of the input, after which the last period is as `odl run` leaves it; `drained`: by a signal."""
         if not drained:
-            if self.documents or self.inbox.labels():
+            if self.documents or self.inbox.begun():
                 self.end()
             while self.child:
                 self.finish()
         else:
             if self.child:
                 self.child.terminate()
-            for label in self.inbox.labels():
+            for label in self.inbox.begun():
                 self.inbox.publish(label)
         counts = [f"{self.documents} documents accepted", f"{self.late} late", f"{self.bad} lines left out"]
         print(f"odl watch: {', '.join(counts)}", file=sys.stderr, flush=True)

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 import streams
@@ -262,6 +263,23 @@ def test_an_address_that_is_taken(news):
     assert done.returncode == 1 and "that nobody listens on" in done.stderr
 
 
+def test_requests_take_turns_so_that_a_large_one_holds_up_nobody():
+    desk, judged = server.Desk(), []
+    desk.watch = SimpleNamespace(judged=lambda lines: judged.append([len(line) for _, line in lines]))
+    threads = []
+    for lines in ([b"x" * server.PIECE] * 3, [b"y"]):
+        threads.append(threading.Thread(target=desk.ask, args=(lines, False)))
+        threads[-1].start()
+        while desk.jobs.qsize() < len(threads):
+            time.sleep(0.001)
+    for _ in range(3):
+        assert [*desk._next()] == [[]]
+    assert judged == [[server.PIECE], [1], [server.PIECE], [server.PIECE]]
+    for thread in threads:
+        thread.join(60)
+    assert desk.waiting == 0 and not desk.under_way
+
+
 def test_no_more_wait_than_may_but_a_request_that_nothing_waits_before_is_taken(monkeypatch):
     monkeypatch.setattr(server, "WAITING", 3)
     desk, threads = server.Desk(), []
@@ -276,7 +294,7 @@ def test_no_more_wait_than_may_but_a_request_that_nothing_waits_before_is_taken(
 
     def answered():
         for _ in range(desk.jobs.qsize()):
-            desk.jobs.get().done.set()
+            desk.jobs.get()[1].done.set()
         for thread in threads:
             thread.join(60)
 

@@ -1,6 +1,7 @@
 """What `odl watch --http` answers: documents, what is new, the page with its buttons, feeds, figures; and to whom."""
 
 import base64
+import contextlib
 import csv
 import http.client
 import json
@@ -145,6 +146,10 @@ def test_a_button_writes_what_odl_mute_writes_and_the_page_follows(news, client)
     back = json.dumps({"what": f"topic:{number}", "verdict": ""})
     assert client.ask("POST", "/feedback", back, **KIND)[0] == 200
     assert (news / "feedback.csv").read_text() == "what,verdict,until,note\n"
+    desk = SimpleNamespace(renew=False, ended=False)
+    with contextlib.chdir(news):  # what was not there takes no run to take back
+        again = werkzeug.test.Client(service.Service(desk)).post("/feedback", data=back, **KIND)
+    assert again.status_code == 200 and not desk.renew
 
 
 @pytest.mark.parametrize(
@@ -154,7 +159,12 @@ def test_a_button_writes_what_odl_mute_writes_and_the_page_follows(news, client)
         ({"what": "source:x.jsonl", "verdict": "muted"}, "no document came from source:x.jsonl"),
         ({"what": "w4-2", "verdict": "hidden"}, "has the verdict 'hidden'"),
         ({"what": "w4-2", "verdict": "muted", "until": "soon"}, "expected a date"),
-        ({"verdict": "muted"}, "is no document"),
+        ({"what": "w4-2", "verdict": "muted", "note": "x" * 1001}, "no text of at most 1000 characters"),
+        ({"what": "w4-2", "verdict": ["muted"]}, "no text of at most 1000 characters"),
+        ({"what": "w4-2"}, "expected what"),
+        ({"verdict": "muted"}, "expected what"),
+        ({}, "expected what"),
+        ([], "expected what"),
     ],
 )
 def test_a_verdict_that_says_nothing(client, said, fault):
@@ -223,6 +233,66 @@ def test_the_description_knows_every_route():
     assert paths == {(path, method) for path, each in described["paths"].items() for method in each}
     answer = described["components"]["schemas"]["answer"]
     assert set(answer["required"]) <= answer["properties"].keys()
+
+
+def described(path, method):
+    """Return the statuses that the description names for a request, none for an unknown one."""
+    described = yaml.safe_load((ROOT / "src" / "odl" / "live" / "openapi.yaml").read_text())["paths"]
+    for name, each in described.items():
+        if re.fullmatch(re.sub(r"{\w+}", "[^/]+", name), path.split("?")[0]):
+            return {int(status) for status in each.get(method.lower().replace("head", "get"), {}).get("responses", ())}
+    return set()
+
+
+@pytest.mark.parametrize("path", ["/documents", "/judge", "/feedback"])
+def test_no_body_ends_the_server_and_each_status_is_described(client, path):
+    guid = "moz-extension://0f1c2d3e-4a5b-6c7d-8e9f-0a1b2c3d4e5f/"
+    bodies = [b"", b"{}", b"null", b"7", b'"text"', b"NaN", b"\xff{}", b"\0" * 9, b"[" * 99_999, b'{"a":' * 99_999]
+    bodies += [b"1" * 5000, b'{"what": "topic:1", "verdict": null}', b'{"what": {"a": 1}, "verdict": "muted"}']
+    wrong = [
+        None,
+        7,
+        True,
+        1e300,
+        [],
+        {},
+        "",
+        "\ud800",
+        guid,
+        "".join(map(chr, range(0x300))),
+        "\u202e\u2066",
+        "x" * 99,
+    ]
+    rows = [{"id": f"f{n}", "time": "2026-02-09", "text": guid} | {key: one} for key in ("id", "time", "text")
+            for n, one in enumerate(wrong)]  # fmt: skip
+    bodies += [json.dumps(row).encode() for row in rows] + [b'{"id": "f", "time": 1' + b"0" * 400 + b', "text": "a"}']
+    statuses = {client.ask("POST", path, body, **KIND)[0] for body in bodies}
+    lines = b"\n".join(body for body in bodies if b"\n" not in body)
+    for more in (
+        {"content_type": "application/x-ndjson"},
+        {"content_type": "text/plain"},
+        {"content_type": "application/json; charset=utf-16"},
+        {"content_encoding": "gzip", **KIND},
+        {"origin": "https://evil.example", **KIND},
+        {"host": "evil.example", **KIND},
+        {"host": "[", **KIND},
+        {},
+    ):
+        statuses.add(client.ask("POST", path, lines, **more)[0])
+    statuses.add(client.ask("POST", path, json.dumps({"text": "wheat " * 200_000}), **KIND)[0])
+    assert statuses <= described(path, "POST") and {403, 415, 421} <= statuses
+    assert client.ask("GET", "/health")[0] == 200 and client.post(posts(5)[:1])[0]["id"] == "w5-0"
+
+
+def test_each_status_of_a_question_is_described(client):
+    for path in ("/", "/new", "/new?since=soon", "/topics/1", "/topics/" + "9" * 30, "/documents/none", "/feed.atom"):
+        for method, more in (("GET", {}), ("HEAD", {}), ("GET", {"host": "evil.example"}), ("GET", {"host": "["})):
+            assert client.ask(method, path, **more)[0] in described(path, method), (method, path, more)
+    for path in ("/none", "/topics/x", "/topics/-1", "/new/"):
+        assert client.ask("GET", path)[0] == 404
+    for method in ("OPTIONS", "PUT", "DELETE", "PATCH"):
+        status, headers, _ = client.ask(method, "/new")
+        assert status == 405 and "GET" in headers["Allow"]
 
 
 def test_no_answer_names_a_place_of_the_machine(news, client):

@@ -25,6 +25,7 @@ SHORTEST = 16  # characters of a token
 THREADS, CONNECTIONS, PATIENCE = 32, 1000, 30  # seconds after which a connection on which nothing happens is closed
 SWITCH = 0.0005  # seconds that a thread computes while another waits: documents do not wait for what is loaded aside
 WAITING = 8 * GROUP  # documents at most that wait to be answered, or that a request has
+PIECE = 1 << 19  # bytes of documents that are answered before those of the next request have their turn
 DRAIN = 1.5  # seconds that threads have to finish their requests after the watch has stored what it answered
 
 
@@ -108,13 +109,24 @@ class Job:
         Whether they are accepted, or judged only.
     answers : list of str or None
         JSON of each line; None as long as there is none.
+    taken : int
+        Lines that were handed to the watch so far.
     done : threading.Event
     """
 
     lines: list
     learn: bool
     answers: list
+    taken: int = 0
     done: threading.Event = field(default_factory=threading.Event)
+
+    def take(self, n_lines, size):
+        """Return the places of the next lines: at least one, and no more than a number of lines and of bytes."""
+        first = self.taken
+        while self.taken < len(self.lines) and self.taken - first < n_lines and (size > 0 or self.taken == first):
+            size -= len(self.lines[self.taken])
+            self.taken += 1
+        return range(first, self.taken)
 
 
 class Desk:
@@ -139,7 +151,7 @@ class Desk:
                 return None
             self.waiting += len(lines)
             job = Job(lines, learn, [None] * len(lines))
-            self.jobs.put(job)
+            self.jobs.put((next(self.serial), job))
         job.done.wait()
         with self.alone:
             self.waiting -= len(lines)
@@ -162,28 +174,28 @@ class Desk:
         """Take no more documents, and let those who wait know that there is no answer."""
         with self.alone:
             self.ended = True
-        for job in [*self.under_way.values(), *(self.jobs.get() for _ in range(self.jobs.qsize()))]:
+        for job in [*self.under_way.values(), *(self.jobs.get()[1] for _ in range(self.jobs.qsize()))]:
             job.done.set()
 
     def _next(self):
-        """Yield groups of the documents that wait, and let those who sent them know."""
-        group = []
-        while len(group) < GROUP:
+        """Yield a group of the documents that wait, and let those who sent them know; requests take turns."""
+        group, size = [], 0
+        while len(group) < GROUP and size < PIECE:
             try:
-                job = self.jobs.get(timeout=0 if group else WAIT)
+                serial, job = self.jobs.get(timeout=0 if size else WAIT)
             except queue.Empty:
                 break
-            serial = next(self.serial)
             self.under_way[serial] = job
-            numbered = [((serial, place), line) for place, line in enumerate(job.lines)]
+            piece = [((serial, place), job.lines[place]) for place in job.take(GROUP - len(group), PIECE - size)]
+            size += sum(len(line) for _, line in piece) or 1
             if job.learn:
-                group += numbered
+                group += piece
             else:
-                self.watch.judged(numbered)
-                self.under_way.pop(serial).done.set()
-        for first in range(0, max(len(group), 1), GROUP):
-            yield group[first : first + GROUP]
-        for serial in [*self.under_way]:
+                self.watch.judged(piece)
+            if job.taken < len(job.lines):
+                self.jobs.put((serial, job))
+        yield group
+        for serial in [serial for serial, job in self.under_way.items() if job.taken == len(job.lines)]:
             self.under_way.pop(serial).done.set()
 
     def tell(self, pairs):

@@ -19,17 +19,21 @@ from prometheus_client import (
     ProcessCollector,
     generate_latest,
 )
-from werkzeug.exceptions import HTTPException, ServiceUnavailable
+from werkzeug.exceptions import BadRequest, HTTPException, ServiceUnavailable, UnsupportedMediaType
 from werkzeug.routing import Map, Rule
 from werkzeug.wrappers import Request, Response
 
 from odl.alerts import explain, feedback, read, show
 from odl.errors import DataError, OdlError, ParameterError
+from odl.files.escaping import clean, visible
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 BURST, ADDRESSES = 10.0, 10_000  # seconds whose documents may come at once; addresses that are remembered
 READERS, TURN = 2, 5.0  # requests that read results at a time, and seconds that others wait for their turn
+DOCUMENT = 1 << 20  # bytes of a document: others wait for about half a second while it is judged
+FIELD = 1000  # characters of a field of feedback
 LINES, ONE = ("application/x-ndjson", "application/jsonl"), "application/json"
+UNREADABLE = "nothing can be read at the moment; the log of odl watch says why"
 TAILS = (0.0001, 0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
 MAIN = b'<main id="main"'  # of the page, which is told there that its buttons work; feeds have it escaped
 HEADERS = {
@@ -78,7 +82,10 @@ class Service:
             response = reply({"error": str(error)}, 400)
         except OdlError as error:
             print(f"odl watch: {error}", file=sys.stderr, flush=True)
-            response = reply({"error": "nothing can be read at the moment; the log of odl watch says why"}, 503)
+            response = reply({"error": UNREADABLE}, 503)
+        except Exception as error:  # no request ends the server, or leaves a traceback in its log
+            print(f"odl watch: {type(error).__name__}: {visible(str(error))}", file=sys.stderr, flush=True)
+            response = reply({"error": UNREADABLE}, 503)
         response.headers.extend(HEADERS)
         return response(environ, start_response)
 
@@ -99,13 +106,12 @@ class Service:
 
     def answer(self, request, learn):
         """Answer documents, and store or forget them."""
-        kind = request.mimetype
-        if kind not in (ONE, *LINES):
-            return reply({"error": f"a body of {kind or 'no type'}; expected {ONE} or {LINES[0]}"}, 415)
-        body = request.get_data(cache=False)
+        body, kind = body_of(request, ONE, *LINES), request.mimetype
         lines = [body] if kind == ONE else [line for line in body.split(b"\n") if line.strip()]
         if len(lines) > self.desk.most:
             return reply({"error": f"{len(lines)} documents; expected {self.desk.most} at most in a request"}, 413)
+        if any(len(line) > DOCUMENT for line in lines):
+            return reply({"error": f"a document of more than {DOCUMENT >> 20} MiB; shorten it"}, 413)
         if wait := self.too_soon(request.remote_addr, len(lines)):
             return reply({"error": f"more than {self.rate:g} documents a second; send these again"}, 429, after=wait)
         began, answers = time.monotonic(), self.desk.ask(lines, learn)
@@ -170,20 +176,18 @@ class Service:
 
     def feedback(self, request):
         """Write a line of feedback.csv, or take it out, and have the page written anew."""
-        if request.mimetype != ONE or not isinstance(said := request.get_json(), dict):
-            return reply({"error": f"expected a map as {ONE}"}, 415)
-        entry = feedback.Entry(**{name: " ".join(str(said.get(name) or "").split()) for name in feedback.COLUMNS})
+        entry = entry_of(body_of(request, ONE))
         with self.turn():
-            if entry.verdict:
-                entry = entry._replace(what=explain.named(read.alerts_of("."), entry.what))
-                try:
+            try:
+                if entry.verdict:
+                    entry = entry._replace(what=explain.named(read.alerts_of("."), entry.what))
                     feedback.check_entry(entry)
-                except DataError as error:
-                    return reply({"error": str(error)}, 400)
-                feedback.add(".", entry)
-            else:
-                feedback.remove(".", entry.what)
-        self.desk.renew = True
+                    feedback.add(".", entry)
+                    self.desk.renew = True
+                elif feedback.remove(".", entry.what):
+                    self.desk.renew = True
+            except DataError as error:
+                return reply({"error": str(error)}, 400)
         return reply({"what": entry.what, "verdict": entry.verdict or None})
 
     def openapi(self, request):
@@ -231,6 +235,35 @@ def reply(body, status=200, allow=None, *, kind=ONE, after=None, authenticate=No
     text = json.dumps(body, ensure_ascii=False) if isinstance(body, dict) else body
     headers = {"Allow": allow, "Retry-After": after, "WWW-Authenticate": authenticate}
     return Response(text, status, {name: str(value) for name, value in headers.items() if value}, content_type=kind)
+
+
+def body_of(request, *kinds):
+    """Return the body of a request, plain JSON of one of some kinds."""
+    charset, packed = (
+        request.mimetype_params.get("charset", "utf-8"),
+        request.headers.get("Content-Encoding", "identity"),
+    )
+    if request.mimetype not in kinds:
+        raise UnsupportedMediaType(f"a body of {request.mimetype or 'no type'}; expected {' or '.join(kinds[:2])}")
+    if charset.lower() not in ("utf-8", "utf8", "us-ascii") or packed.lower() != "identity":
+        raise UnsupportedMediaType("a body that is packed, or not in UTF-8; expected plain UTF-8")
+    return request.get_data(cache=False)
+
+
+def entry_of(body):
+    """Return the line of feedback.csv that a body says."""
+    try:
+        said = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise BadRequest("a body that is no JSON, or nested too deeply") from error
+    given = said if isinstance(said, dict) else {}
+    texts = {name: "" if given.get(name) is None else given[name] for name in feedback.COLUMNS}
+    if not all(isinstance(text, str) and len(text) <= FIELD for text in texts.values()):
+        raise BadRequest(f"a field of feedback is no text of at most {FIELD} characters")
+    entry = feedback.Entry(**{name: " ".join(clean(text).split()) for name, text in texts.items()})
+    if not entry.what or "verdict" not in given:
+        raise BadRequest(f"expected what (topic:NUMBER, source:FILE or the id of a document) and verdict, as {ONE}")
+    return entry
 
 
 def drift(watch):

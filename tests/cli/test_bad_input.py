@@ -63,8 +63,8 @@ REFUSED = {
         r"holds zeros or begins as no text does, .*option encoding to utf-16-le",
     ),
     "times with holes": (
-        lambda at: jsonl(at / "a.jsonl", [{**row, "time": row["time"] if row["id"] % 7 else None} for row in POSTS]),
-        "9 of 60 rows have nothing in the column 'time'; .*--time ''",
+        lambda at: jsonl(at / "a.jsonl", [{**row, "time": row["time"] if row["id"] % 3 else None} for row in POSTS]),
+        "20 of 60 rows have nothing in the column 'time'; .*--time ''",
     ),
     "times in one of two files": (
         lambda at: (
@@ -74,17 +74,6 @@ REFUSED = {
             ][0].parent
         ),
         r"20 of 80 rows have nothing in the column 'time' \(\S*b\.jsonl has no such column\); .*--time ''",
-    ),
-    "times before the year 1 and after 9999 in UTC": (
-        lambda at: jsonl(
-            at / "a.jsonl",
-            [
-                {**POSTS[0], "time": "0001-01-01T00:00:00+05:00"},
-                *POSTS,
-                {**POSTS[0], "time": "9999-12-31T23:59:59-05:00"},
-            ],
-        ),
-        "document 1: the time '0001-01-01T00:00:00.05:00' is outside the years 1 to 9999 in UTC; .*--time",
     ),
     "a line of 64 MiB": (
         lambda at: jsonl(at / "a.jsonl", [POSTS[0], {**POSTS[1], "text": "wort " * 13_500_000}]),

@@ -212,3 +212,46 @@ class TestRun:
         assert cli.main(["run", str(stream)]) == 0
         told = capsys.readouterr().out
         assert "120 in all" in told and "set aside" not in told and not table.exists()
+
+
+class TestInit:
+    def init(self, folder, *words):
+        return cli.main(["init", str(folder / "news"), str(folder / "docs"), *words])
+
+    def test_what_odl_init_counts_is_what_odl_run_sets_aside(self, tmp_path, capsys):
+        rows = [row(n, text=f"rain storm{chr(97 + n % 26)} wind") for n in range(120)]
+        rows[7], rows[9], rows[11] = row(7, text=None), row(9, time=None), row(11, time="32 Jan")
+        write(tmp_path / "docs" / "a.jsonl", [*rows, rows[3]])
+        write(tmp_path / "docs" / "empty.jsonl", [])
+        assert self.init(tmp_path, "--strict") == 1
+        assert "expected none (--strict)" in capsys.readouterr().err
+        assert self.init(tmp_path) == 0
+        told = capsys.readouterr().out
+        assert told.startswith("117 documents, ")
+        assert "  set aside 3 documents and 1 file are set aside by odl run, which lists them: " in told
+        assert "it has neither text nor counts (1, first a.jsonl line 8)" in told
+        assert cli.main(["run", str(tmp_path / "news")]) == 0
+        told = capsys.readouterr().out
+        assert "117 documents; " in told and "1 repeated row left out" in told
+        assert f"3 documents and 1 file were set aside: {tmp_path}/news/results/set-aside.tsv" in told
+
+    @pytest.mark.parametrize(("n", "status"), [(20, 0), (26, 1)])
+    def test_more_than_a_fifth_is_refused(self, tmp_path, capsys, n, status):
+        write(
+            tmp_path / "docs" / "a.jsonl",
+            [row(number, **({"text": None} if number < n else {})) for number in range(100)],
+        )
+        assert self.init(tmp_path) == status
+        assert (
+            "expected at most 20% of 100 documents; correct them, or say --text" in capsys.readouterr().err
+        ) == status
+
+    def test_a_stream_without_times_stays_as_it_is_and_one_with_times_needs_them(self, tmp_path, capsys):
+        write(tmp_path / "docs" / "a.jsonl", [row(n, time=None) for n in range(60)])
+        assert self.init(tmp_path) == 0
+        lines = (tmp_path / "news" / "odl.yaml").read_text()
+        assert "set aside" not in capsys.readouterr().out and "needs_time" not in lines
+        write(tmp_path / "docs" / "a.jsonl", [row(n, time=None if n == 9 else "2026-01-01") for n in range(60)])
+        assert self.init(tmp_path, "--force") == 0
+        assert "it has no time (1, first a.jsonl line 10)" in capsys.readouterr().out
+        assert "needs_time: true" in (tmp_path / "news" / "odl.yaml").read_text()

@@ -35,10 +35,12 @@ NAMES = {
     "topics": ("topics", "topic", "label", "labels", "category", "categories", "class", "newsgroup", "section",
                "thema", "kategorie", "rubrik", "ressort"),
 }  # fmt: skip
+UNIQUE = ("id", "guid", "uuid")  # names of columns in which a few rows may lack an id
 NAMED = "put a line of names before the documents, such as id,time,text"
 SPACELESS = re.compile(f"[{''.join(scripts.SPACELESS)}]")
 SAMPLE = 500  # values of a column that are looked at
 MOST = 0.95  # share of the values that a role has to fit
+ENOUGH = 0.8  # the same for columns whose name is that of the role; documents with other values are set aside
 UNTITLED = "none; the beginning of the text is shown"
 
 
@@ -171,12 +173,13 @@ def _url(columns, n_rows, roles):
 
 def _time(columns, n_rows, roles, formats=()):
     is_time = partial(_is_time, formats=formats)
-    fitting = [column for column in columns if column.values and column.share(is_time) >= MOST]
+    least = {column.name: ENOUGH if column.rank("time") else MOST for column in columns}
+    fitting = [column for column in columns if column.values and column.share(is_time) >= least[column.name]]
     named = [column for column in fitting if column.rank("time")]
     texts = [column for column in fitting if column.share(lambda value: not _numeric(value)) >= MOST]
     best = max(named or texts, key=lambda column: (column.rank("time"), column.filled), default=None)
     if best is None:
-        nearly = (column for column in columns if column.rank("time") and 0.3 < column.share(is_time) < MOST)
+        nearly = (column for column in columns if column.rank("time") and 0.3 < column.share(is_time) < ENOUGH)
         best = max(nearly, key=lambda column: column.rank("time"), default=None)
         if best is None:
             named = max(columns, key=lambda column: column.rank("time"), default=None)
@@ -192,7 +195,7 @@ def _time(columns, n_rows, roles, formats=()):
         raise ConfigError(f"a date, {best.name!r}, stands among the names of columns", "names in the first line", NAMED)
     if best.filled < n_rows / 2:
         return None, f"{best.name!r} is mostly empty; the order is that of the files"
-    if best.filled < n_rows:
+    if best.filled < ENOUGH * n_rows:
         without = next((file for column in columns for file in column.files if file not in best.files), "")
         where = f" ({without} has no such column)" if without else ""
         fault = f"{n_rows - best.filled} of {n_rows} rows have nothing in the column {best.name!r}{where}"
@@ -215,7 +218,8 @@ def _is_time(value, formats=()):
 
 
 def _text(columns, n_rows, roles):
-    texts = [column for column in columns if column.share(lambda value: isinstance(value, str)) >= MOST]
+    least = {column.name: ENOUGH if column.rank("text") else MOST for column in columns}
+    texts = [one for one in columns if one.share(lambda value: isinstance(value, str)) >= least[one.name]]
     if not any(column.values for column in texts):
         return None, "no column holds text"
     best = max(texts, key=lambda column: column.words() * (3 if column.rank("text") else 1))
@@ -258,8 +262,9 @@ def _fits_title(column, n_rows):
 
 
 def _id(columns, n_rows, roles):
-    whole = [column for column in columns if column.rank("id") and column.filled == n_rows]
-    best = _best(whole, "id", lambda column: not column.doubled and column.share(_may_be_id) == 1)
+    least = {column.name: MOST if column.name.lower() in UNIQUE else 1 for column in columns}
+    whole = [one for one in columns if one.rank("id") and one.filled >= least[one.name] * n_rows]
+    best = _best(whole, "id", lambda one: not one.doubled and one.share(_may_be_id) >= least[one.name])
     if best:
         return best, "each once" + " in a file" * (len(best.distinct) < n_rows)
     best = next((column for column in columns if column.filled == n_rows and _may_all_be_ids(column, n_rows)), None)

@@ -3,6 +3,7 @@
 import glob
 import os
 import random
+import re
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -15,10 +16,11 @@ from odl.cli import filekinds, preparation
 from odl.config import places, project
 from odl.config.chains import refuse_names
 from odl.corpora import collection, fields, formats
+from odl.corpora.checks import Unreadable
 from odl.corpora.encodings import check_encoding
 from odl.corpora.times import check_formats
 from odl.errors import ConfigError, DataError
-from odl.files import listing, storage
+from odl.files import listing, setaside, storage
 from odl.files.documents import NO_TIME, NONE, Repeats
 from odl.files.listing import CATEGORY
 
@@ -30,6 +32,15 @@ DAY_MS = 86_400_000
 UNTIMED = "none, such as 2026-03-01 or, in logs, 2026-03-01T08:00:00; the order is that of the files"
 KEPT = 2000  # characters of a text that are kept
 LABELS = {**{kind: kind for kind in listing.KINDS}, "jsonl": "JSONL", "csv": "CSV", "parquet": "Parquet"}
+ASIDE = 0.2  # largest share of documents that may be set aside
+SHOWN = 3  # reasons
+VALUE = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")  # in a reason
+TODO = {  # beginning of a reason -> what to do
+    "it has no time": "add them, or say where all have them: --times modified, or name",
+    "the time": "correct it, or say --time for another",
+    "it has neither": "correct them, or say --text for another column",
+    "it has no id": "correct them, or say --id for another column",
+}
 TITLES = 0.5  # share of the texts from which on their titles count as missing in them
 
 
@@ -221,6 +232,8 @@ def survey(sources, answers):
     report.set("keep_text", KEPT if texts else None, (told + "; options.keep_text: 0 keeps titles alone") * bool(texts))
     report.batches, why = preparation.batches_of(times, answers.get("period"))
     report.say("batches", why)
+    if report.span and report.batches.get("by") != "period":
+        report.options["needs_time"] = True
     return report
 
 
@@ -245,14 +258,20 @@ def _encoding(report, files, answers):
 
 def _rows(report, files):
     """Yield (path of a table or None, row) of the documents that are looked at."""
-    form, n_rows = collection.form_of(report.options), 0
+    form, n_rows, wrong = collection.form_of(report.options), 0, None
     for name, path in files:
         tabular = form.of(path) in listing.TABULAR
-        for _, row in formats.rows(path, form, name):
-            n_rows += 1
-            if n_rows > MOST:
-                return
-            yield path if tabular else None, row
+        try:
+            for _, row in formats.rows(path, form, name):
+                n_rows += 1
+                if n_rows > MOST:
+                    return
+                if not isinstance(row, Unreadable):
+                    yield path if tabular else None, row
+        except DataError as error:  # `_check` counts it
+            wrong = wrong or error
+    if wrong and not n_rows:
+        raise wrong
 
 
 def _read(report, files):
@@ -327,33 +346,48 @@ def _categories(report, column, name):
         report.say("topics", f"none; {n} different categories are too many (--topics {CATEGORY} takes them)")
 
 
+def _documents(report, files):
+    """Yield (name of the file, kind, place, row, with_ids) as `odl.corpora.collection.documents_in`, up to a bound."""
+    form, columns, n_rows = collection.form_of(report.options), collection.columns_of(report.options), 0
+    for name, path in files:
+        for one in collection.documents_in(name, path, form, columns, strict=False):
+            n_rows += 1
+            if n_rows > MOST:
+                return
+            yield name, form.of(path), *one
+
+
 def _times(report, files, answers):
-    """Return the times of the documents that are looked at; refuse those that have some but not all."""
-    columns = collection.columns_of(report.options)
-    times, dates, checked, ids = [], report.options.get("dates") or answers.get("dates"), None, collection.Register()
-    time_formats, read = check_formats(report.options.get("time_format")), []
-    for number, (table, row) in enumerate(_rows(report, files), start=1):
-        if table != checked and table:
-            collection.check_first_row(table, row, columns)
-        checked = table
-        roles_of = columns if table else collection.OWN
-        named = {role: collection.value_of(row, column) for role, column in roles_of.items()}
-        if _occurred(ids, named):
-            continue
-        value = named.get("time")
+    """Return the times of the documents that are looked at; refuse them if too many cannot be read."""
+    parser = collection.Parser({"dates": answers.get("dates"), **report.options})
+    times, untimed, aside, read, ids, kind = [], [], [], [], collection.Register(), None
+    for name, kind, place, row, with_ids in _documents(report, files):
         try:
-            times.append(fields.parse_time(value, dates, time_formats if table else ()))
-        except (ValueError, OverflowError) as error:
-            raise DataError(f"document {number}: {error}", "a date", "correct it, or say --time for another") from error
-        read = [*read[:1], (value, times[-1])]
+            if isinstance(row, Unreadable):
+                raise ValueError(row)
+            collection.check_id(row, with_ids, kind)
+            identity, content = row.get("id"), collection.content_of(row)
+            identity = None if fields.missing(identity) else ids.name(fields.parse_id(identity), content)
+            if identity is None and not fields.missing(row.get("id")):
+                continue
+            times.append(parser.parse(row, kind).time)
+        except (ValueError, OverflowError, RecursionError) as error:
+            aside.append(setaside.aside(name, place, error))
+            continue
+        if identity is not None:
+            ids.enter(identity, content)
+        if times[-1] == NO_TIME:
+            untimed.append(setaside.aside(name, place, "it has no time"))
+        else:
+            read = [*read[:1], (row["time"], times[-1])]
+    if len(untimed) < len(times):
+        aside, times = aside + untimed, [time for time in times if time != NO_TIME]
+    _check_aside(report, aside, len(times) + len(ids.again), answers.get("strict", False))
     report.n_documents, report.repeats, missing = len(times), ids.repeats(), times.count(NO_TIME)
     if ids.contents:
         said = [str(report.repeats)] if any(report.repeats) else []
         said += ["of rows with the same id the first stays", "options.changed: new makes a changed one a document"]
         report.set("changed", ids.changed, "; ".join(said))
-    if 0 < missing < len(times):
-        todo = "add them, or say where all have them: --times modified, or name"
-        raise DataError(f"{missing} of {len(times)} documents have no time", "a time for all, or for none", todo)
     if times and not missing:
         report.span = " to ".join(_day(end(times)) for end in (min, max))
         if late := sum(value > time_ns() // 1_000_000 + DAY_MS for value in times):
@@ -364,20 +398,31 @@ def _times(report, files, answers):
         report.say("read as", "; ".join(f"{str(value)!r} as {_minute(time)}" for value, time in read))
     if times and missing:
         report.ties = "source"
-        if checked is None:
+        if kind not in listing.TABULAR:
             report.say("time", UNTIMED)
     return times
 
 
-def _occurred(ids, row):
-    """Return whether a row has an id that occurred before; take note of it."""
-    if fields.missing(row.get("id")):
-        return False
-    content = collection.content_of(row)
-    name = ids.name(str(row["id"]), content)
-    if name is not None:
-        ids.enter(name, content)
-    return name is None
+def _check_aside(report, aside, n, strict):
+    """Say what would be set aside beside n documents; refuse it where it is too much."""
+    if strict:
+        report.set("strict", True)
+    if not aside:
+        return
+    groups = {}
+    for entry in aside:
+        groups.setdefault(VALUE.sub("...", entry.reason), []).append(entry)
+    groups = sorted(groups.values(), key=len, reverse=True)[:SHOWN]
+    firsts = [" ".join(filter(None, group[0][:2])) for group in groups]
+    parts = [f"{group[0].reason} ({len(group):,}, first {first})" for group, first in zip(groups, firsts, strict=True)]
+    n_documents = sum(bool(entry.place) and not entry.place.startswith(setaside.REST) for entry in aside)
+    account = setaside.account(aside).replace("was set", "is set").replace("were set", "are set")
+    if strict or not n or n_documents > ASIDE * (n + n_documents):
+        first = groups[0][0].reason
+        todo = next((todo for begin, todo in TODO.items() if first.startswith(begin)), "correct or remove them")
+        expected = "none (--strict)" if strict else f"at most {ASIDE:.0%} of {n + n_documents:,} documents"
+        raise DataError(f"{account}: {'; '.join(parts)}", expected, todo)
+    report.say("set aside", f"{account} by odl run, which lists them: {'; '.join(parts)}")
 
 
 def _day(milliseconds):

@@ -13,7 +13,7 @@ from odl.files.listing import KINDS
 ROLES = ("id", "time", "text", "title", "url", "topics")
 FILES = "JSONL, CSV, Parquet, mbox, RSS, Atom or text files, folders, patterns; none: what lies in FOLDER"
 ANSWERS = (*ROLES, "kind", "delimiter", "encoding", "dates", "time_format", "times", "period")
-ANSWERS += ("stop_words", "only", "meaning")
+ANSWERS += ("stop_words", "only", "meaning", "strict")
 NEWS, ALARM = 10, 11  # exit status of `odl new --fail` where something is new, else where the watch needs somebody
 LAST, SEEN = "last", ".seen.json"  # the mark of a reader
 STREAM = argument("--stream", help="name of the stream, where the folder has several")
@@ -50,6 +50,7 @@ NOTHING = Mark(-1, 0)
     argument("--period", choices=("day", "week", "month", "year"), help="what makes a batch"),
     argument("--stop-words", metavar="LANGUAGE", help="language whose frequent words are left out, or none"),
     argument("--meaning", action="store_true", help="vectors of texts beside their words, by the extra meaning"),
+    argument("--strict", action="store_true", help="refuse documents that cannot be read; set none aside"),
     argument("--only", action="store_true", help="read the files that are named, and none that come later"),
     argument("--force", action="store_true", help="replace what an earlier odl init wrote"),
     argument("--snakemake", action="store_true", help="write a Snakefile: for a cluster, in place of odl run"),

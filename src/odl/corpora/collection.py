@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from array import array
+from typing import NamedTuple
 
 import numpy as np
 
@@ -234,6 +235,43 @@ def identity_of(row, name, place):
     return f"{name}:{place.split()[-1]}" if fields.missing(row.get("id")) else fields.parse_id(row["id"])
 
 
+class Values(NamedTuple):
+    """Time and topics of a row, and its counts or its text; the other one is None."""
+
+    time: int
+    topics: tuple
+    counts: dict | None
+    text: str | None
+
+
+class Parser:
+    """The values of rows, by the options of the reader."""
+
+    def __init__(self, options):
+        self.names = names_of(columns_of(options).get("text", "text"))
+        self.separator, self.needs_time = options.get("separator", ";"), options.get("needs_time", False)
+        self.dates, self.time_formats = options.get("dates"), times.check_formats(options.get("time_format"))
+
+    def parse(self, row, kind=None):
+        """Return the `Values` of a row; raise ValueError if one is wrong."""
+        formats = self.time_formats if kind is None or kind in listing.TABULAR else ()
+        time = fields.parse_time(row.get("time"), self.dates, formats)
+        if self.needs_time and time == NO_TIME:
+            raise ValueError("it has no time")
+        topics = fields.parse_topics(row.get("topics"), self.separator)
+        if not fields.missing(row.get("counts")):
+            return Values(time, topics, fields.parse_counts(row["counts"]), None)
+        if row.get("text") is None:
+            raise ValueError(f"it has neither {' nor '.join(self.names)} nor counts")
+        return Values(time, topics, None, fields.parse_text(row["text"]))
+
+
+def check_id(row, with_ids, kind=None):
+    """Raise ValueError for a row that lacks an id, or has one where the first row of its file has none."""
+    if kind not in MAY_LACK_IDS and with_ids == fields.missing(row.get("id")):
+        raise ValueError("it has no id" if with_ids else "it has an id, but the first row has none")
+
+
 def forgotten_as(identity):
     """Return the digest that a document that is not to be read is known by."""
     return hashlib.blake2b(identity.encode(), digest_size=DIGEST).hexdigest()
@@ -260,9 +298,8 @@ class Collection:
     """
 
     def __init__(self, options):
-        self.columns, self.separator = columns_of(options), options.get("separator", ";")
+        self.columns, self.parser = columns_of(options), Parser(options)
         self.min_words, self.kept = options.get("min_words", 0), options.get("keep_text", 0)
-        self.dates, self.time_formats = options.get("dates"), times.check_formats(options.get("time_format"))
         self.counted, self.cleaner = Tally(options.get("tokens")), cleaning.Cleaning(options.get("clean"))
         self.meaning = encoder.encoder_of(options.get("vectors"))
         if self.meaning and "vector" in self.columns:
@@ -270,7 +307,7 @@ class Collection:
         self.shingler = Shingler() if options.get("duplicates") else None
         self.splitter = Splitter() if self.cleaner.boilerplate else None
         self.changed, self.forgotten = options.get("changed", "keep"), set(options.get("forgotten", ()))
-        self.strict, self.needs_time = options.get("strict", True), options.get("needs_time", False)
+        self.strict = options.get("strict", True)
         self.n_dimensions = None
         self._begin()
 
@@ -301,33 +338,24 @@ class Collection:
 
     def add_row(self, name, place, row, with_ids, kind=None):
         """Append one document; raise ValueError, before anything is changed, if a field is wrong."""
-        if kind not in MAY_LACK_IDS and with_ids == fields.missing(row.get("id")):
-            raise ValueError("it has no id" if with_ids else "it has an id, but the first row has none")
+        check_id(row, with_ids, kind)
         identity, content = identity_of(row, name, place), content_of(row)
         if self.forgotten and forgotten_as(identity) in self.forgotten:
             return
         identity = self.ids.name(identity, content)
         if identity is None:
             return
-        formatted = self.time_formats if kind is None or kind in listing.TABULAR else ()
-        time = fields.parse_time(row.get("time"), self.dates, formatted)
-        if self.needs_time and time == NO_TIME:
-            raise ValueError("it has no time")
-        topics = fields.parse_topics(row.get("topics"), self.separator)
-        text, taken, passages = "", [0] * len(self.cleaner.names), ({}, {})
-        if not fields.missing(row.get("counts")):
-            counted = fields.parse_counts(row["counts"])
-            counts = [*map(self.counted.numbers.__getitem__, counted)], counted.values()
-        elif row.get("text") is not None:
-            text, taken = self.cleaner.apply(fields.parse_text(row["text"]))
+        time, topics, counted, text = self.parser.parse(row, kind)
+        taken, passages = [0] * len(self.cleaner.names), ({}, {})
+        if counted is not None:
+            text, counts = "", ([*map(self.counted.numbers.__getitem__, counted)], counted.values())
+        else:
+            text, taken = self.cleaner.apply(text)
             if self.splitter is None:
                 counts = self.counted.count(text)
             else:
                 whole, *passages = count_words(text, self.counted.count)
                 counts = whole.keys(), whole.values()
-        else:
-            names = names_of(self.columns.get("text", "text"))
-            raise ValueError(f"it has neither {' nor '.join(names)} nor counts")
         vector, n_words = self._vector(row), sum(counts[1])
         if n_words < self.min_words:
             self.dropped[identity] = (time, n_words)

@@ -105,7 +105,9 @@ class Arrivals:
         identity = "" if fields.missing(identity) else fields.parse_id(identity)
         if self.forgotten and collection.forgotten_as(identity) in self.forgotten:
             raise ValueError(f"{project.FORGOTTEN} says that it is not to be read")
-        row = Row(number, columns, identity, fields.parse_time(time_of, self.dates, self.collection.time_formats))
+        row = Row(
+            number, columns, identity, fields.parse_time(time_of, self.dates, self.collection.parser.time_formats)
+        )
         now = clock()
         if row.time == NO_TIME:
             row.time, columns[self.columns["time"]] = now, iso(now)

@@ -1,4 +1,4 @@
-"""Feeds, texts, encodings, dates and patterns of files: what the documents reader takes beside tables."""
+"""Texts, encodings, dates and patterns of files: what the documents reader takes beside tables."""
 
 import os
 
@@ -7,20 +7,10 @@ import pytest
 
 from odl import corpora
 from odl.config.chains import sources_of
-from odl.corpora import encodings, feeds, formats
+from odl.corpora import encodings, formats
 from odl.errors import ConfigError, DataError
 from odl.files import documents, listing
 from odl.text import stopwords
-
-RSS = """<?xml version="1.0"?><rss xmlns:c="http://purl.org/rss/1.0/modules/content/"><channel><title>all</title>
-<item><title>Storm &eacute;t&nbsp;al</title><link>https://x.org/1</link><guid>g1</guid>
-<pubDate>Fri, 08 Jul 2011 12:08:34 GMT</pubDate><description>short</description></item>
-<item><title>Two</title><link>javascript:x</link><pubDate>Fri, 08 Jul 2011 13:08:34 GMT</pubDate>
-<description>short</description><c:encoded><![CDATA[whole words]]></c:encoded></item></channel></rss>"""
-ATOM = """<feed xmlns="http://www.w3.org/2005/Atom"><title>T</title><entry><id>urn:1</id><title>One</title>
-<author><name>nobody</name></author><link rel="self" href="https://x.org/self"/><link href="https://x.org/a1"/>
-<updated>2011-07-09T12:00:00Z</updated><published>2011-07-08T12:00:00Z</published>
-<content type="xhtml"><div>bold<b>words</b></div></content></entry></feed>"""
 
 
 def read(*sources, **options):
@@ -45,53 +35,6 @@ def refused(said, *sources, error=DataError, **options):
     with pytest.raises(error, match=said) as caught:
         read(*sources, **options)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("name", "written", "title"),
-    [
-        ("GB2312", "gb18030", "人工卫星進入軌道"), ("Shift_JIS", "cp932", "人工衛星①が軌道に"),
-        ("EUC-KR", "cp949", "인공위성 똠방각하"), ("big5", "big5", "人造衛星進入軌道"),
-        ("windows-1251", "cp1251", "Спутник на орбите"), ("UTF-16", "utf-16", "Спутник"),
-    ],
-)  # fmt: skip
-def test_a_feed_is_read_by_the_encoding_that_it_names(tmp_path, name, written, title):
-    item = f"<item><guid>g1</guid><title>{title}</title><description>{title}</description></item>"
-    text = f'<?xml version="1.0" encoding="{name}"?><rss><channel>{item}</channel></rss>'
-    (tmp_path / "f.xml").write_bytes(text.encode(written))
-    with open(tmp_path / "f.xml", "rb") as file:
-        assert [row["title"] for _, row in feeds.feed_rows(file, "f.xml")] == [title]
-
-
-@pytest.mark.parametrize("name", ["x-no", "gbk"])
-def test_a_feed_in_no_encoding_is_one_sentence(tmp_path, name):
-    (tmp_path / "f.xml").write_bytes(f'<?xml version="1.0" encoding="{name}"?><rss>'.encode() + b"\xff\xff</rss>")
-    with open(tmp_path / "f.xml", "rb") as file, pytest.raises(DataError, match=rf"f\.xml is not text in {name}, as"):
-        list(feeds.feed_rows(file, "f.xml"))
-
-
-def test_feeds_of_both_forms(tmp_path):
-    put(tmp_path / "b.rss", RSS)
-    put(tmp_path / "c.xml", RSS.replace("Two", "Twice"))  # fetched once more: g1 again, and the other one by its link
-    found = read(put(tmp_path / "a.atom", ATOM), tmp_path / "b.rss", tmp_path / "c.xml")
-    assert found.ids == ["urn:1", "g1", "javascript:x"] and found.repeats == (1, 1)
-    assert found.times.tolist() == [day("2011-07-08T12"), day("2011-07-08T12:08:34"), day("2011-07-08T13:08:34")]
-    assert found.urls == ["https://x.org/a1", "https://x.org/1", ""]
-    assert words(found, 0) == ["bold", "words"] and found.titles[0] == "One"
-    assert found.titles[1] == "Storm ét al" and words(found, 2) == ["words"]
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("<html/>", "the root 'html'"),
-        ("<rss><channel>\n<item><title>x", "f.xml line 2 is not XML"),
-        ("<rss><channel/></rss>", "holds no documents"),
-        ("", "f.xml line 1 is not XML"),
-    ],
-)
-def test_what_is_no_feed_is_refused(tmp_path, content, said):
-    refused(said, put(tmp_path / "f.xml", content))
 
 
 def test_texts_have_their_times_from_where_one_says(tmp_path):

@@ -99,7 +99,11 @@ def _rows(path, form, name):
         if kind in ("mail", "feed"):
             from odl.corpora import feeds, mail
 
-            yield from mail.mail_rows(file, path, form.encoding) if kind == "mail" else feeds.feed_rows(file, path)
+            yield from (
+                mail.mail_rows(file, path, form.encoding)
+                if kind == "mail"
+                else feeds.feed_rows(file, path, form.encoding)
+            )
             return
         file, encoding = recoded(file, path, form.encoding)
         if kind == "csv":

@@ -94,6 +94,8 @@ def test_what_failed_is_said_and_tried_again(news):
     )
     assert (news / "tries").read_text() == "xxx"
     name(news, TELL)
+    assert "not trusted" in odl("run", news).stdout and told(news) == []  # the same command, another script
+    odl("trust", news)
     odl("run", news)
     assert len(told(news)) == n
 

@@ -4,6 +4,7 @@ import ast
 import colorsys
 import xml.etree.ElementTree as ElementTree
 
+import matplotlib
 import numpy as np
 import pandas
 import pytest
@@ -407,3 +408,10 @@ def test_every_function_that_makes_a_figure_does_so_in_the_house_style():
                 figures_of.append((path.name, function.name, decorators))
         assert 'set_xscale("log' not in path.read_text() and 'scale="log' not in path.read_text(), path
     assert len(figures_of) >= 7 and all(decorators == ["style()"] for _, _, decorators in figures_of), figures_of
+
+
+def test_a_matplotlibrc_changes_no_figure():
+    """That of the working folder, which matplotlib reads when it is imported."""
+    said = {"lines.linewidth": 40, "font.sans-serif": ["Comic"], "xtick.color": "red"}
+    with matplotlib.rc_context(said), plots.style():
+        assert all(matplotlib.rcParams[name] != value for name, value in said.items())

@@ -20,7 +20,7 @@ from odl.corpora.checks import Unreadable
 from odl.corpora.encodings import check_encoding
 from odl.corpora.times import check_formats
 from odl.errors import ConfigError, DataError
-from odl.files import listing, setaside, storage
+from odl.files import links, listing, setaside, storage
 from odl.files.documents import NO_TIME, NONE, Repeats
 from odl.files.listing import CATEGORY
 
@@ -78,6 +78,7 @@ def write(folder, sources, answers, force=False, snakemake=False):
     if snakemake:
         contents[FILE] += f"{project.DRIVER}: snakemake\n"
         contents |= {name: path.read_text(encoding="utf-8") for name, path in OF_SNAKEMAKE.items()}
+    links.refuse(folder)
     _write(folder, contents)
     return report
 

@@ -156,8 +156,18 @@ def _move_mark(args, watch):
     """Note the last period as seen, with its documents: it may be one that is still filling."""
     from odl.files import tables
 
+    _refuse_links(args.folder)
     last = watch.periods[-1]
     tables.write_json(_place_of_mark(args), {**_marks(args), _stream(args): Mark(last.t, last.documents)})
+
+
+def _refuse_links(folder):
+    """Refuse a folder with odl.yaml in which odl would write through a link."""
+    from odl.config import project
+    from odl.files import links
+
+    if os.path.exists(os.path.join(folder, project.FILE)):
+        links.refuse(folder, project.results_of(folder))
 
 
 def _stream(args):
@@ -247,6 +257,7 @@ def follow(args):
 def unmute(args):
     from odl.alerts import feedback
 
+    _refuse_links(args.folder)
     what = " ".join(args.what.split())
     names = (what, f"topic:{what.removeprefix('#')}")
     gone = next((lines for name in names if (lines := feedback.remove(args.folder, name))), None)
@@ -266,6 +277,7 @@ def _say(args, verdict):
     what = " ".join(args.what.split())
     what = explain.named(watch, what)
     entry = feedback.Entry(what, verdict, feedback.parse_until(args.until), " ".join(args.note.split()))
+    _refuse_links(args.folder)
     path = feedback.add(args.folder, entry)
     watch = read.alerts_of(args.folder, args.stream)
     n_items = sum(each.items for period in watch.periods for each in period.withheld if each.what == what)
@@ -308,7 +320,7 @@ def watch(args):
     "let odl run the commands that a folder names",
     argument("folder"),
     more="odl run gives each alert to the command notify of odl.yaml, and texts to options.vectors.command. Another\n"
-    "command has to be trusted anew.",
+    "command, or another script of the folder that it runs, has to be trusted again.",
     examples=("odl trust news",),
 )
 def trust(args):

@@ -12,7 +12,7 @@ from odl.config.schema import LARGEST, check_map
 from odl.config.sections import NAMED, Alerts, Batches, Study, Weighting
 from odl.config.setting import merge
 from odl.errors import ConfigError, StorageError, advice
-from odl.files import linesums, listing
+from odl.files import linesums, links, listing
 
 SNAKEFILE = str(SNAKEFILE)
 FILE = listing.PROJECT
@@ -99,14 +99,16 @@ def checked(config):
 
 
 def check(folder):
-    """Refuse a folder without an odl.yaml.
+    """Refuse a folder without an odl.yaml, and one in which odl would write through a link.
 
     Raises
     ------
     ConfigError
+    DataError
     """
     if not (Path(folder) / FILE).is_file():
         raise ConfigError(f"{folder} holds no {FILE}", "a folder that odl init wrote", "run odl init first")
+    links.refuse(folder, results_of(folder))
 
 
 def read(folder):

@@ -125,6 +125,8 @@ class Kernels:
             kernel = marshalling.bind(library, self._name, function)
         else:
             with compiling(self._name):
+                # numba reads .numba_config.yaml of the working folder, which may name a cache of pickles elsewhere.
+                os.environ.setdefault("NUMBA_CACHE_DIR", _cache(None))
                 kernel = getattr(importlib.import_module(f"odl.kernels.{self._name}"), function)
         setattr(self, function, kernel)
         return kernel

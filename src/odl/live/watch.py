@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import islice
 
 from odl.alerts import periods, read, show
-from odl.config import commands, project
+from odl.config import commands, places, project
 from odl.config.steps import STEPS
 from odl.corpora import fields
 from odl.engine import folder as folders
@@ -298,9 +298,13 @@ class Watch:
         self.due = self.child is not None
         if self.due:
             return
-        command = [sys.executable, "-m", "odl", "run", os.getcwd(), "--wait", str(PATIENCE)]
+        # -P, and no relative paths: nothing is imported from the folder.
+        command = [sys.executable, "-P", "-m", "odl", "run", os.getcwd(), "--wait", str(PATIENCE)]
         self.said = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - read when the process has ended
-        self.child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.said, stderr=self.said)
+        paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(path)]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*paths, str(places.PACKAGE.parent)])}
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": self.said, "stderr": self.said, "env": environment}
+        self.child = subprocess.Popen(command, **pipes)
         os.setpriority(os.PRIO_PROCESS, self.child.pid, NICE)
         self.learned = self.aside.submit(self._learned, self.child)
 

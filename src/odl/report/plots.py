@@ -10,7 +10,7 @@ import re
 import textwrap
 from contextlib import contextmanager
 
-import matplotlib
+import matplotlib.style
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -52,7 +52,7 @@ RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 @contextmanager
 def style():
     """The house style, while a figure is drawn; also a decorator of what draws one."""
-    with matplotlib.rc_context(RC):
+    with matplotlib.style.context(["default", RC]):  # whatever a matplotlibrc of the working folder says
         yield
 
 

@@ -1,0 +1,52 @@
+"""Links among the files that odl writes into a folder: they are refused, since they lead out of it."""
+
+import os
+import stat
+from collections.abc import Iterator
+
+from odl.errors import DataError
+
+WRITTEN = (  # beside odl.yaml, with what begins like these
+    "odl.yaml", "new.html", "new.atom", "new.json", "feedback.csv", "forgotten.txt", ".seen.json", ".notified.txt",
+    ".vectors.sqlite", "inbox",
+)  # fmt: skip
+
+
+def refuse(folder: str | os.PathLike, results: str | os.PathLike = "results") -> None:
+    """Refuse a folder in which a file that odl writes, or a folder of such files, is a link, a pipe or a device.
+
+    Parameters
+    ----------
+    folder : path-like
+        Of a person; it may be a link itself.
+    results : path-like
+        Its folder of results.
+
+    Raises
+    ------
+    DataError
+        Naming the first.
+    """
+    for path, mode in _written(os.fspath(folder), os.fspath(results)):
+        if stat.S_ISLNK(mode):
+            given = f"{path} is a link to {os.readlink(path)}"
+            raise DataError(given, "a file or folder of its own, since odl writes there", "delete the link")
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            given = f"{path} is no file"
+            raise DataError(given, "a file or folder, since odl writes there", "delete it")
+
+
+def _written(folder: str, results: str) -> Iterator[tuple[str, int]]:
+    """Yield (path, mode) of the files and folders that odl writes in a folder, or that lie in these folders."""
+    begin, hidden = os.path.join(folder, results), tuple(f".{name}" for name in WRITTEN)  # locks and temporary files
+    waiting = [begin] if os.path.lexists(begin) else []
+    if os.path.isdir(folder):
+        with os.scandir(folder) as entries:
+            names = sorted(entry.name for entry in entries)
+        waiting += [os.path.join(folder, name) for name in names if name.startswith((*WRITTEN, *hidden))]
+    while waiting:
+        path = waiting.pop()
+        mode = os.lstat(path).st_mode
+        yield path, mode
+        if stat.S_ISDIR(mode):
+            waiting += sorted(entry.path for entry in os.scandir(path))

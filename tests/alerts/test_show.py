@@ -353,3 +353,34 @@ def test_file_and_line_stand_once_where_they_are_the_id():
     alert = replace(alert, id="posts.csv:7", source="posts.csv", line=7, time=0, url="")
     assert show.place(alert) == "1970-01-01"
     assert show.place(replace(alert, id="p-7")) == "1970-01-01, posts.csv:7"
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("plain", 5),
+        ("東京", 4),
+        ("ที่นี่มีน้ำท่วม", 8),  # Thai: vowels and tones above take no column
+        ("cafe\u0301", 4),
+        ("हिन्दी", 5),
+        ("\u1112\u1161\u11ab", 2),  # a syllable of Hangul in parts
+        ("👩\u200d👩\u200d👧", 2),
+        ("👍🏽", 2),
+        ("🇯🇵🇫🇷", 4),
+        ("❤\ufe0f", 2),
+        ("a\u200bb\u2068c\u2069", 3),
+        ("שָׁלוֹם", 4),
+    ],
+)
+def test_texts_are_cut_and_wrapped_by_the_columns_of_a_terminal(text, columns):
+    assert sum(show._columns(text)) == columns
+    words = " ".join([text] * 60)
+    width = 3 * columns + 2
+    assert show.wrapped(words, width) == [" ".join([text] * 3)] * 20
+    assert show.shortened(words, width) == " ".join([text] * 2) + "…" and show.shortened(text, columns) == text
+    assert "".join(show.wrapped(text * 40, width)) == text * 40
+
+
+def test_signs_of_private_use_stay():
+    text = "\U00100000\U00100001e\u0301 " * 30
+    assert " ".join(show.wrapped(text, 10)) == text.strip()

@@ -113,15 +113,19 @@ class Loop:
         StorageError
             If forgotten.txt lacks some of the digests with which the documents were read before.
         """
+        now = sorted(self.folder.stream["options"].get("forgotten", ()))
+        if self.ledger.told.get("forgotten") == now:  # no need to open the documents
+            return
         path, record = self.folder.path(STEPS["read"].writes["output"]), None
         with contextlib.suppress(OdlError, OSError):
             _, record = read(path, whole=False)
         before = ((record or {}).get("settings") or {}).get("options") or {}
-        now = self.folder.stream["options"].get("forgotten", ())
         if lost := sorted({*before.get("forgotten", ())} - {*now}):
             given = f"{project.FORGOTTEN} lacks {len(lost)} of the documents that were forgotten"
             todo = f"write them into it, or delete {path} to read these documents again"
             raise StorageError(given, f"the lines {', '.join(lost)}", todo)
+        if not self.dry:
+            self.ledger.tell("forgotten", now)
 
     def _keep_times(self, files):
         """See to it that a file has the time at which it was seen first with its content, touched or copied since."""

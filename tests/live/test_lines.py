@@ -1,7 +1,9 @@
 """Files of a directory as the source of a watch: they appear, grow, move and are begun anew."""
 
 import json
+import os
 import signal
+import socket
 import subprocess
 import sys
 
@@ -144,6 +146,117 @@ def test_a_file_that_is_rotated_is_read_to_its_end(tmp_path, monkeypatch):
         log.write_text(text(3, [6]))
         log.rename(f"{log}.1")
         assert look() == ["w3-6"] and look() == []
+
+
+def looked(files):
+    """Return the ids of what came since the last look."""
+    told = []
+    for rows, *place in files._grown():
+        files.read |= [place]
+        told += [json.loads(line.strip(lines.BLANK).decode("utf-8-sig"))["id"] for _, line in rows]
+    return told
+
+
+def test_odd_entries_of_a_directory_stop_nobody_and_are_named_once(tmp_path, monkeypatch, capsys):
+    incoming = tmp_path / "incoming"
+    monkeypatch.chdir(incoming)
+    files = lines.Files(str(incoming))
+    (incoming / "sub.jsonl").mkdir()
+    (incoming / "sub").mkdir()
+    os.mkfifo(incoming / "pipe.jsonl")
+    (incoming / "loop.jsonl").symlink_to("loop.jsonl")
+    (incoming / "nothing.jsonl").symlink_to("nowhere")
+    with socket.socket(socket.AF_UNIX) as one:
+        one.bind("socket.jsonl")
+    for name in ("a.log", "b.json", "c.jsonl.gz", "d\x1b[31m\u202e.txt"):
+        (incoming / name).write_text(text(3, [50]))
+    (incoming / "first.jsonl").write_text(text(3, [0]))
+    (incoming / "last.NDJSON").write_text(text(3, [1]))
+    (incoming / "UPPER.JSONL").write_text(text(3, [2]))
+    with open(os.fsencode(incoming) + b"/bytes\xff.jsonl", "w") as file:
+        file.write(text(3, [3]))
+    assert looked(files) == ["w3-2", "w3-3", "w3-0", "w3-1"] and looked(files) == []
+    said = capsys.readouterr().err
+    assert sorted(said.splitlines()) == sorted([
+        "odl watch: a.log, b.json, c.jsonl.gz, d\\u001b[31m\\u202e.txt, sub not read: " + lines.OTHER,
+        "odl watch: nothing.jsonl not read: No such file or directory",
+        "odl watch: loop.jsonl not read: Too many levels of symbolic links",
+        "odl watch: pipe.jsonl, socket.jsonl, sub.jsonl not read: it is no regular file",
+    ])  # fmt: skip
+    (incoming / "nowhere").write_text(text(3, [4]))
+    (incoming / "loop.jsonl").unlink()
+    (incoming / "loop.jsonl").write_text(text(3, [5]))
+    assert looked(files) == ["w3-5", "w3-4"] and "nowhere not read" in capsys.readouterr().err
+
+
+def test_a_directory_that_vanishes_and_comes_back_is_read_on(tmp_path, monkeypatch, capsys):
+    incoming = tmp_path / "incoming"
+    monkeypatch.chdir(tmp_path)
+    (incoming / "a.jsonl").write_text(text(3, [0]))
+    files = lines.Files("incoming")
+    assert looked(files) == ["w3-0"]
+    for _ in range(2):
+        incoming.rename(tmp_path / "away")
+        assert looked(files) == looked(files) == []
+        assert capsys.readouterr().err == "odl watch: incoming not read: No such file or directory\n"
+        (tmp_path / "away").rename(incoming)
+        assert looked(files) == []
+    with open(incoming / "a.jsonl", "a") as file:
+        file.write(text(3, [1]))
+    assert looked(files) == ["w3-1"]
+
+
+def test_a_file_that_cannot_be_read_for_a_while_is_read_on(tmp_path, monkeypatch, capsys):
+    """Also after a restart in between."""
+    monkeypatch.chdir(tmp_path)
+    log = tmp_path / "incoming" / "a.jsonl"
+    log.write_text(text(3, [0]))
+    (tmp_path / "incoming" / "b.jsonl").write_text(text(3, [1]))
+    before = lines.Files("incoming")
+    assert looked(before) == ["w3-0", "w3-1"]
+
+    def refused(path, *more, opened=os.open):
+        if path.endswith("a.jsonl"):
+            raise PermissionError(13, "Permission denied")
+        return opened(path, *more)
+
+    with monkeypatch.context() as patched:  # root may read all files
+        patched.setattr(os, "open", refused)
+        files = lines.Files("incoming")
+        files.read = before.read
+        assert looked(files) == looked(files) == []
+        assert capsys.readouterr().err == "odl watch: a.jsonl not read: Permission denied\n"
+    with open(log, "a") as file:
+        file.write(text(3, [2]))
+    assert looked(files) == ["w3-2"]
+
+
+def test_marks_holes_and_a_last_line_without_a_break(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path / "incoming")
+    log, files = tmp_path / "incoming" / "a.jsonl", lines.Files(".")
+    log.write_bytes(b"\xef\xbb\xbf" + text(3, [0, 1]).replace("\n", "\r\n").encode())
+    assert looked(files) == ["w3-0", "w3-1"]
+    with open(log, "r+b") as file:  # truncated while its writer goes on where it was
+        file.truncate(0)
+        assert looked(files) == []
+        file.seek(lines.LONGEST + 300)
+        file.write(text(3, [2, 3]).encode())
+    assert looked(files) == ["w3-2", "w3-3"]
+    log = tmp_path / "incoming" / "b.jsonl"
+    log.write_text(text(3, [4]) + text(3, [5])[:-1])
+    assert looked(files) == ["w3-4"] and looked(files) == ["w3-5"] and looked(files) == []
+    for more in ("\n", text(3, [6]), text(3, [7])[:20]):
+        with open(log, "a") as file:
+            file.write(more)
+    assert looked(files) == ["w3-6"] and looked(files) == [] and [*files.read.values()][-1][1] == 3
+    with open(log, "a") as file:
+        file.write(text(3, [7])[20:])
+    assert looked(files) == ["w3-7"]
+    (tmp_path / "incoming" / "c.jsonl").write_text(text(3, [8])[:-1])
+    assert looked(files) == [] and looked(files) == ["w3-8"]
+    with open("c.jsonl", "a") as file:
+        file.write("\n" + text(3, [9]))
+    assert looked(files) == ["w3-9"]
 
 
 def test_what_cannot_be_followed_is_said(news):

@@ -1,9 +1,10 @@
 """Lines of documents for a watch, in groups of what has come: of standard input, or of files that appear and grow."""
 
-import contextlib
+import errno
 import json
 import os
 import select
+import stat
 import sys
 import time
 import zlib
@@ -12,13 +13,17 @@ from odl.config import project
 from odl.errors import DataError, ParameterError, StorageError
 from odl.files import linesums, listing
 from odl.files.atomic import replacing
+from odl.files.escaping import visible
 from odl.live import inbox
 from odl.live.judge import LONGEST
 from odl.live.watch import GROUP, follow
 
 PIECE = 1 << 20  # bytes that are read at once
 WAIT, LOOK = 0.2, 0.5  # seconds between two looks at the other process, and at the files
-END = ".jsonl"  # of the name of a file, until it is rotated
+ENDS = (".jsonl", ".ndjson")  # of the name of a file, in any case, until it is rotated
+OTHER = "the name ends in neither .jsonl nor .ndjson"
+SHOWN = 10  # names of a sentence about entries that are not read
+BLANK = b"\0 \t\r\n"  # NUL bytes: what truncating a log leaves before what its writer goes on with
 READ = f"{inbox.FOLDER}/.followed.json"  # up to where files are read
 
 
@@ -28,7 +33,7 @@ def run(directory=None, tolerance=0.0, by_clock=False, strict=False):
     Parameters
     ----------
     directory : str, optional
-        Of the files, ending in .jsonl; of standard input by default.
+        Of the files, ending in .jsonl or .ndjson; of standard input by default.
     tolerance, by_clock
         As of `odl.live.watch.Watch`.
     strict : bool
@@ -86,7 +91,7 @@ class Files:
     """
 
     def __init__(self, directory):
-        self.directory, self.read, self.looked = directory, {}, {}
+        self.directory, self.read, self.looked, self.ignored = directory, {}, {}, {}
 
     def __call__(self, watch, ended):
         """Yield groups of what has come; nothing now and then, while nothing comes."""
@@ -110,41 +115,73 @@ class Files:
 
     def _grown(self):
         """Yield the whole lines that were not read before, numbered, with the key of their file and where they end."""
-        before, self.looked = self.looked, {}
-        unread = (key for path, (_, key) in before.items() if key and key not in self.read and path.endswith(END))
+        before, self.looked, ignored, self.ignored = self.looked, {}, self.ignored, {}
+        unread = (key for path, (_, key, _) in before.items() if key and key not in self.read and _is_source(path))
         begun = {key.split()[0] for key in unread}  # numbers of files that had no whole line yet
         known = begun.union(key.split()[0] for key in self.read)
-        with os.scandir(self.directory) as entries:
-            names = (one for one in entries if one.name[0] != ".")
-            paths = sorted(one.path for one in names if one.name.endswith(END) or str(one.inode()) in known)
-        for path in sorted(paths, key=lambda path: path.endswith(END)):  # what was rotated is older
-            with contextlib.suppress(FileNotFoundError):  # gone since the directory was read
-                state = os.stat(path)
-                signs = state.st_ino, state.st_size, state.st_mtime_ns
-                self.looked[path] = before.get(path, (None, None))
-                if self.looked[path][0] != signs:
-                    with open(path, "rb") as file:
-                        first = file.readline(LONGEST)
-                        key = f"{os.fstat(file.fileno()).st_ino} {zlib.crc32(first)}"
-                        self.looked[path] = signs, key
-                        mine = path.endswith(END) or key in self.read or key.split()[0] in begun
-                        if _is_whole(first) and mine:
-                            yield from self._lines(file, key)
+        try:
+            with os.scandir(self.directory) as entries:
+                found = {one.path: str(one.inode()) for one in entries if one.name[0] != "."}
+        except OSError as error:  # it may come back, with its files
+            found, self.looked, self.ignored = {}, before, {self.directory: error.strerror}
+        paths = sorted(path for path, number in found.items() if _is_source(path) or number in known)
+        self.ignored |= dict.fromkeys((path for path in found.keys() - {*paths}), OTHER)
+        for path in sorted(paths, key=_is_source):  # what was rotated is older
+            try:
+                yield from self._look(path, before.get(path, (None, None, False)), begun)
+            except OSError as error:
+                if os.path.lexists(path):  # else it is gone since the directory was read
+                    self.ignored[path] = error.strerror
+                if error.strerror != OTHER:
+                    self.looked.pop(path, None)  # it is tried again
+        _name({path: why for path, why in self.ignored.items() if ignored.get(path) != why})
         # A file that moves while others are read is not seen under its new name before the next look.
-        there = {key for _, key in (*before.values(), *self.looked.values())}
-        self.read = {key: place for key, place in self.read.items() if key in there}
+        there = {key for _, key, _ in (*before.values(), *self.looked.values())}
+        held = {found.get(path) for path in self.ignored}
+        self.read = {key: place for key, place in self.read.items() if key in there or key.split()[0] in held}
 
-    def _lines(self, file, key):
-        """Yield groups of the whole lines of a file that were not read before, with its key and where they end."""
+    def _look(self, path, before, begun):
+        """Yield what has come of a file since a look before this one; raise OSError if it is not to be read."""
+        state = os.stat(path)
+        if not stat.S_ISREG(state.st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file")
+        signs = state.st_ino, state.st_size, state.st_mtime_ns
+        self.looked[path], same = before, before[0] == signs
+        if same and before[2]:
+            return
+        with open(path, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)) as file:
+            first = file.readline(LONGEST)
+            ended = first if _is_whole(first) else first + b"\n"  # of its last line the end may come
+            key = f"{os.fstat(file.fileno()).st_ino} {zlib.crc32(ended)}"
+            self.looked[path] = signs, key, same
+            if not (_is_source(path) or key in self.read or key.split()[0] in begun):
+                raise OSError(errno.EINVAL, OTHER)
+            if _is_whole(first) or same:
+                yield from self._lines(file, key, same)
+
+    def _lines(self, file, key, last):
+        """Yield groups of the lines of a file that were not read before, with its key and where they end.
+
+        `last`: also of a document that no line break follows, since nothing came after it for a while.
+        """
         place, number = self.read.get(key, (0, 0))
         place, number = (place, number) if place <= os.fstat(file.fileno()).st_size else (0, 0)
         file.seek(max(place - 1, 0))
-        inside = place > 0 and file.read(1) != b"\n"  # of a line that is too long, of which the beginning was refused
+        end = file.read(1) if place else b"\n"
+        if end == b"}":  # of a document that no line break followed
+            rest = file.readline(LONGEST)
+            place += len(rest) * (not rest.strip())
+            file.seek(place)
+        inside = end not in (b"\n", b"}")  # of a line that is too long, of which the beginning was refused
         while True:
             lines, size = [], 0
-            while len(lines) < GROUP and size < PIECE and _is_whole(line := file.readline(LONGEST)):
-                lines += [line] * (not inside)
-                inside = not line.endswith(b"\n")
+            while len(lines) < GROUP and size < PIECE:
+                line = file.readline(LONGEST)
+                if not (_is_whole(line) or (last and _is_document(line))):
+                    break
+                hole = not line.strip(b"\0")
+                lines += [line] * (not inside and not hole)
+                inside = not (hole or line.endswith(b"\n"))
                 size += len(line)
             if not size:
                 break
@@ -193,9 +230,31 @@ def _is_whole(line):
     return line.endswith(b"\n") or len(line) == LONGEST
 
 
+def _is_document(line):
+    """Whether a line that has not ended is a document all the same."""
+    try:
+        return line.rstrip().endswith(b"}") and isinstance(json.loads(line.strip(BLANK)), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _is_source(path):
+    """Whether a file is read by its name."""
+    return path.lower().endswith(ENDS)
+
+
+def _name(ignored):
+    """Print which entries of a directory are not read, path to reason."""
+    for why in dict.fromkeys(ignored.values()):
+        names = sorted(os.path.basename(path) for path, reason in ignored.items() if reason == why)
+        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+        said = visible(f"{', '.join(names[:SHOWN])}{more} not read: {why}")
+        print(f"odl watch: {said}", file=sys.stderr, flush=True)
+
+
 def _numbered(name, lines, before):
     """Return ((name, number), line) of lines that are not empty."""
-    return [((name, number), line) for number, line in enumerate(lines, before + 1) if line.strip()]
+    return [((name, number), line) for number, line in enumerate(lines, before + 1) if line.strip(BLANK)]
 
 
 def _check(directory):

@@ -110,7 +110,7 @@ def test_mixed_encodings_are_named_by_line_and_read(tmp_path, capsys):
     told = r"1 lines are not UTF-8; the first, .*a\.jsonl:5, reads '.*Köln.*' so; 59 others are UTF-8"
     assert re.search(f"{told}; --encoding names another", said)
     assert len(found) == 60 and "köln" in found.vocabulary
-    with pytest.raises(DataError, match=r"a\.jsonl line 5 is not UTF-8 .*option encoding"):
+    with pytest.raises(DataError, match=r"a\.jsonl line 5: it is not UTF-8 .*option encoding"):
         corpora.read("documents", [str(source)], {})
 
 
@@ -119,7 +119,7 @@ def test_a_table_with_semicolons_is_told_or_named(tmp_path, capsys):
     said, found = understood(tmp_path, capsys, source)
     assert "delimiter ';'" in said and len(found) == 60
     with pytest.raises(DataError, match="set the option delimiter, such as delimiter: ';'"):
-        corpora.read("documents", [str(source)], {})
+        corpora.read("documents", [str(source)], {"delimiter": ","})
 
 
 def test_without_ids_file_and_line_are_the_ids(tmp_path, capsys):

@@ -137,7 +137,8 @@ class TestSources:
     def test_delimiters(self, tmp_path, sign):
         rows = [{"id": n, "inhalt": f"eins, zwei; {n}", "wert": "3,5"} for n in range(5)]
         path = table(tmp_path / "d.csv", rows, sign)
-        assert filekinds.delimiter_of([("d.csv", path)], None, None)[0] == (None if sign == "," else sign)
+        said = filekinds.delimiter_of([("d.csv", path)], None, None)
+        assert said.startswith(repr(sign)) if sign != "," else said == ""
 
 
 @pytest.mark.parametrize(("name", "row", "options", "bare"), [

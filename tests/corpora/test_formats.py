@@ -109,13 +109,13 @@ def test_encodings(tmp_path, name):
     )
     lines = ["text"] * (name == "l.csv") + rows
     path = put(tmp_path / name, "\n".join(lines[:-1]).encode() + b"\n" + lines[-1].encode("latin-1") + b"\n")
-    refused(rf"line {len(lines)} is not UTF-8 \(byte 0xf6\); .*option encoding, .*Größe", path)
+    refused(rf"line {len(lines)}: it is not UTF-8 \(byte 0xf6\); the option encoding names another", path)
     assert read(path, encoding=["utf-8", "cp1252"]).vocabulary == ["größe", "müller", "ok"]
     assert "größe" in read(path, encoding="latin-1").vocabulary
     for wrong in ("base64", "nothing", 3, [], ["utf-8", "cp1252", "latin-1"], ["utf-8", "utf-16"]):
         refused("encoding is", path, error=ConfigError, encoding=wrong)
     path = put(tmp_path / name, "\n".join(lines[:-1]).encode() + b"\n" + b"\x81\n")
-    refused(rf"line {len(lines)} is not cp1252 \(byte 0x81\)", path, encoding="cp1252")
+    refused(rf"line {len(lines)}: it is not cp1252 \(byte 0x81\)", path, encoding="cp1252")
     assert encodings.check_encoding("UTF8").text(b"\xef\xbb\xbfa", first=True) == "a"
 
 
@@ -135,11 +135,13 @@ def test_a_date_of_two_readings_names_the_option(tmp_path):
     refused("dates is 'american'", path, error=ConfigError, dates="american")
 
 
-def test_the_wrong_delimiter_is_named(tmp_path):
-    said = "set the option delimiter, such as delimiter: ';'"
-    refused(said, put(tmp_path / "a.csv", "id;text;time\n1;hello, world;2026\n"))
-    refused(said, put(tmp_path / "a.csv", "id;text;time\n1;hello;2026\n"))
-    assert read(tmp_path / "a.csv", delimiter=";").ids == ["1"]
+def test_each_table_has_the_delimiter_that_fits_it(tmp_path):
+    put(tmp_path / "a.csv", "id;text;time\n1;hello, world;2026\n")
+    put(tmp_path / "b.csv", "id\ttext\ttime\n2\thello, world\t2026\n")
+    put(tmp_path / "c.tsv", "id,text,time\n3,hello world,2026\n")
+    put(tmp_path / "d.csv", 'id,text,time\n4,"hello; world",2026\n')
+    assert read(*sorted(tmp_path.iterdir())).ids == ["1", "2", "3", "4"]
+    refused("set the option delimiter, such as delimiter: ';'", tmp_path / "a.csv", delimiter="\t")
     assert read(put(tmp_path / "a.tsv", "id\ttext\n1\thello, world\n")).ids == ["1"]
     assert read(put(tmp_path / "b.csv", "sep=;\r\nid;text;time\r\n1;hello;2026\r\n"), delimiter=";").ids == ["1"]
 
@@ -183,8 +185,10 @@ def test_each_line_of_a_log_is_a_document(tmp_path):
         "e": "2026/01/03 10:00:01 [error]\n",
     }.items():
         assert read(put(tmp_path / f"{name}.log", line)).times.tolist() == [day("2026-01-03T10:00:01")]
-    untimed = read(put(tmp_path / "b.log", "starting up\n2026-01-03 10:00:01 disk fails\n"))
-    assert (untimed.times == documents.NO_TIME).all() and untimed.titles[1].startswith("2026")
+    begun = read(put(tmp_path / "b.log", "at array.c:12\n\n2026-01-03 10:00:01 disk fails\n"))
+    assert begun.times.tolist() == [day("2026-01-03T10:00:01")] * 2 and begun.titles == ["at array.c:12", "disk fails"]
+    untimed = read(put(tmp_path / "c.log", "starting up\ndisk fails\n"))
+    assert (untimed.times == documents.NO_TIME).all()
 
 
 TSV = 'id\ttext\na\tthe 12" disk\nb\t"disk seven" fails\nc\tback\n'
@@ -192,7 +196,24 @@ TSV = 'id\ttext\na\tthe 12" disk\nb\t"disk seven" fails\nc\tback\n'
 
 def test_quotation_marks_that_enclose_nothing_have_a_way_out(tmp_path):
     path = put(tmp_path / "a.tsv", TSV)
-    with pytest.raises(DataError, match=r"set options\.quoted: false where quotation marks are part of the text"):
+    with pytest.raises(DataError, match=r"set options\.quoted: false if quotation marks are part of the text"):
         read(path)
     found = read(path, quoted=False)
     assert found.ids == ["a", "b", "c"] and found.titles[:2] == ['the 12" disk', '"disk seven" fails']
+
+
+def test_a_record_of_a_table_that_is_wrong_is_unreadable_and_the_next_one_is_read(tmp_path):
+    lines = ["id,text", "a,one", "b,two,too many", 'c,"open', "d,four", 'e,"two\nlines"', "f,\xe9", ",,", "g,seven"]
+    rows = list(formats.rows(put(tmp_path / "a.csv", "\n".join(lines).encode("latin-1"))))
+    assert [row["id"] for _, row in rows if isinstance(row, dict)] == ["a", "d", "e", "g"]
+    reasons = {place: str(row) for place, row in rows if not isinstance(row, dict)}
+    assert list(reasons) == ["line 3", "line 4", "line 8"]
+    assert reasons["line 3"] == "it has 3 fields, the header 2" and reasons["line 4"].startswith("it is not CSV")
+    assert reasons["line 8"].startswith("it is not UTF-8 (byte 0xe9)")
+
+
+def test_a_line_that_is_too_long_is_unreadable(tmp_path, monkeypatch):
+    monkeypatch.setattr(formats, "LONGEST_LINE", 50)
+    path = put(tmp_path / "a.jsonl", '{"text": "a"}\n{"text": "' + 200 * "x" + '"}\n{"text": "b"}\n')
+    rows = list(formats.rows(path))
+    assert [place for place, _ in rows] == ["line 1", "line 2", "line 3"] and "MiB" in rows[1][1]

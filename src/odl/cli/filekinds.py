@@ -254,21 +254,21 @@ def _lines(path, encoding=UTF8):
 
 
 def delimiter_of(files, kind, encoding):
-    """Return the option ``delimiter``, None for what is expected, and what to say of it."""
+    """Return what to print of the delimiter of the first table, "" if it is the usual one."""
     from odl.corpora import formats
 
     path = next((path for _, path in files if (kind or listing.kind_of(path)) == "csv"), None)
     if path is None:
-        return None, ""
+        return ""
     reader, head = check_encoding(encoding or "utf-8"), []
     for number, text in _texts(path, reader):
         head += [] if formats.LEAD.fullmatch(text.rstrip("\r\n")) else [text]
-        if number == 200:
+        if number == formats.HEADER_LINES:
             break
     usual = "\t" if ".tsv" in path.lower() else ","
-    best = max((usual, *(sign for sign in ",;\t|" if sign != usual)), key=lambda sign: _fits(head, sign))
+    best = formats.delimiter_in(head, usual)
     header = next((line.strip() for line in head if line.strip()), "")
-    return (None, "") if best == usual else (best, f"{best!r}, as in {header[:60]!r}")
+    return "" if best == usual else f"{best!r}, as in {header[:60]!r}"
 
 
 def unquoted(files, options):
@@ -292,13 +292,3 @@ def _wrong_rows(path, reader, quoted):
         return len({len(row) for row in rows if row}) > 1
     except csv.Error:
         return True
-
-
-def _fits(lines, sign):
-    """Return how well a sign separates fields: their number in the header, where most rows have as many."""
-    try:
-        rows = [row for row in csv.reader(lines, delimiter=sign) if row]
-    except csv.Error:
-        return 0
-    same = sum(len(row) == len(rows[0]) for row in rows) if rows else 0
-    return len(rows[0]) if rows and same >= 0.9 * len(rows) and len(rows[0]) > 1 else 0

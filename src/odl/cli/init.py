@@ -250,8 +250,8 @@ def _encoding(report, files, answers):
     report.set("encoding", encoding, why)
     if "delimiter" in answers:
         report.set("delimiter", answers["delimiter"].replace("\\t", "\t"))
-    else:
-        report.set("delimiter", *filekinds.delimiter_of(files, kind, encoding))
+    elif separated := filekinds.delimiter_of(files, kind, encoding):
+        report.say("delimiter", separated)
     if path := filekinds.unquoted(files, report.options):
         why = f"no: quotation marks are part of the text, as in {path}"
         report.set("quoted", False, why)

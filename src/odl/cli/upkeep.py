@@ -97,6 +97,7 @@ def _period_of(args):
 def _row_of(folder, ident):
     """Return where a row of the sources is, in words, and its values by role; called in the folder of odl.yaml."""
     from odl.corpora import collection, fields
+    from odl.corpora.checks import Unreadable
     from odl.corpora.formats import rows
     from odl.engine import folder as folders
     from odl.files import listing
@@ -107,6 +108,8 @@ def _row_of(folder, ident):
         kind = form.of(path)
         roles = columns if kind in listing.TABULAR else collection.own_columns(kind, columns)
         for place, values in rows(path, form, name):
+            if isinstance(values, Unreadable):
+                continue
             row = {role: collection.value_of(values, column) for role, column in roles.items()}
             with contextlib.suppress(ValueError):  # said by the run
                 identity = collection.identity_of(row, name, place)

@@ -111,7 +111,8 @@ def form_of(options):
     check_options(READER, options, OPTIONS)
     encoding = encodings.check_encoding(options.get("encoding", "utf-8"))
     more = {name: options.get(name) for name in ("kind", "delimiter", "times")}
-    return Form(encoding=encoding, quoted=options.get("quoted", True), **more)
+    formatted = times.check_formats(options.get("time_format"))
+    return Form(encoding=encoding, quoted=options.get("quoted", True), time_formats=formatted, **more)
 
 
 def columns_of(options):

@@ -49,7 +49,7 @@ def load_registry(path=REGISTRY):
     """
     expected = "the registry of corpora", "restore it"
     try:
-        rows = [row for _, row in formats.rows(path, formats.Form(kind="csv"))]
+        rows = [row for _, row in formats.all_rows(path, formats.Form(kind="csv"))]
     except DataError as error:
         raise DownloadError(error.given, *expected) from error
     if missing := [name for name in COLUMNS if name not in rows[0]]:

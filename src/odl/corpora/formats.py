@@ -2,15 +2,16 @@
 
 import csv
 import io
-import json
 import os
 import re
 import zlib
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import chain, islice
 
-from odl.corpora.checks import LONGEST_LINE, lines, unpacked
+from odl.corpora import jsonrows, logs
+from odl.corpora.checks import LONGEST_LINE, Unreadable, lines, unpacked
 from odl.corpora.encodings import UTF8, Encoding, not_decoded, recoded
 from odl.corpora.fields import EPOCH
 from odl.errors import DataError
@@ -19,10 +20,8 @@ from odl.files import listing
 DELIMITERS = ";\t|,"
 TIMES = ("name", "front-matter", "modified")
 DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])(?:[-_.]?(0[1-9]|[12]\d|3[01]))?(?!\d)")
-STAMP = re.compile(
-    r"(?:<\d+>\d* ?)?\[?(\d{4}([-/])\d\d\2\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)\]?[\s:,-]*"
-)
-VISIT = re.compile(r"\[(\d\d/[A-Z][a-z]{2}/\d{4}):(\d\d:\d\d:\d\d [+-]\d{4})\]\s*")  # in lines of web servers
+HEADER_LINES = 200  # by which the delimiter of a table is told
+ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that do not fit
 LEAD = re.compile(r"\s*|sep=.")  # before the names of columns: a blank line, the line of spreadsheets
 BATCH_ROWS = 1024  # of Parquet, in memory at a time
 QUOTING = {True: csv.QUOTE_MINIMAL, False: csv.QUOTE_NONE}
@@ -40,12 +39,14 @@ class Form:
     kind : str, optional
         One of `odl.files.listing.KINDS`, whatever the files are called; by default that of each one's name.
     delimiter : str, optional
-        Of CSV; by default a comma, in a .tsv file a tab.
+        Of CSV; by default the one that fits the first lines of a file, else a comma, in a .tsv file a tab.
     encoding : odl.corpora.encodings.Encoding
     times : str, optional
         Where the time of a text file is taken from, one of `TIMES`.
     quoted : bool
         Of CSV: whether a quotation mark may enclose a field, or is a character like any other.
+    time_formats : tuple of str
+        Of `datetime.strptime`, in which the times of logs are written.
     """
 
     kind: str | None = None
@@ -53,6 +54,7 @@ class Form:
     encoding: Encoding = UTF8
     times: str | None = None
     quoted: bool = True
+    time_formats: tuple = ()
 
     def of(self, path):
         """Return the kind of a file."""
@@ -61,6 +63,8 @@ class Form:
 
 def rows(path, form=Form(), name=None):
     """Yield (place, row) of a file: "line 3", "row 3", "message 3" or "item 3", and a dict of column -> value.
+
+    A row that cannot be read is an `odl.corpora.checks.Unreadable`, and the next one follows.
 
     Memory is that of one row or, for Parquet, `BATCH_ROWS` rows.
 
@@ -90,6 +94,14 @@ def rows(path, form=Form(), name=None):
         raise DataError(f"{path} holds no documents", "at least one", "fill or remove it")
 
 
+def all_rows(path, form):
+    """Yield what `rows` does; raise `DataError` for a row that cannot be read."""
+    for place, row in rows(path, form):
+        if isinstance(row, Unreadable):
+            raise DataError(f"{path} {place}: {row}", "a readable row", "correct it")
+        yield place, row
+
+
 def _rows(path, form, name):
     kind = form.of(path)
     if kind == "parquet":
@@ -107,14 +119,13 @@ def _rows(path, form, name):
             return
         file, encoding = recoded(file, path, form.encoding)
         if kind == "csv":
-            tab = "\t" if str(path).lower().removesuffix(".gz").endswith(".tsv") else ","
-            yield from _csv_rows(file, path, form.delimiter or tab, encoding, form.quoted)
+            yield from _csv_rows(file, path, form.delimiter, encoding, form.quoted)
         elif kind == "text":
             yield "line 1", _text_row(file, path, name, encoding, form.times)
         elif kind == "log":
-            yield from _log_rows(file, path, encoding)
+            yield from _log_rows(file, path, name, encoding, form)
         else:
-            yield from _json_rows(file, path, encoding)
+            yield from _json_rows(file, encoding)
 
 
 def opened(path):
@@ -133,66 +144,114 @@ def _located(path, encoding, error):
     return not_decoded(path, "near its end", encoding, error)
 
 
-def _refuse_constant(name):
-    raise ValueError(f"{name} is not a number in JSON")
-
-
-def _json_rows(file, path, encoding):
-    expected, todo = "one JSON object on each line", "correct the line"
-    for number, line in enumerate(lines(file, path), start=1):
-        text = encoding.text(line, first=number == 1)
-        if not text.strip():
+def _numbered(file, encoding):
+    """Yield the number and text of each line, or `Unreadable` if its bytes do not fit or it is too long."""
+    number, first = 0, True
+    while data := file.readline(LONGEST_LINE):
+        number += 1
+        if len(data) == LONGEST_LINE and not data.endswith(b"\n"):
+            while (more := file.readline(LONGEST_LINE)) and not more.endswith(b"\n"):
+                pass
+            yield number, Unreadable(f"the line has more than {LONGEST_LINE >> 20} MiB; look for a missing line break")
             continue
         try:
-            row = json.loads(text, parse_constant=_refuse_constant)
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"{path} line {number} is not JSON ({error})", expected, todo) from error
-        if not isinstance(row, dict):
-            raise DataError(f"{path} line {number} is a JSON {type(row).__name__}", expected, todo)
-        yield f"line {number}", row
+            yield number, encoding.text(data, first)
+        except UnicodeDecodeError as error:
+            yield number, _unfit(encoding, error.object[error.start])
+        first = False
 
 
-def _log_rows(file, path, encoding):
-    """Yield a row for each line; one without a time has that of the line before, if the first line has one."""
-    time, timed = None, None
-    for number, line in enumerate(lines(file, path), start=1):
-        text = encoding.text(line, first=number == 1).strip()
-        if not text:
-            continue
-        stamp = STAMP.match(text) or VISIT.search(text)
-        timed = bool(stamp) if timed is None else timed
-        if stamp and timed:
-            visit = stamp.re is VISIT
-            time = f"{stamp[1].replace('/', ' ')} {stamp[2]}" if visit else stamp[1].replace(",", ".")
-            text = text[: stamp.start()] + text[stamp.end() :] or text
-        yield f"line {number}", {"id": None, "time": time, "text": text, "title": text}
+def _unfit(encoding, byte):
+    """Return the reason why bytes are not read."""
+    name = "UTF-8" if encoding == UTF8 else encoding.name
+    return Unreadable(f"it is not {name} (byte 0x{byte:02x}); the option encoding names another")
+
+
+def _log_rows(file, path, name, encoding, form):
+    latest = logs.latest_of(day_of(name), _modified(path) if form.times == "modified" else None)
+    lines = ((f"line {number}", line) for number, line in _numbered(file, encoding))
+    return logs.rows(lines, latest, form.time_formats)
+
+
+def _json_rows(file, encoding):
+    lines = _numbered(file, encoding)
+    return jsonrows.rows((n, line if isinstance(line, Unreadable) else jsonrows.mended(line)) for n, line in lines)
 
 
 def _csv_rows(binary, path, delimiter, encoding, quoted):
+    """Yield the rows of a table. A record that is wrong is unreadable, and the next line begins another one."""
     limit = csv.field_size_limit(LONGEST_LINE)  # the default refuses texts of more than 131072 characters
+    errors = encoding.errors if encoding.second else "surrogateescape"
     try:
-        with io.TextIOWrapper(binary, encoding=encoding.start(), errors=encoding.errors, newline="") as file:
-            reader = csv.reader(lines(file, path), delimiter=delimiter, strict=True, quoting=QUOTING[quoted])
-            header = None
-            while True:
-                place = f"line {reader.line_num + 1}"
-                try:
-                    fields = next(reader, None)
-                except csv.Error as error:
-                    todo = "correct it, or set options.quoted: false where quotation marks are part of the text"
-                    raise DataError(f"{path} {place} is not CSV ({error})", "quoted fields", todo) from error
-                if fields is None:
-                    return
-                if header is None:
-                    if not LEAD.fullmatch(delimiter.join(fields)):
-                        header = _header(path, fields)
-                elif fields and len(fields) != len(header):
-                    todo = delimiter_of(header) or "correct it"
-                    raise DataError(f"{path} {place} has {len(fields)} fields", f"{len(header)} as in the header", todo)
-                elif fields:
-                    yield place, dict(zip(header, fields, strict=True))
+        with io.TextIOWrapper(binary, encoding=encoding.start(), errors=errors, newline="") as file:
+            every, head = lines(file, path), []
+            if delimiter is None:
+                head = list(islice(every, HEADER_LINES))
+                delimiter = delimiter_in(head, "\t" if ".tsv" in str(path).lower() else ",")
+            yield from _records(_Lines(chain(head, every)), path, delimiter, quoted, encoding)
     finally:
         csv.field_size_limit(limit)
+
+
+class _Lines:
+    """Lines of a file, those of the record that is read at hand, to begin again behind the first of them."""
+
+    def __init__(self, source):
+        self.source, self.record, self.again, self.number = source, [], [], 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        line = self.again.pop() if self.again else next(self.source)
+        self.record.append(line)
+        self.number += 1
+        return line
+
+    def begin(self):
+        """Forget the lines of the record before; return the number of the next line."""
+        self.record = []
+        return self.number + 1
+
+    def go_back(self):
+        """Begin again behind the first line of the record."""
+        self.number -= len(self.record) - 1
+        self.again += self.record[:0:-1]
+
+
+def _records(source, path, delimiter, quoted, encoding):
+    def reader():
+        return csv.reader(source, delimiter=delimiter, strict=True, quoting=QUOTING[quoted])
+
+    header, records = None, reader()
+    while True:
+        place = f"line {source.begin()}"
+        try:
+            fields = next(records, None)
+        except csv.Error as error:
+            todo = "correct it, or set options.quoted: false if quotation marks are part of the text"
+            if header is None:
+                raise DataError(f"{path} {place} is not CSV ({error})", "quoted fields", todo) from error
+            source.go_back()
+            records = reader()
+            yield place, Unreadable(f"it is not CSV ({error}); {todo}")
+            continue
+        if fields is None:
+            return
+        if header is None:
+            if not LEAD.fullmatch(delimiter.join(fields)):
+                header = _header(path, fields)
+        elif fields and len(fields) != len(header):
+            if todo := delimiter_of(header):
+                raise DataError(f"{path} {place} has {len(fields)} fields", f"{len(header)} as in the header", todo)
+            if any(field.strip() for field in fields):
+                yield place, Unreadable(f"it has {len(fields)} fields, the header {len(header)}")
+        elif fields:
+            wrong = next((text for text in fields if not text.isascii() and ESCAPED.search(text)), None)
+            if wrong is not None:
+                yield place, _unfit(encoding, ord(ESCAPED.search(wrong)[0]) - 0xDC00)
+            else:
+                yield place, dict(zip(header, fields, strict=True))
 
 
 def _parquet_rows(path):
@@ -226,6 +285,22 @@ def _values(column):
         numbers = column.cast(pa.timestamp("ms", tz=zone), safe=False).cast(pa.int64()).to_pylist()
         return [None if number is None else EPOCH + timedelta(milliseconds=number) for number in numbers]
     return column.to_pylist()
+
+
+def delimiter_in(head, usual):
+    """Return the sign that separates the fields of a table by its first lines: the usual one unless another fits."""
+    head = [line for line in head if not LEAD.fullmatch(line.rstrip("\r\n"))]
+    return max((usual, *(sign for sign in ",;\t|" if sign != usual)), key=lambda sign: fitting_fields(head, sign))
+
+
+def fitting_fields(head, sign):
+    """Return the number of fields in the header if most rows have as many, else 0."""
+    try:
+        rows = [row for row in csv.reader(head, delimiter=sign) if row]
+    except csv.Error:
+        return 0
+    same = sum(len(row) == len(rows[0]) for row in rows) if rows else 0
+    return len(rows[0]) if rows and same >= 0.9 * len(rows) and len(rows[0]) > 1 else 0
 
 
 def delimiter_of(columns):
@@ -282,10 +357,14 @@ def _text_row(file, path, name, encoding, times=None):
 
 def _time(path, name, said, times):
     if times == "modified":
-        return datetime.fromtimestamp(recorded.get(os.fspath(path)) or changed(path), UTC).isoformat()
+        return datetime.fromtimestamp(_modified(path), UTC).isoformat()
     if times != "name" and said.get("date"):
         return said["date"]
     return day_of(name) if times != "front-matter" else None
+
+
+def _modified(path):
+    return recorded.get(os.fspath(path)) or changed(path)
 
 
 def changed(path):

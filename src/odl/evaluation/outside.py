@@ -29,7 +29,7 @@ def read(path: str | os.PathLike) -> dict[str, float]:
         If a column is missing, a score is no number, or an id is there twice.
     """
     scores_of: dict[str, float] = {}
-    for place, row in formats.rows(path, formats.Form(kind="csv")):
+    for place, row in formats.all_rows(path, formats.Form(kind="csv")):
         where = f"{os.fspath(path)} {place}"
         if not set(COLUMNS) <= row.keys():
             fault = f"{os.fspath(path)} has the columns {', '.join(row)}"

@@ -1,0 +1,150 @@
+"""Objects of JSON as programs write them: one a line, over several lines, in one list, or in a list of one object."""
+
+import json
+import re
+
+from odl.corpora.checks import LONGEST_LINE, Unreadable
+
+STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+BETWEEN = re.compile(r"[\s,\x1e\0]*")  # also of RFC 7464
+HALF = re.compile(r"\\u[dD][89a-fA-F]")  # of a pair of surrogates
+DEPTH, WIDTH = 3, 50  # of objects inside of objects, whose values become columns
+DECODER = json.JSONDecoder()
+REPR = re.compile(r"\{\s*'")
+
+
+def rows(lines):
+    """Yield (place, row) of each object; (place, `Unreadable`) for what is none. Of equal keys the last counts.
+
+    A value inside of an object is also a column of its own, under both names with a dot: ``message.text``.
+
+    Parameters
+    ----------
+    lines : iterable of (int, str or Unreadable)
+        Number and text of each line.
+    """
+    first = None
+    for number, (place, row) in enumerate(_objects(lines)):
+        if number == 0 and isinstance(row, dict) and (held := _list_in(row)):
+            first = place, row, held
+            continue
+        if first:
+            yield first[0], _plain(first[1])
+            first = None
+        yield place, row if isinstance(row, Unreadable) else _plain(row)
+    if first:  # it is alone in its file
+        for at, one in enumerate(first[2], start=1):
+            row = _plain(one) if isinstance(one, dict) else Unreadable(f"it is a JSON {type(one).__name__}")
+            yield f"object {at}", row
+
+
+def _objects(lines):
+    """Yield (place, object or Unreadable), the memory being that of one object."""
+    pending, depth, size, tried, listed = [], 0, 0, 1, None
+    for number, line in lines:
+        if isinstance(line, Unreadable):
+            yield from _alone(pending)
+            pending, depth = [], 0
+            yield f"line {number}", line
+            continue
+        if not pending:
+            text = line.strip(" \t\r\n,\x1e\0\ufeff")
+            if listed is None and text:
+                listed = text.startswith("[") and (len(text) == 1 or text[1:].lstrip()[:1] == "{")
+                text = text[1:] if listed else text
+            if not text or (listed and text == "]"):
+                continue
+            if text[0] == "{" and text[-1] == "}":
+                try:
+                    yield f"line {number}", json.loads(text)
+                    continue
+                except (ValueError, RecursionError):
+                    pass
+            line, depth, size, tried = text, 0, 0, 1
+        pending.append((number, line))
+        bare = STRING.sub("", line)
+        depth += bare.count("{") + bare.count("[") - bare.count("}") - bare.count("]")
+        size += len(line)
+        whole = depth <= 0 or '"' in bare or pending[0][1][:1] not in "{[" or size > LONGEST_LINE
+        if whole or len(pending) >= 2 * tried:
+            tried = len(pending)
+            found, wrong = _split(pending, listed)
+            if whole or wrong:
+                yield from found if found is not None else _alone(pending)
+                pending, depth = [], 0
+    if pending:
+        yield from _alone(pending)
+
+
+def _split(pending, listed):
+    """Return the objects of lines, or None if they are not objects, and whether more lines cannot mend that."""
+    text = "\n".join(line.rstrip("\r\n") for _, line in pending)
+    at, found = BETWEEN.match(text).end(), []
+    while at < len(text):
+        if listed and text[at:].strip(" \t\r\n,]") == "":
+            break
+        number = pending[0][0] + text.count("\n", 0, at)
+        try:
+            row, at = DECODER.raw_decode(text, at)
+        except json.JSONDecodeError as error:
+            return None, error.pos < len(text.rstrip()) and not error.msg.startswith("Unterminated")
+        except (ValueError, RecursionError):
+            return None, True
+        row = row if isinstance(row, dict) else Unreadable(f"it is a JSON {type(row).__name__}, not an object")
+        same = sum(place.split(".")[0] == f"line {number}" for place, _ in found[-WIDTH:])
+        found.append((f"line {number}.{same + 1}" if same else f"line {number}", row))
+        at = BETWEEN.match(text, at).end()
+    return found, True
+
+
+def _alone(pending):
+    """Yield each of the lines by itself."""
+    for number, line in pending:
+        text = line.strip(" \t\r\n,\x1e\0")
+        if not text:
+            continue
+        try:
+            row = json.loads(text)
+            row = row if isinstance(row, dict) else Unreadable(f"it is a JSON {type(row).__name__}, not an object")
+        except RecursionError:
+            row = Unreadable("it is not JSON (too deep)")
+        except ValueError as error:
+            spelled = "; it is Python's repr(), which json.dumps() would write as JSON" if REPR.match(text) else ""
+            row = Unreadable(f"it is not JSON ({error}){spelled}")
+        yield f"line {number}", row
+
+
+def _list_in(row):
+    """Return the list of objects that is the only one in an object; None if there is none."""
+    lists = [value for value in row.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
+    texts = any(isinstance(value, str) and " " in value.strip() and len(value) > 200 for value in row.values())
+    return lists[0] if len(lists) == 1 and not texts else None
+
+
+def _plain(row):
+    """Return a row with the values inside of its objects."""
+    if any(type(value) is dict for value in row.values()):
+        return {**row, **{name: value for name, value in _inner(row) if name not in row}}
+    return row
+
+
+def _inner(row, prefix="", depth=0):
+    """Yield names with dots and values of the objects in a row; an object of numbers alone is one of counts."""
+    for name, value in row.items():
+        if type(value) is dict and len(value) <= WIDTH and depth < DEPTH:
+            if all(isinstance(one, int | float) for one in value.values()):
+                continue
+            yield from _inner(value, f"{prefix}{name}.", depth + 1)
+        elif depth and not isinstance(value, list | dict):
+            yield f"{prefix}{name}", value
+
+
+def mended(text):
+    """Return a line of JSON in which half pairs of surrogates are question marks."""
+    if not HALF.search(text):
+        return text
+    return re.sub(r"\\\\|(?:\\u[dD][89abAB]..\\u[dD][c-fC-F]..)|\\u[dD][89a-fA-F]..", _whole, text)
+
+
+def _whole(found):
+    return found[0] if found[0] == r"\\" or len(found[0]) == 12 else "?"

@@ -1,0 +1,162 @@
+"""Lines of logs: the time that each begins with, in the forms of usual loggers, and the rest of the line."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+
+from odl.corpora import times
+from odl.corpora.checks import Unreadable
+from odl.files.escaping import without_ansi
+
+LEADING = 10_000  # lines without a time that may stand before the first that has one
+MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+ZONES = "|".join(sorted(times.HOURS.keys() - {"Z", "UT", "WET", "MET"}, key=len, reverse=True))
+CLOCK = r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?[AaPp]\.?[Mm]\b\.?)?"
+ZONE = rf"(?: ?(?:Z\b|[+-]\d\d:?\d\d\b)| (?:{ZONES})\b)?"
+LEVELS = (
+    r"trace|debug|info(?:rmation)?|notice|warn(?:ing)?|err(?:or)?|crit(?:ical)?|fatal|severe|alert|emerg(?:ency)?|panic"
+)
+BEFORE = rf"(?:[\w.-]+ +\| )?(?:<\d{{1,3}}>\d{{0,2}} ?)?(?P<level>\[?\b(?i:{LEVELS}|[DIWEF](?=,))\b\]?[\s:,|-]*)?[\[(]?"
+FORMS = (
+    rf"\d{{4}}(?P<sep>[-/.])\d\d(?P=sep)\d\d(?:[T ,_]+{CLOCK}{ZONE})(?:\[\w+/\w+\])?",
+    r"(?:19|20)\d{6}[T _-]?\d\d:?\d\d:?\d\d(?:[.,]\d+)?Z?(?!\d)",
+    rf"(?:[A-Z][a-z]{{2,8}},? )?\d{{1,2}}[ -]{MONTH}[a-z]*[ .,-]+\d{{2,4}}[ ,:T]+{CLOCK}{ZONE}",
+    rf"[A-Z][a-z]{{2}},? {MONTH} +\d{{1,2}} {CLOCK}{ZONE} \d{{4}}",
+    rf"{MONTH}[a-z]* \d{{1,2}}, \d{{4}},? {CLOCK}{ZONE}",
+    rf"\d{{1,2}}(?P<mark>[-/.])\d{{1,2}}(?P=mark)\d{{2,4}}[ ,T]+{CLOCK}{ZONE}",
+    r"1\d{9}(?:[.,]\d{1,9}|\d{3}|\d{6}|\d{9})?(?=[\s\]:,|])",
+)
+YEARLESS = (
+    rf"(?P<name>{MONTH}) +(?P<day>\d{{1,2}}) (?P<clock>\d\d:\d\d:\d\d(?:\.\d+)?)",
+    r"[IWEFD]?(?P<mmdd>\d{4}) (?P<clock2>\d\d:\d\d:\d\d\.\d+)",
+    r"(?P<dashed>\d\d-\d\d) (?P<clock3>\d\d:\d\d:\d\d\.\d+)",
+)
+DATED = r"[IWEFD]?(?P<glog>\d{8} \d\d:\d\d:\d\d(?:\.\d+)?)"
+AFTER = r"[\])]?[\s:,|-]*"
+STAMP = re.compile(rf"{BEFORE}(?:(?P<whole>{'|'.join(FORMS)})|{DATED}|(?:{'|'.join(YEARLESS)})){AFTER}")
+VISIT = re.compile(rf"\[(?P<whole>\d\d/{MONTH}/\d{{4}}:\d\d:\d\d:\d\d [+-]\d{{4}})\]\s*")  # of web servers
+LOGFMT = re.compile(
+    r"(?:^|(?<=\s))(?:time|ts|t|timestamp|datetime|date|at|asctime)=(?:\"(?P<quoted>\d[^\"]{7,})\"|(?P<whole>\d\S{7,}))\s*"
+)
+STREAM = re.compile(r"(?:stdout|stderr) [FP] ")  # of containers
+MESSAGES = ("message", "msg", "log", "text", "event", "body", "short_message")
+MOMENTS = ("time", "timestamp", "@timestamp", "ts", "t", "datetime", "date", "asctime")
+
+
+def rows(lines: Iterable[tuple[str, str]], latest: datetime | None, formats: tuple = ()) -> Iterator[tuple]:
+    """Yield (place, row) of each line that is not blank. A line without a time has that of the line before.
+
+    Lines before the first time, such as a heading or the rest of a stack trace, have the first time that follows. Each
+    line is a document, also in a stack trace: an answer to a line that arrives cannot wait for the next line.
+
+    Parameters
+    ----------
+    lines : iterable of (str, str or Unreadable)
+        Place and text of each line.
+    latest : datetime, optional
+        Of times without a year: none is later. Without it these are no times.
+    formats : sequence of str
+        Of `datetime.strptime`, tried at the beginning of each line before all others.
+    """
+    own = re.compile(rf"{BEFORE}(?P<whole>{times.pattern_of(formats)}){AFTER}") if formats else None
+    waiting: list | None = []
+    time = None
+    for place, line in lines:
+        if isinstance(line, Unreadable):
+            yield place, line
+            continue
+        text = without_ansi(line).strip()
+        if not text:
+            continue
+        found, text = split(text, latest, own, formats)
+        time = found or time
+        row = {"id": None, "time": time, "text": text, "title": text}
+        if waiting is None:
+            yield place, row
+            continue
+        waiting.append((place, row))
+        if time is not None or len(waiting) > LEADING:
+            for first, one in waiting:
+                yield first, {**one, "time": time}
+            waiting = None
+    yield from waiting or ()
+
+
+def split(text, latest=None, own=None, formats=()):
+    """Return the time of a line, None if it has none, and the line without it."""
+    stamp = (own and own.match(text)) or STAMP.match(text) or VISIT.search(text) or LOGFMT.search(text)
+    time = None
+    if stamp:
+        time = _time_of(stamp, latest, formats if own and stamp.re is own else ())
+        if time is not None:
+            text = text[: stamp.start()] + (stamp.groupdict().get("level") or "") + text[stamp.end() :] or text
+    text = STREAM.sub("", text, count=1) if text.startswith("std") else text
+    if text.startswith("{") and text.endswith("}"):
+        return _from_json(text, time)
+    return time, text
+
+
+def _time_of(stamp, latest, formats):
+    found = stamp.groupdict()
+    if formats:
+        return _formatted(found["whole"], latest, formats)
+    if found.get("glog"):
+        return f"{found['glog'][:8]} {found['glog'][9:]}"
+    if whole := found.get("quoted") or found["whole"]:
+        return whole
+    month = found["name"] or (found["mmdd"] or found["dashed"])[:2]
+    day = found["day"] or (found["mmdd"] or found["dashed"])[-2:]
+    moment = _parsed(f"2000 {month} {day}", f"%Y {'%b' if found['name'] else '%m'} %d")
+    if latest is None or moment is None:
+        return None
+    return f"{_with_year(moment, latest):%Y-%m-%d} {found['clock'] or found['clock2'] or found['clock3']}"
+
+
+def _formatted(text, latest, formats):
+    """Return a time in one of the formats of strptime, as ISO 8601."""
+    for one in formats:
+        dated = any(sign in one for sign in ("%Y", "%y", "%G"))
+        moment = _parsed(text, one) if dated else _parsed(f"2000 {text}", f"%Y {one}")
+        if moment and (dated or latest):
+            return (moment if dated else _with_year(moment, latest)).isoformat()
+    return None
+
+
+def _parsed(text, form):
+    try:
+        return datetime.strptime(text, form)
+    except ValueError:
+        return None
+
+
+def _with_year(moment, latest):
+    """Return a moment of the year 2000 in the last year in which it is not later than another moment."""
+    for year in range(latest.year, latest.year - 9, -1):
+        try:
+            if (dated := moment.replace(year=year)).replace(tzinfo=UTC) <= latest:
+                return dated
+        except ValueError:  # 29 February
+            continue
+    return moment
+
+
+def _from_json(text, time):
+    """Return time and message of a line that is a JSON object; the line itself if it has no message."""
+    try:
+        row = json.loads(text)
+    except (ValueError, RecursionError):
+        return time, text
+    message = next((row[name] for name in MESSAGES if isinstance(row.get(name), str) and row[name].strip()), None)
+    own = next((row[name] for name in MOMENTS if isinstance(row.get(name), str | int | float)), None)
+    return own if time is None else time, text if message is None else message.strip()
+
+
+def latest_of(day=None, modified=None):
+    """Return the moment that times without a year do not exceed: a day or month of a name, or a time in seconds."""
+    if modified is not None:
+        return datetime.fromtimestamp(modified, UTC) + timedelta(days=1)
+    if day is None:
+        return None
+    begin = datetime.fromisoformat(day if len(day) > 7 else f"{day}-01").replace(tzinfo=UTC)
+    return begin + timedelta(days=2 if len(day) > 7 else 32)

@@ -1,0 +1,80 @@
+"""JSON as programs write it."""
+
+import json
+
+import pytest
+
+from odl.corpora import jsonrows
+from odl.corpora.checks import Unreadable
+
+ROWS = [{"id": "a", "text": 'rain, {in} "cellar" [1]'}, {"id": "b", "text": "pump"}, {"id": "c", "score": None}]
+LINES = [json.dumps(row) for row in ROWS]
+
+
+def read(text):
+    return list(jsonrows.rows(enumerate(map(jsonrows.mended, text.splitlines(keepends=True)), start=1)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join(LINES),
+        "\ufeff" + "\r\n".join(LINES) + "\r\n\r\n",
+        ",\n".join(LINES),
+        "".join(f"\x1e{line}\n" for line in LINES),
+        "\n".join(json.dumps(row, indent=1) for row in ROWS),
+        "[" + ",\n".join(LINES) + "]\n",
+        json.dumps(ROWS),
+        json.dumps(ROWS, indent=2),
+        "".join(LINES),
+        LINES[0] + LINES[1] + "\n" + LINES[2],
+        json.dumps({"next": 2, "items": ROWS}),
+        json.dumps({"items": ROWS}, indent=2),
+    ],
+)
+def test_objects_are_found_however_they_are_laid_out(text):
+    found = read(text)
+    assert [row for _, row in found] == ROWS
+    assert len({place for place, _ in found}) == 3
+
+
+def test_places_are_lines_and_of_several_in_a_line_also_numbers():
+    assert [place for place, _ in read(LINES[0] + LINES[1] + "\n" + LINES[2])] == ["line 1", "line 1.2", "line 2"]
+    assert [place for place, _ in read("\n".join(json.dumps(row, indent=1) for row in ROWS))][:2] == [
+        "line 1",
+        "line 5",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        ('{"id": "x", "text": "cut off', "it is not JSON (Unterminated string"),
+        ('{"id": "x", "text": ', "it is not JSON (Expecting value"),
+        ("{'id': 'x'}", "Python's repr()"),
+        ("[1, 2]", "it is a JSON list"),
+        ("rain", "it is not JSON"),
+    ],
+)
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_a_line_that_is_no_object_is_unreadable_and_the_others_are_read(bad, reason, place):
+    lines = [*LINES[:place], bad, *LINES[place:]]
+    found = [row for _, row in read("\n".join(lines))]
+    wrong = [row for row in found if isinstance(row, Unreadable)]
+    assert len(wrong) == 1 and reason in wrong[0] and [row for row in found if row not in wrong] == ROWS
+
+
+def test_values_that_programs_write():
+    found = read('{"a": NaN, "b": 1, "b": 2}\n{"a": "x \\ud83d y \\ud83d\\ude00 \\\\ud83d"}')
+    assert found[0][1]["a"] != found[0][1]["a"] and found[0][1]["b"] == 2
+    assert found[1][1] == {"a": "x ? y \U0001f600 \\ud83d"}
+
+
+def test_values_inside_of_objects_are_columns_too():
+    row = {"message": {"text": "rain", "by": {"name": "ann"}}, "counts": {"rain": 1}, "message.by.name": "own"}
+    assert read(json.dumps(row))[0][1] == {**row, "message.text": "rain"}
+
+
+def test_many_lines_that_never_close_take_linear_time():
+    found = read("{\n" * 3000)
+    assert len(found) == 3000 and all(isinstance(row, Unreadable) for _, row in found)

@@ -384,3 +384,14 @@ def test_texts_are_cut_and_wrapped_by_the_columns_of_a_terminal(text, columns):
 def test_signs_of_private_use_stay():
     text = "\U00100000\U00100001e\u0301 " * 30
     assert " ".join(show.wrapped(text, 10)) == text.strip()
+
+
+def test_periods_between_two_spans(small):
+    def periods(*names):
+        return [period.t for period in show.since(small, *names)]
+
+    assert periods("1970") == [0, 1, 2, 3] and periods("7d") == []
+    assert periods("1970-01-02", "1970-01-03") == [1, 2] and periods("1970-01-02", "1970-01-02") == [1]
+    assert periods(None, "1970-01-02") == [1] and periods(None, "1970") == [3] and periods(None, "1969") == []
+    with pytest.raises(ParameterError, match="--since 1970-01-03 --until 1970-01-02; expected an end"):
+        periods("1970-01-03", "1970-01-02")

@@ -49,6 +49,20 @@ def test_several_periods_are_one_list_by_topic(home):
     assert show.as_text(watch, [last]) in odl("new", home).stdout
 
 
+def test_a_span_is_named_by_its_begin_and_end(unseen):
+    first, *_, last = read.alerts_of(unseen).periods
+    days = [show.date_of(period.first) for period in (first, last)]
+    whole = odl("new", unseen, "--since", days[0]).stdout
+    assert "periods 0 to 5" in whole and odl("new", unseen, "--since", days[0], "--until", "today").stdout == whole
+    assert "period 0," in odl("new", unseen, "--since", "last", "--until", days[0]).stdout
+    assert "period 0," in odl("new", unseen, "--until", days[0]).stdout
+    assert odl("new", unseen, "--since", "1d").stdout == "No period since 1d.\n"
+    assert odl("new", unseen, "--until", "1990").stdout == "No period until 1990.\n"
+    for words, said in ((("--since", "soon"), "today, yesterday"), (("--seen", "--until", "2026"), "leave one out")):
+        refused = odl("new", unseen, *words)
+        assert refused.returncode == 1 and said in refused.stderr
+
+
 def test_the_mark_moves_by_seen_only(unseen):
     before = contents(unseen)
     whole = odl("new", unseen, "--since", "last").stdout

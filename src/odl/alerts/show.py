@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from urllib.parse import quote
 
-from odl.alerts import breakdown, excerpts
+from odl.alerts import breakdown, excerpts, spans
 from odl.alerts.folding import FOLDED
 from odl.alerts.model import NONE, VERSION
 from odl.errors import ParameterError
@@ -63,25 +63,28 @@ def urn(watch, kind="", what=""):
     return ":".join(["urn:odl", quote(watch.corpus), *([kind, quote(str(what), safe="")] if kind else [])])
 
 
-def since(watch, text=None):
-    """Return the periods from a date on; by default the last one.
+def since(watch, text=None, until=None):
+    """Return the periods that have a time from the begin of one span on, up to the end of another (`spans.parse`).
+
+    Without a begin the last one of them.
 
     Raises
     ------
     ParameterError
-        If the text is no date, or the documents have none.
+        If a text names no span, the documents have no dates, or the end is before the begin.
     """
-    if text is None:
+    start = None if text is None else spans.parse(text, "--since")[0]
+    end = None if until is None else spans.parse(until, "--until")[1]
+    if start is None and end is None:
         return watch.periods[-1:]
-    try:
-        day = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise ParameterError(f"--since {text}", "a date such as 2026-03-01", "correct it") from error
-    first = day if day.tzinfo else day.replace(tzinfo=UTC)
+    option = f"--until {until}" if text is None else f"--since {text}"
     if all(period.last == NO_TIME for period in watch.periods):
-        raise ParameterError(f"--since {text} for documents without dates", "documents with dates", "leave it out")
-    start = (first - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
-    return tuple(period for period in watch.periods if period.last != NO_TIME and period.last >= start)
+        raise ParameterError(f"{option} for documents without dates", "documents with dates", "leave it out")
+    if start is not None and end is not None and end <= start:
+        raise ParameterError(f"{option} --until {until}", "an end that is not before the begin", "correct one of them")
+    dated = (period for period in watch.periods if period.last != NO_TIME)
+    found = tuple(one for one in dated if (end is None or one.first < end) and (start is None or one.last >= start))
+    return found[-1:] if text is None else found
 
 
 def as_map(alert, period, earlier=None):

@@ -93,7 +93,10 @@ def run(args):
     "say what is new in a stream, and why",
     FOLDER,
     STREAM,
-    argument("--since", metavar="DATE", help="from this date on, or last: since --seen; by default the last period"),
+    argument(
+        "--since", metavar="WHEN", help="from then on: a date, 2026, 2026-03, yesterday, 7d, 2w; or last: since --seen"
+    ),
+    argument("--until", metavar="WHEN", help="up to the end of that day, month, ...; alone: the last period before it"),
     argument("--seen", action="store_true", help="you have seen it: move the mark of --since last behind it"),
     argument("--budget", type=float, help="what is next in line too: so many items a period, or below 1 a share"),
     argument("--format", choices=("text", "jsonl", "csv", "md", "slack"), default="text"),
@@ -101,21 +104,33 @@ def run(args):
     argument("--words", action="store_true", help="instead: words that no document before had, as text or jsonl"),
     argument("--fail", action="store_true", help=f"end with status {NEWS} if something is new, {ALARM} at an alarm"),
     more="Topics keep their numbers; `odl explain` takes those, and ids.\n"
-    "--seen alone shows what is new since last, and moves the mark; nothing else moves it.",
-    examples=("odl new news", "odl new news --since 2026-01-01 --format md", "odl new news --since last --seen"),
+    "--seen alone shows what is new since last, and moves the mark; nothing else moves it. Without all these it shows\n"
+    "the last period.",
+    examples=(
+        "odl new news",
+        "odl new news --since 7d",
+        "odl new news --since 2026-01 --until 2026-02 --format md",
+        "odl new news --since last --seen",
+    ),
 )
 def new(args):
     from odl.alerts import read, show, wordlist
 
     since = args.since or (LAST if args.seen else None)
+    if args.seen and args.until:
+        raise ParameterError("--seen and --until", "one of them: --seen marks the last period as seen", "leave one out")
     mark = Mark(*_marks(args).get(_stream(args), NOTHING)) if since == LAST else NOTHING
-    last = None if since else 1
+    last = None if since or args.until else 1
     if since == LAST:
         place = read.place_of(args.folder, args.stream)
         n = read.first_of(place, 0)
         last = n - mark.period if mark.period < n else None  # of a stream that is shorter now: all
     watch = read.alerts_of(args.folder, args.stream, args.budget, last, lone=not args.topics_only)
-    periods = watch.periods if since == LAST else show.since(watch, since)
+    if since == LAST:
+        until = {one.t for one in show.since(watch, "0001", args.until)} if args.until else None
+        periods = tuple(one for one in watch.periods if until is None or one.t in until)
+    else:
+        periods = show.since(watch, since, args.until)
     periods = tuple(each for each in periods if (each.t, each.documents) != mark)
     if args.words and args.format not in wordlist.SHOWN:
         fault, remedy = f"--format {args.format} with --words", "choose one of these"
@@ -124,7 +139,8 @@ def new(args):
     text = shown[args.format](watch, periods)
     if args.format == "text":
         hint = show.next_in_line(watch, periods) if args.budget is None and not args.words else ""
-        none = "Nothing since the last time." if since == LAST else f"No period since {since}."
+        named = " ".join(f"{word} {when}" for word, when in (("since", since), ("until", args.until)) if when)
+        none = "Nothing since the last time." if since == LAST else f"No period {named}."
         text = "\n".join(filter(None, [text, hint])) or none
         text = text.replace("odl explain FOLDER", f"odl explain {args.folder}")
         text = text.replace("odl new FOLDER", f"odl new {args.folder}")

@@ -1,0 +1,93 @@
+"""Spans of time as people name them: yesterday, 7d, 2019, 2019-01, 2019-01-31."""
+
+import re
+import time
+from datetime import UTC, date, datetime, timedelta
+
+from odl.errors import ParameterError
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+FORMS = "today, yesterday, 12h, 7d, 2w, 3mo, 1y, 2026, 2026-03, 2026-W10, 2026-03-01 or 2026-03-01T12:00"
+AGO = re.compile(r"(\d{1,6}) ?(h|hours?|d|days?|w|weeks?|mo|months?|y|years?)( ago)?", re.IGNORECASE)
+LENGTHS = {"w": 7, "d": 1}  # days
+
+
+def parse(text: str, option: str, now: float | None = None) -> tuple[int, int]:
+    """Return the first millisecond of the span that a text names, and that behind its last one.
+
+    Days, weeks, months and years are those of UTC. A number of days, weeks, months or years names the day that was so
+    long ago, a number of hours the hour from then on; a time names its minute or second.
+
+    Parameters
+    ----------
+    text : str
+    option : str
+        What it was given for, for the message.
+    now : float, optional
+        Seconds since 1970; the clock by default.
+
+    Raises
+    ------
+    ParameterError
+        If the text names no span, or one before the year 1 or behind 9999.
+
+    Examples
+    --------
+    >>> from odl.alerts import spans
+    >>> spans.parse("1970-01", "--since")
+    (0, 2678400000)
+    >>> spans.parse("yesterday", "--since", now=100_000)
+    (0, 86400000)
+    """
+    moment = datetime.fromtimestamp(time.time() if now is None else now, UTC)
+    try:
+        first, end = _span(" ".join(text.split()), moment)
+    except (ValueError, OverflowError) as error:
+        raise ParameterError(f"{option} {text}", f"a date or time: {FORMS}", "correct it") from error
+    return (first - EPOCH) // timedelta(milliseconds=1), (end - EPOCH) // timedelta(milliseconds=1)
+
+
+def _span(text, now):
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    day, lowered = timedelta(days=1), text.lower()
+    if lowered == "today":
+        return today, today + day
+    if lowered == "yesterday":
+        return today - day, today
+    if ago := AGO.fullmatch(text):
+        return _ago(int(ago[1]), ago[2].lower(), now, today)
+    if re.fullmatch(r"\d{4}", text):
+        return _month(int(text), 1), _month(int(text) + 1, 1)
+    if month := re.fullmatch(r"(\d{4})-(\d\d)", text):
+        year, number = int(month[1]), int(month[2])
+        return _month(year, number), _month(year + number // 12, number % 12 + 1)
+    if week := re.fullmatch(r"(\d{4})-?W(\d\d)", text, re.IGNORECASE):
+        first = datetime.combine(date.fromisocalendar(int(week[1]), int(week[2]), 1), datetime.min.time(), UTC)
+        return first, first + 7 * day
+    first = datetime.fromisoformat(text)
+    first = first if first.tzinfo else first.replace(tzinfo=UTC)
+    if re.fullmatch(r"\d{4}-?\d\d-?\d\d|\d{4}-?W\d\d-?\d", text, re.IGNORECASE):
+        return first, first + day
+    clock = re.split(r"[T ]", text, maxsplit=1, flags=re.IGNORECASE)[1]
+    digits = len(re.sub(r"\D", "", re.split(r"[Z+-]", clock, flags=re.IGNORECASE)[0]))
+    unit = {2: timedelta(hours=1), 4: timedelta(minutes=1), 6: timedelta(seconds=1)}
+    return first, first + unit.get(digits, timedelta(milliseconds=1))
+
+
+def _ago(number, unit, now, today):
+    """Return the day that was so many days, weeks, months or years ago, or the hour so many hours ago."""
+    if unit.startswith("h"):
+        first = now - timedelta(hours=number)
+        return first, first + timedelta(hours=1)
+    if unit[0] in LENGTHS:
+        first = today - timedelta(days=number * LENGTHS[unit[0]])
+    else:
+        months = today.year * 12 + today.month - 1 - number * (12 if unit[0] == "y" else 1)
+        begin = _month(months // 12, months % 12 + 1)
+        length = (_month((months + 1) // 12, (months + 1) % 12 + 1) - begin).days
+        first = begin + timedelta(days=min(today.day, length) - 1)
+    return first, first + timedelta(days=1)
+
+
+def _month(year, number):
+    return datetime(year, number, 1, tzinfo=UTC)

@@ -23,6 +23,7 @@ from odl.corpora import fields
 from odl.engine import folder as folders
 from odl.engine import processes
 from odl.errors import ConfigError, DataError
+from odl.files import escaping
 from odl.live import inbox, judge
 from odl.live import watch as live
 from odl.live.watch import Watch
@@ -659,6 +660,25 @@ def test_what_comes_thousands_of_times_is_like_the_first(news):
         watch.take(lines([{**first, "id": f"x{number}"} for number in range(3000)]))
         assert [one["alike"] for one in told()] == [None] + 2999 * ["x0"]
         assert sum(map(len, watch.known.places.values())) <= len(watch.known.places)
+
+
+def test_no_control_character_of_a_document_reaches_a_terminal(news):
+    """C1 controls and marks that turn the writing, in ids, words and what is wrong with a line."""
+    bad = "\x9b31m\u202e\u2066\x1b[31m\x7f"
+    row = {**posts(3)[0], "id": f"{bad}one", "text": f"wheat{bad}grain harvest"}
+    given = [row, {**row, "id": f"{bad}two", "time": f"{bad}"}]
+    text = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in given) + bad + "\n"
+    process = subprocess.run(
+        [sys.executable, "-m", "odl", "watch", str(news)], input=text.encode(), capture_output=True, timeout=300
+    )
+    said = (process.stdout + process.stderr).decode()
+    answer = json.loads(process.stdout.splitlines()[0])
+    assert process.returncode == 0 and answer["id"] == row["id"] and "2 lines left out" in said
+    for words in (("mute", news, row["id"]), ("unmute", news, row["id"]), ("forget", news, row["id"], "--dry-run")):
+        done = odl(*words)
+        assert done.returncode == 0, done.stderr
+        said += done.stdout + done.stderr
+    assert "\\u009b31m" in said and not escaping.CONTROLS.search(said)
 
 
 def test_documents_without_id_or_time_get_one(news):

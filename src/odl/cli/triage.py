@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from odl.cli import argument, subcommand
 from odl.errors import DataError, ParameterError
+from odl.files.escaping import visible
 from odl.files.listing import KINDS
 
 ROLES = ("id", "time", "text", "title", "url", "topics")
@@ -282,7 +283,7 @@ def unmute(args):
         fault = f"{feedback.FILE} of {args.folder} says nothing of {what}"
         expected = f"what it speaks of: {said}" if said else "a line of it"
         raise ParameterError(fault, expected, "name one of these" if said else "it has none")
-    print(f"odl unmute: {gone[-1].what} was {gone[-1].verdict}; its line is gone from {feedback.FILE}.")
+    print(visible(f"odl unmute: {gone[-1].what} was {gone[-1].verdict}; its line is gone from {feedback.FILE}."))
 
 
 def _say(args, verdict):
@@ -301,7 +302,8 @@ def _say(args, verdict):
     state = watch.topics[entry.topic].state if entry.topic else "new"
     note += ", none of the last period" * (not entry.holds(state, watch.periods[-1].first))
     said = "followed" if verdict == "follow" else verdict
-    print(f"odl {args.command}: {what} is {said}{entry.when} ({os.path.basename(path)}){note * (verdict != 'follow')}.")
+    about = f"{what} is {said}{entry.when} ({os.path.basename(path)}){note * (verdict != 'follow')}"
+    print(visible(f"odl {args.command}: {about}."))
 
 
 @subcommand(

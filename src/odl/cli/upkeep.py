@@ -47,6 +47,7 @@ def forget(args):
     from odl.alerts import feedback
     from odl.cli import run
     from odl.corpora import collection
+    from odl.files.escaping import visible
     from odl.live import inbox
 
     project.check(args.folder)
@@ -67,7 +68,7 @@ def forget(args):
     if t is not None:
         cost = f"{n - t} of {n} periods {'is' if n - t == 1 else 'are'} learned again"
     if args.dry_run:
-        print(f"{args.id} ({place}): {cost}, and nothing of it stays in results.")
+        print(visible(f"{args.id} ({place}): {cost}, and nothing of it stays in results."))
         return
     project.forget(args.folder, collection.forgotten_as(row["id"]))  # first: what follows can be repeated after a kill
     with contextlib.chdir(args.folder):
@@ -75,11 +76,11 @@ def forget(args):
         Path(project.VECTORS).unlink(missing_ok=True)  # which does not say whose they are
     feedback.remove(args.folder, args.id)
     if project.read(args.folder).get(project.DRIVER) == "snakemake":
-        print(f"{args.id} is not read any more. Now run snakemake in {args.folder}: {cost}.")
+        print(visible(f"{args.id} is not read any more. Now run snakemake in {args.folder}: {cost}."))
         return
     print(run.run(args.folder))
     left = "" if f"/{inbox.FOLDER}/" in place else f" Its row is yours to delete: {place}."
-    print(f"{args.id} is forgotten, {cost}.{left}")
+    print(visible(f"{args.id} is forgotten, {cost}.{left}"))
 
 
 def _period_of(args):

@@ -232,7 +232,7 @@ ROUTES = (
 
 def reply(body, status=200, allow=None, *, kind=ONE, after=None, authenticate=None):
     """Return a response: a map as JSON, or a text."""
-    text = json.dumps(body, ensure_ascii=False) if isinstance(body, dict) else body
+    text = visible(json.dumps(body, ensure_ascii=False)) if isinstance(body, dict) else body
     headers = {"Allow": allow, "Retry-After": after, "WWW-Authenticate": authenticate}
     return Response(text, status, {name: str(value) for name, value in headers.items() if value}, content_type=kind)
 

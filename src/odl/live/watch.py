@@ -20,6 +20,7 @@ from odl.corpora import fields
 from odl.engine import folder as folders
 from odl.engine import processes
 from odl.errors import ConfigError, DataError, OdlError, StorageError
+from odl.files.escaping import visible
 from odl.live import inbox as inboxes
 from odl.live.judge import Arrivals, Judge, Known, Row, clock, fault_of, iso
 from odl.stream import features
@@ -313,7 +314,7 @@ class Watch:
         status = child.wait()
         with self.said as said:
             said.seek(0)
-            lines = said.read().strip().split("\n")
+            lines = visible(said.read()).strip().split("\n")
         for line in lines:
             kept = line.startswith("made by another version of odl")
             if (kept and not self.kept) or line.startswith((f"{project.NOTIFY}:", f"{project.NOTIFY} was")):
@@ -370,7 +371,7 @@ class Watch:
 
 
 def _text(told):
-    return json.dumps(told, ensure_ascii=False)
+    return visible(json.dumps(told, ensure_ascii=False))
 
 
 def _label(begin):

@@ -52,15 +52,15 @@ REFUSED = {
     "a picture": (lambda at: written(at / "a.png", PNG), r"a\.png is no text; expected files of \.jsonl"),
     "a picture by another name": (
         lambda at: written(at / "a.jsonl", PNG),
-        "holds zeros or begins as no text does, such as a pic",
+        "begins as a PNG image does",
     ),
     "a spreadsheet": (
         lambda at: written(at / "a.csv", b"PK\x03\x04\x14\0\6\0"),
-        "holds zeros or begins as no text does",
+        "holds zeros and other bytes that no text has",
     ),
     "zeros": (
         lambda at: written(at / "a.jsonl", b'{"text": "a\0\0\0\0 b"}\n'),
-        r"holds zeros or begins as no text does, .*option encoding to utf-16-le",
+        r"line 1 is not JSON \(Invalid control character",
     ),
     "times with holes": (
         lambda at: jsonl(at / "a.jsonl", [{**row, "time": row["time"] if row["id"] % 3 else None} for row in POSTS]),
@@ -77,7 +77,7 @@ REFUSED = {
     ),
     "a line of 64 MiB": (
         lambda at: jsonl(at / "a.jsonl", [POSTS[0], {**POSTS[1], "text": "wort " * 13_500_000}]),
-        r"a\.jsonl line 2 has 67108864 characters or more",
+        "line 2 has 67108864 characters or more",
     ),
 }
 

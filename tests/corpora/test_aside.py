@@ -6,7 +6,7 @@ import json
 import pytest
 
 from odl import cli, corpora
-from odl.corpora import collection, portions
+from odl.corpora import collection, encodings, portions
 from odl.corpora.checks import Unreadable
 from odl.errors import ConfigError, DataError
 from odl.files import documents
@@ -255,3 +255,42 @@ class TestInit:
         assert self.init(tmp_path, "--force") == 0
         assert "it has no time (1, first a.jsonl line 10)" in capsys.readouterr().out
         assert "needs_time: true" in (tmp_path / "news" / "odl.yaml").read_text()
+
+    def test_hints_before_there_is_an_odl_yaml_are_options_of_odl_init(self, tmp_path, capsys):
+        write(tmp_path / "docs" / "a.csv", ["id,time,text", 'd1,2026-01-01,"open', "d2,2026-01-02,rain"])
+        assert self.init(tmp_path) == 1
+        told = capsys.readouterr().err
+        assert "say --unquoted" in told and "options.quoted" not in told
+        assert self.init(tmp_path, "--unquoted") == 0
+        assert "quoted: false" in (tmp_path / "news" / "odl.yaml").read_text()
+
+    def test_a_file_that_is_no_text_and_a_packed_one_that_is_torn(self, tmp_path, capsys):
+        write(tmp_path / "docs" / "a.jsonl", [row(n, text=f"rain {n}") for n in range(90)])
+        (tmp_path / "docs" / "b.jsonl").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256)))
+        (tmp_path / "docs" / "c.jsonl.gz").write_bytes(gzip.compress(b"{}" * 9999)[:40])
+        assert self.init(tmp_path) == 0
+        told = capsys.readouterr().out
+        assert (
+            "90 documents" in told
+            and "2 files are set aside by odl run" in told
+            and "begins as a PNG image does" in told
+        )
+
+
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        (b"rain\0\0\0\0storm\n" * 40, ""),  # gaps that a crash left in a log
+        (b"\0" * 3000 + b"2026-01-01 rain\n" * 30, ""),
+        ("rain\nstorm".encode("utf-16-le"), "holds zeros, as text in UTF-16 without a mark does"),
+        ("rain\nstorm".encode("utf-32-le"), "holds zeros, as text in UTF-16 without a mark does"),
+        (bytes(range(256)) * 9, "holds zeros and other bytes that no text has"),
+        (b"%PDF-1.7 no zero", "begins as a PDF does"),
+    ],
+)
+def test_what_is_no_text(head, said):
+    if not said:
+        assert encodings.wide_name(head, "a.log") is None
+        return
+    with pytest.raises(DataError, match=said):
+        encodings.wide_name(head, "a.log")

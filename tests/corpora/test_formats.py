@@ -119,12 +119,9 @@ def test_encodings(tmp_path, name):
     assert encodings.check_encoding("UTF8").text(b"\xef\xbb\xbfa", first=True) == "a"
 
 
-@pytest.mark.parametrize("head", ["%PDF-1.4", "GIF89a", "PAR1"])
-def test_what_is_no_text_by_its_first_bytes_is_refused(tmp_path, head):
-    refused(
-        r"a\.txt holds zeros or begins as no text does, such as a picture, a PDF",
-        put(tmp_path / "a.txt", f"{head}\nwords in it\n"),
-    )
+@pytest.mark.parametrize(("head", "kind"), [("%PDF-1.4", "a PDF"), ("GIF89a", "a GIF image"), ("PAR1", "Parquet")])
+def test_what_is_no_text_by_its_first_bytes_is_refused(tmp_path, head, kind):
+    refused(rf"a\.txt begins as {kind} does", put(tmp_path / "a.txt", f"{head}\nwords in it\n"))
 
 
 def test_a_date_of_two_readings_names_the_option(tmp_path):

@@ -5,6 +5,7 @@ import csv
 import glob
 import os
 import re
+import zlib
 from collections import Counter
 
 from odl.corpora.encodings import UTF8, ZEROS, check_encoding, not_decoded, recoded, wide_name
@@ -246,7 +247,7 @@ def _lines(path, encoding=UTF8):
     """Yield the numbered lines of a file as bytes, up to a bound."""
     from odl.corpora import formats
 
-    with formats.opened(path) as file:
+    with contextlib.suppress(DataError, OSError, EOFError, zlib.error), formats.opened(path) as file:  # set aside later
         for number, line in enumerate(formats.lines(recoded(file, path, encoding)[0], path), start=1):
             if number > MOST:
                 return

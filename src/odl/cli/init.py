@@ -34,6 +34,14 @@ KEPT = 2000  # characters of a text that are kept
 LABELS = {**{kind: kind for kind in listing.KINDS}, "jsonl": "JSONL", "csv": "CSV", "parquet": "Parquet"}
 ASIDE = 0.2  # largest share of documents that may be set aside
 SHOWN = 3  # reasons
+ANSWERED = {  # an option of odl.yaml as a message names it -> what to say to odl init
+    "set options.quoted: false": "say --unquoted",
+    "set the option encoding, such as [": "say --encoding, such as [",
+    "set the option encoding to": "say --encoding",
+    "set the option delimiter, such as delimiter:": "say --delimiter",
+    "set columns.text or columns.counts": "name it by --text",
+    "set the option kind": "say --kind",
+}
 VALUE = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")  # in a reason
 TODO = {  # beginning of a reason -> what to do
     "it has no time": "add them, or say where all have them: --times modified, or name",
@@ -71,7 +79,13 @@ def write(folder, sources, answers, force=False, snakemake=False):
     if not sources and not folder.is_dir():
         todo = f"name them, such as odl init {folder} posts/*.jsonl"
         raise ConfigError(f"no files are named, and {folder} is no folder", "the files of your documents", todo)
-    report = survey(list(sources) or [str(folder)], answers)
+    try:
+        report = survey(list(sources) or [str(folder)], answers)
+    except DataError as error:  # which names options, and there is no odl.yaml yet
+        todo = error.todo
+        for option, answer in ANSWERED.items():
+            todo = todo.replace(option, answer)
+        raise DataError(error.given, error.expected, todo) from error
     files = listing.find_files(report.sources, report.options.get("kind"))
     refuse_names([_from(folder, path) for _, path in files], wildcards=snakemake)
     contents = {FILE: text(report, project.name_of(folder.resolve().name), folder)}
@@ -252,7 +266,9 @@ def _encoding(report, files, answers):
         report.set("delimiter", answers["delimiter"].replace("\\t", "\t"))
     elif separated := filekinds.delimiter_of(files, kind, encoding):
         report.say("delimiter", separated)
-    if path := filekinds.unquoted(files, report.options):
+    if answers.get("unquoted"):
+        report.set("quoted", False, "no: quotation marks are part of the text, as you say")
+    elif path := filekinds.unquoted(files, report.options):
         why = f"no: quotation marks are part of the text, as in {path}"
         report.set("quoted", False, why)
 
@@ -418,7 +434,7 @@ def _check_aside(report, aside, n, strict):
     parts = [f"{group[0].reason} ({len(group):,}, first {first})" for group, first in zip(groups, firsts, strict=True)]
     n_documents = sum(bool(entry.place) and not entry.place.startswith(setaside.REST) for entry in aside)
     account = setaside.account(aside).replace("was set", "is set").replace("were set", "are set")
-    if strict or not n or n_documents > ASIDE * (n + n_documents):
+    if strict or n < 2 or n_documents > ASIDE * (n + n_documents):
         first = groups[0][0].reason
         todo = next((todo for begin, todo in TODO.items() if first.startswith(begin)), "correct or remove them")
         expected = "none (--strict)" if strict else f"at most {ASIDE:.0%} of {n + n_documents:,} documents"

@@ -14,7 +14,7 @@ from odl.files.listing import KINDS
 ROLES = ("id", "time", "text", "title", "url", "topics")
 FILES = "JSONL, CSV, Parquet, mbox, RSS, Atom or text files, folders, patterns; none: what lies in FOLDER"
 ANSWERS = (*ROLES, "kind", "delimiter", "encoding", "dates", "time_format", "times", "period")
-ANSWERS += ("stop_words", "only", "meaning", "strict")
+ANSWERS += ("stop_words", "only", "meaning", "strict", "unquoted")
 NEWS, ALARM = 10, 11  # exit status of `odl new --fail` where something is new, else where the watch needs somebody
 LAST, SEEN = "last", ".seen.json"  # the mark of a reader
 STREAM = argument("--stream", help="name of the stream, where the folder has several")
@@ -44,6 +44,7 @@ NOTHING = Mark(-1, 0)
     *(argument(f"--{role}", metavar="COLUMN", help=f"column of the {role}; '' for none") for role in ROLES),
     argument("--kind", choices=KINDS, help="what the files are"),
     argument("--delimiter", help="between the fields of CSV files"),
+    argument("--unquoted", action="store_true", help="quotation marks in CSV files are part of the texts"),
     argument("--encoding", help="such as cp1252, or utf-8,cp1252 where both occur"),
     argument("--dates", choices=("day-first", "month-first"), help="what 03/04/2026 begins with"),
     argument("--time-format", action="append", metavar="FORMAT", help="of times, for strptime; repeat for more"),

@@ -21,7 +21,9 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
 )  # fmt: skip
 WIDE = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
-PLAIN_HEADS = (b"%PDF", b"GIF8", b"PAR1")  # of files that may hold no zero
+PLAIN_HEADS = {b"%PDF": "a PDF", b"GIF8": "a GIF image", b"PAR1": "Parquet", b"\x89PNG": "a PNG image"}
+NO_TEXT = {*range(1, 9), *range(14, 27), 28, 29, 30, 31}  # bytes of control characters that no text has
+ALTERNATE = 0.7  # zeros at even and odd places: below this share of each other, of characters of several bytes
 ZEROS = 4096  # bytes in which zeros are looked for
 BLOCK = 1 << 16
 UTF8_MARK, REPLACED = codecs.BOM_UTF8, "\ufffd"
@@ -277,11 +279,24 @@ def recoded(file, path, encoding):
 def wide_name(head, path):
     """Return the name of the encoding of a file that begins so, where characters have several bytes; or None."""
     marked = next((name for mark, name in MARKS if head.startswith(mark)), None)
-    if marked or not (b"\0" in head or head.startswith(PLAIN_HEADS)):
+    if begin := next((name for begin, name in PLAIN_HEADS.items() if head.startswith(begin)), ""):
+        raise DataError(f"{path} begins as {begin} does", "text", "convert it, or name the files to take")
+    if marked or _is_text(head):
         return marked
-    fault = f"{path} holds zeros or begins as no text does, such as a picture, a PDF or a packed file"
-    todo = "convert it, name the files to take, or set the option encoding to utf-16-le or utf-16-be"
-    raise DataError(fault, "text", todo)
+    if len({*head} & NO_TEXT) > 2:
+        fault = f"{path} holds zeros and other bytes that no text has, as a picture or a packed file does"
+        raise DataError(fault, "text", "convert it, or name the files to take")
+    todo = "convert it, or set the option encoding to utf-16-le or utf-16-be"
+    raise DataError(f"{path} holds zeros, as text in UTF-16 without a mark does", "text", todo)
+
+
+def _is_text(head):
+    """Return whether bytes are text in which any zeros are gaps, as a crash leaves them in a log."""
+    if b"\0" not in head:
+        return True
+    even, odd = (head[place::2].count(0) for place in (0, 1))
+    alternate = min(even, odd) < ALTERNATE * max(even, odd) and 10 * (even + odd) > len(head)
+    return not alternate and len({*head} & NO_TEXT) <= 2
 
 
 class _Recoded(io.RawIOBase):

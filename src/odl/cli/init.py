@@ -82,10 +82,7 @@ def write(folder, sources, answers, force=False, snakemake=False):
     try:
         report = survey(list(sources) or [str(folder)], answers)
     except DataError as error:  # which names options, and there is no odl.yaml yet
-        todo = error.todo
-        for option, answer in ANSWERED.items():
-            todo = todo.replace(option, answer)
-        raise DataError(error.given, error.expected, todo) from error
+        raise DataError(_answered(error.given), error.expected, _answered(error.todo)) from error
     files = listing.find_files(report.sources, report.options.get("kind"))
     refuse_names([_from(folder, path) for _, path in files], wildcards=snakemake)
     contents = {FILE: text(report, project.name_of(folder.resolve().name), folder)}
@@ -439,7 +436,14 @@ def _check_aside(report, aside, n, strict):
         todo = next((todo for begin, todo in TODO.items() if first.startswith(begin)), "correct or remove them")
         expected = "none (--strict)" if strict else f"at most {ASIDE:.0%} of {n + n_documents:,} documents"
         raise DataError(f"{account}: {'; '.join(parts)}", expected, todo)
-    report.say("set aside", f"{account} by odl run, which lists them: {'; '.join(parts)}")
+    report.say("set aside", _answered(f"{account} by odl run, which lists them: {'; '.join(parts)}"))
+
+
+def _answered(text):
+    """Return a message that names options of odl.yaml with those of odl init in their place."""
+    for option, answer in ANSWERED.items():
+        text = text.replace(option, answer)
+    return text
 
 
 def _day(milliseconds):

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 import numpy as np
+import oddtexts
 import psutil
 import pytest
 import streams
@@ -242,6 +243,33 @@ def test_a_time_that_is_to_come_ends_no_period(news, tmp_path, monkeypatch):
         assert told()[0] == first and not told()[1]["late"] and watch.documents == 1
         watch.close()
         assert not watch.inbox.begun() and watch.inbox.labels() == ["2026-02-02"]
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 11))])
+def test_every_line_is_answered_or_refused_with_a_reason(news, seed):
+    """Odd texts and values in every field, cut lines and bytes: nothing ends the watch or the open period."""
+    draw, given = random.Random(seed), []
+    values = (None, 0, -1, 7.5, 1e300, True, [], {}, "", "soon", [["a"]], {"a": {"b": 1}}, "1" * 400, 10**30)
+    for number in range(300):
+        row = {**posts(3, 1)[0], "id": f"x{number}", "text": f"wheat {oddtexts.odd_text(draw)}"}
+        if number % 3 == 1:
+            name = draw.choice(("id", "time", "text", "counts", "topics", "title", "url", "more"))
+            row[name] = draw.choice((*values, oddtexts.odd_text(draw)))
+        line = json.dumps(row, ensure_ascii=draw.random() < 0.5).encode("utf-8", "surrogatepass")
+        if number % 7 == 1:
+            line = line[: draw.randrange(1, len(line))] + draw.choice((b"", b"\xff", b"\0", b"[" * 3000))
+        given.append((number, line))
+    with watched(news) as (watch, told):
+        watch.judged(given)
+        n_judged, n_refused = len(told()), len(watch.refused)
+        watch.take(given)
+        answers, watch_begin = told()[n_judged:], watch.begin
+        assert n_judged + n_refused == len(given) and all(fault for _, fault in watch.refused)
+        assert len(answers) + watch.bad == len(given) and watch.bad == len(watch.refused) - n_refused
+        assert watch_begin in {fields.parse_time(one["period"]) for one in answers}
+        assert 150 < watch.documents <= len(answers)
+        watch.close()
+        assert not watch.unlearned and watch.shown > 2
 
 
 def test_a_document_that_cannot_be_judged_is_refused_alone(news, monkeypatch):

@@ -314,7 +314,7 @@ def _say(args, verdict):
     argument("--clock", action="store_true", help="a period ends by the clock too, not by documents of the next alone"),
     argument("--http", metavar="ADDRESS", help="take documents by HTTP instead, show the page, the feeds and metrics"),
     argument("--rate", type=float, default=float("inf"), help="documents a second of one address by HTTP at most"),
-    argument("--follow", metavar="DIRECTORY", help="take them from its .jsonl files instead, which appear and grow"),
+    argument("--follow", metavar="DIRECTORY", help="take them from its .jsonl and .ndjson files, as these grow"),
     argument("--strict", action="store_true", help="end at a line that cannot be read"),
     more="Documents come as lines of JSON on standard input, answers go to standard output.\n"
     "They are stored in FOLDER/inbox, which odl run reads: the same results, live or at once.",

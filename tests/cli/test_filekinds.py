@@ -128,10 +128,21 @@ class TestSources:
             ("cp1254", "çünkü için değil böyle şey"), ("cp1257", "tačiau būti tiek už ši taip jų iš"),
         ],
     )  # fmt: skip
-    def test_encodings_of_latin_letters_are_told_by_stop_words(self, tmp_path, encoding, text):
+    def test_encodings_of_latin_letters_are_detected(self, tmp_path, encoding, text):
         (tmp_path / "a.csv").write_bytes(f"id,text\n1,{text}\n".encode(encoding))
         name, said = filekinds.encoding_of([("a.csv", str(tmp_path / "a.csv"))])
-        assert name == encoding and text[:4] in said
+        assert text.encode(encoding).decode(name) == text and text[:4] in said
+
+    @pytest.mark.parametrize(
+        ("text", "written", "name"),
+        [
+            ("Größe", "cp1252", "cp1252"), ("it’s", "cp1252", "cp1252"), ("naïve café", "cp1252", "cp1252"),
+            ("Спутник на орбите", "koi8-r", "koi8-r"), ("朱镕基说北京", "gbk", "gb18030"),
+            ("\x81", "latin-1", "cp1252"),
+        ],
+    )  # fmt: skip
+    def test_a_few_letters_are_of_a_usual_encoding(self, text, written, name):
+        assert filekinds.detected(text.encode(written)) == name
 
     @pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
     def test_delimiters(self, tmp_path, sign):

@@ -8,11 +8,10 @@ import re
 import zlib
 from collections import Counter
 
-from odl.corpora.encodings import UTF8, ZEROS, check_encoding, not_decoded, recoded, wide_name
+from odl.corpora.encodings import FALLBACK, UTF8, ZEROS, check_encoding, codecs_of, not_decoded, recoded, wide_name
 from odl.errors import ConfigError, DataError
 from odl.files import listing
-from odl.files.escaping import CONTROLS, visible
-from odl.text.scripts import script_of
+from odl.files.escaping import visible
 
 HEAD = 1 << 18  # bytes of a file that are looked at to tell its kind
 MOST = 200_000  # lines of one that are looked at
@@ -26,16 +25,10 @@ PACKED = {  # how files begin, and what to do
     b"\xd0\xcf\x11\xe0": "save it as CSV or text",
 }
 PLAIN = ("jsonl", "csv", "text", "log")  # kinds whose bytes are text throughout
+LATIN = ("cp1250", "cp1254", "cp1257", "cp1258")
 SHOWN = 3  # names of many
-TRIED = 200  # lines by which encodings are tried
-LATIN = ("cp1252", "cp1250", "iso8859-2", "cp1254", "cp1257")
-ENCODINGS = (  # beside these
-    *("cp1255", "cp1251", "koi8-r", "iso8859-5", "cp1253", "cp1256", "iso8859-6", "cp874"),
-    *("cp932", "cp949", "euc_jp", "big5", "gb18030"),
-)
-TOGETHER = {"HIRAGANA": "CJK", "KATAKANA": "CJK", "KATAKANA-HIRAGANA": "CJK"}  # scripts that Japanese mixes
-WORD = re.compile(r"[^\W\d_]+")
-LETTERS, NO_ASCII, FOREIGN = re.compile(rb"[A-Za-z\x80-\xff]"), re.compile(rb"[\x80-\xff]"), 0.4  # more: not of cp1252
+TRIED = 200  # lines from which an encoding is detected
+NO_ASCII, SURE = re.compile(rb"[\x80-\xff]"), 6  # bytes beyond ASCII from which any encoding is told
 
 
 def find(sources, kind=None, only=False):
@@ -173,12 +166,7 @@ def sniff(path):
 def encoding_of(files, kind=None):
     """Return the option ``encoding``, None for UTF-8, and what to say of it.
 
-    Files in UTF-16 need none: they are told when they are read.
-
-    Raises
-    ------
-    ConfigError
-        If lines that are not UTF-8 are in no language of Western Europe: most of their letters would have accents.
+    chardet proposes it from lines that are not UTF-8. Files in UTF-16 need none: they begin with a byte order mark.
     """
     good, wrong, first, lines = 0, 0, (), []
     for _, path in files:
@@ -193,45 +181,29 @@ def encoding_of(files, kind=None):
                 wrong += 1
                 kept = NO_ASCII.findall(line.decode("utf-8", "ignore").encode())  # UTF-8 with a character that is cut
                 lines += [line] * (wrong <= TRIED and 2 * len(kept) < len(NO_ASCII.findall(line)))
-    text = b"".join(lines)
-    if len(NO_ASCII.findall(text)) > FOREIGN * len(LETTERS.findall(text)):
-        names = ", ".join(f"{'utf-8,' * bool(good)}{name} ({example!r})" for name, example in _readings(lines))
-        todo = f"say --encoding and its name: {names}" if names else "convert the files to UTF-8"
-        first = f"the first, {first[0]}, reads {first[1].decode('cp1252', 'replace').strip()!r} so"
-        raise ConfigError(f"{wrong} lines are not UTF-8; {first}", "an encoding that gives words", todo)
     if not wrong:
         return None, ""
-    latin = _latin(text)
-    name, others = (["utf-8", latin], f"; {good} others are UTF-8") if good else (latin, "")
-    first = f"the first, {first[0]}, reads {first[1].decode(latin, 'replace').strip()!r} so"
-    return name, f"{latin}: {wrong} lines are not UTF-8; {first}{others}; --encoding names another"
+    name = detected(b"".join(lines))
+    option, others = (["utf-8", name], f"; {good} others are UTF-8") if good else (name, "")
+    first = f"the first, {first[0]}, reads {first[1].decode(name, 'replace').strip()!r} so"
+    return option, f"{name}: {wrong} lines are not UTF-8; {first}{others}; --encoding names another"
 
 
-def _latin(text):
-    """Return the encoding of Latin letters by which bytes have most stop words with accents."""
-    from odl.text.stopwords import LANGUAGES
+def detected(data):
+    """Return the encoding that chardet proposes for bytes that are not UTF-8; cp1252 if it reads them in the same way.
 
-    accented = {word for words in LANGUAGES.values() for word in words if not word.isascii()}
-    return max(LATIN, key=lambda name: len(accented.intersection(WORD.findall(text.decode(name, "replace").lower()))))
+    From a few letters, it chooses among the encodings of web pages, and cp1252 among those of Latin letters.
+    """
+    import chardet
 
-
-def _readings(lines):
-    """Return (name, beginning) of the encodings that fit all lines, those first by which most words look like words."""
-    found = []
-    for name in ENCODINGS:
-        with contextlib.suppress(UnicodeDecodeError):
-            text = " ".join(line.decode(name).strip() for line in lines)
-            if CONTROLS.search(text):
-                continue
-            words = re.findall(r"[^\W\d_]{2,}", text)
-            odd = sum(word[1:] != word[1:].lower() or len({*map(_script, word)}) > 1 for word in words)
-            begin = text.lstrip("".join(map(chr, range(128))))[:12].strip()
-            found.append((odd / max(len(words), 1), name, begin))
-    return [(name, example) for _, name, example in sorted(found, key=lambda one: one[0])[:4]]
-
-
-def _script(letter):
-    return TOGETHER.get(script := script_of(letter), script)
+    few = len(NO_ASCII.findall(data)) < SURE
+    era = chardet.EncodingEra.MODERN_WEB if few else chardet.EncodingEra.ALL
+    name = next(iter(codecs_of(chardet.detect(data, encoding_era=era)["encoding"] or "")), FALLBACK)
+    with contextlib.suppress(UnicodeDecodeError, ConfigError):
+        check_encoding(["utf-8", name])
+        same = data.decode(name) == data.decode(FALLBACK, "replace")
+        return FALLBACK if same or (few and name in LATIN) else name
+    return FALLBACK
 
 
 def _texts(path, reader):

@@ -1,6 +1,7 @@
 """An explanation as a person reads it, line by line, of alerts that are made for each."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import newpages
 import numpy as np
@@ -146,3 +147,14 @@ def test_likeness_by_words_is_a_cosine_of_log_counts_and_past_idf(rng):
     cosines = explain.by_words(data, 1)(data)
     rows = weighed(data.counts.toarray())
     assert np.corrcoef(cosines, rows @ rows[1])[0, 1] > 0.95 and np.isclose(cosines[1], 1)
+
+
+def test_a_document_is_found_in_the_newest_period_that_has_it(tmp_path, monkeypatch):
+    ids = {0: ["a", "b"], 2: ["b", "c"], 10: ["d", "a"]}
+    for name in ("0.h5", "2.h5", "10.h5", ".2.h5.host-1-2.part", "notes.txt"):
+        (tmp_path / name).touch()
+    read = {str(tmp_path / f"{t}.h5"): SimpleNamespace(ids=names) for t, names in ids.items()}
+    monkeypatch.setattr(explain.features, "read", read.__getitem__)
+    place = SimpleNamespace(alerts=str(tmp_path), features=str(tmp_path))
+    found = {name: explain.find(place, name) for name in "abcdz"}
+    assert found == {"a": (10, 1), "b": (2, 0), "c": (2, 1), "d": (10, 0), "z": None}

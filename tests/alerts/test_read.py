@@ -803,3 +803,20 @@ class TestGates:
         before = periods.read_carried(made[1] / "12.h5")
         assert before.gates is None and before.settings["gates"] is False
         assert '"gate"' not in (made[1] / "12.h5").read_bytes().decode("latin-1")
+
+
+@pytest.mark.parametrize(
+    ("ident", "source", "line"),
+    [
+        ("posts.csv:12", "posts.csv", 12),
+        ("a:b.csv:3", "a:b.csv", 3),
+        ("posts.csv:12", "other.csv", 0),
+        ("posts.csv:twelve", "posts.csv", 0),
+        ("posts.csv:", "posts.csv", 0),
+        (":12", "", 0),
+        ("12", "", 0),
+        ("posts.csv:²", "posts.csv", 0),
+    ],
+)
+def test_the_line_of_a_document_is_that_of_an_id_of_its_own_file(ident, source, line):
+    assert read._line_of(ident, source) == line

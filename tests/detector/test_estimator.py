@@ -264,3 +264,16 @@ def test_no_random_state_draws_from_numpy(rng):
         np.random.seed(start)
         seeds.append(NoveltyDetector(n_atoms=10, random_state=None).fit(X).seed_)
     assert seeds[0] == seeds[1] != seeds[2]
+
+
+def test_a_score_at_the_level_is_novel(rng):
+    """p of the documents of a window of 19 is a multiple of 1/20, and the level is one of them."""
+    known = rng.poisson(2.0, (19, 8)).astype(float) + 0.01
+    detector = NoveltyDetector(n_atoms=2, level=0.25).fit(known)
+    levels = np.exp(-detector.decision_function(known)) * 0.25
+    level = np.sort(levels)[5]
+    detector.level = level
+    decided = detector.decision_function(known)
+    assert (decided == 0.0).any()
+    assert detector.predict(known).tolist() == [int(value >= 0.0) for value in decided]
+    assert detector.predict(known)[decided == 0.0].all()

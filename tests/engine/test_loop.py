@@ -1,5 +1,6 @@
 """The loop of odl run: what is done again, and when; what kills, locks and damage leave; the bytes of Snakemake."""
 
+import contextlib
 import importlib.metadata
 import json
 import os
@@ -18,7 +19,7 @@ import streams
 from odl.alerts import feedback
 from odl.cli import main
 from odl.config import sources
-from odl.engine import processes
+from odl.engine import ledger, loop, processes
 from odl.files import blocks, storage
 from odl.files.tables import read_cells
 
@@ -513,3 +514,20 @@ class TestRecords:
         with pytest.raises(SystemExit):
             main(["verify", str(news / "results" / "news")])
         assert "scores/2.h5 was changed after it was written" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("seconds", "saves"), [(-1.0, True), (1e9, False)])
+def test_what_was_verified_is_saved_now_and_then(news, monkeypatch, seconds, saves):
+    """So that a run that is killed after hours does not read all files again: not at each step, which takes time."""
+    moments = []
+    save = ledger.Ledger.save
+    monkeypatch.setattr(loop, "SAVED", seconds)
+    monkeypatch.setattr(ledger.Ledger, "save", lambda self: (moments.append(time.monotonic()), save(self))[1])
+    finished = []
+    timestep = loop.Loop.timestep
+    monkeypatch.setattr(loop.Loop, "timestep", lambda *args, **named: (timestep(*args, **named), finished.append(1))[0])
+    monkeypatch.setattr(loop.Loop, "page", lambda self, n: finished.append(len(moments)))
+    with contextlib.suppress(Exception):
+        main(["run", str(news)])
+    *steps, before_page = finished
+    assert len(steps) > 1 and before_page == len(steps) * saves

@@ -334,3 +334,17 @@ def test_better_than_a_window_of_neighbours_of_its_memory_on_tdt2(corpora):
     past = learners.widen(batches[1][-250:], n_columns=batches[2].shape[1])
     window = 1 - (batches[2] @ past.T).toarray().max(axis=1)
     assert metrics.auc(score, chain.novel) > metrics.auc(window, chain.novel) + 0.01 > 0.5
+
+
+def test_shares_of_words_add_up_and_those_of_new_words_are_their_squares(rng):
+    learner, (P, _) = adaptive(terms=20, contrast=0.0), stream(rng, 300, np.arange(8))
+    state = learner.start(P[:100], 60, None)
+    now = P[100:140].toarray()
+    now[:, 0] = 0.0  # a word of the past, in place of which there is one that nobody had
+    now = np.hstack([now, np.full((40, 1), 0.5)])
+    now = sparse.csr_array(now / np.linalg.norm(now, axis=1, keepdims=True))
+    state = learner.fit_terms(state, now.shape[1])
+    scored = novelty.score(learner, state, now)
+    words, context = novelty.shares(learner, state, now, scored)
+    np.testing.assert_allclose(words.sum(axis=1) + context, scored.score, atol=1e-12)
+    np.testing.assert_allclose(words.toarray()[:, -1], now.toarray()[:, -1] ** 2, atol=1e-12)

@@ -260,13 +260,13 @@ def test_a_stream_saved_by_a_version_that_cut_words_otherwise_says_so(tmp_path, 
         ({"time": "day"}, {"text": ["a b"]}, "no column 'day' for time"),
         ({"period": "week"}, {"text": ["oil tanker"]}, "period='week' for a frame without times"),
         ({"period": "decade"}, {"text": ["oil tanker"]}, "period is 'decade'"),
-        ({}, {"text": ["oil tanker", None]}, "document 1 of the frame: the text is missing"),
+        ({"strict": True}, {"text": ["oil tanker", None]}, "document 1 of the frame: the text is missing"),
         (
             {"period": "day"},
             {"text": ["oil", "tanker"], "time": ["05.01.2026", "13.01.2026"]},
             r"may begin with the day .*correct or drop it \(pandas\.to_datetime has dayfirst\)",
         ),
-        ({}, {"text": ["oil", 3]}, "document 1 of the frame: the text is a int"),
+        ({"strict": True}, {"text": ["oil", 3]}, "document 1 of the frame: the text is a int"),
         ({}, {"text": ["oil"], "time": [None]}, "document 0 of the frame: the time is missing"),
         ({}, {"text": ["oil"], "time": ["soon"], "id": ["x"]}, "document 'x' of the frame"),
         ({}, {"text": []}, "a frame without documents"),
@@ -467,3 +467,41 @@ def test_a_file_of_another_version_or_kind_is_refused(rng, tmp_path):
     NoveltyDetector().fit([[1, 2, 0], [0, 1, 2]]).save(path)
     with pytest.raises(ParameterError, match="is of another program or version"):
         TextNovelty.load(path)
+
+
+NONE = [None, float("nan"), pd.NA, pd.NaT]
+
+
+@pytest.mark.parametrize("column", ["text", "time", "id"])
+@pytest.mark.parametrize("dtype", [object, "string"])
+def test_rows_with_nothing_in_a_column_are_set_aside(column, dtype):
+    texts = [f"oil tanker {word}" for word in ("port", "crude", "gulf", "pipe", "drill", "fuel")]
+    frame = pd.DataFrame({"text": texts, "time": "2026-01-05", "id": list("abcdef")}, index=range(10, 16), dtype=object)
+    frame[column] = [frame[column].iloc[0], *NONE, frame[column].iloc[5]]
+    if dtype == "string":
+        frame = frame.replace({pd.NaT: None}).convert_dtypes()
+    stream = TextNovelty()
+    with pytest.warns(UserWarning, match=f"4 of 6 rows .*the first, row 11: the {column} is missing"):
+        told = stream.update(frame)
+    assert told.index.tolist() == [10, 15] and stream.n_documents_ == 2
+    assert stream.set_aside_.index.tolist() == [11, 12, 13, 14]
+    assert set(stream.set_aside_["reason"]) == {f"the {column} is missing"}
+    with pytest.warns(UserWarning, match="4 of 6"):
+        assert len(stream.judge(frame)) == 2
+    with pytest.raises(ParameterError, match=f"the {column} is missing"):
+        TextNovelty(strict=True).update(frame)
+
+
+def test_rows_that_are_wrong_are_set_aside_and_the_others_are_as_without_them(tmp_path):
+    good = pd.DataFrame(
+        {"text": ["oil tanker", "crude oil", "gulf port"], "time": ["2026-01-05", "2026-01-06", "2026-01-07"]}
+    )
+    bad = pd.DataFrame({"text": [3, "rain"], "time": ["2026-01-05", "soon"]})
+    stream = TextNovelty()
+    with pytest.warns(UserWarning, match="2 of 5 rows"):
+        told = stream.update(pd.concat([bad, good], ignore_index=True))
+    assert stream.set_aside_.index.tolist() == [0, 1]
+    expected = TextNovelty().update(good)
+    assert told["score"].tolist() == expected["score"].tolist()
+    stream.save(tmp_path / "stream.h5")
+    assert TextNovelty.load(tmp_path / "stream.h5").strict is False

@@ -10,8 +10,8 @@ from odl.stream import batching
 COLUMNS = ("row", "batch", "item", "score", "tail", "topic", "alert", "folded", "opening", "reasons")
 
 
-def read_frame(frame, text, time=None, id=None):
-    """Return what is said of documents in a data frame.
+def read_frame(frame, text, time=None, id=None, strict=False):
+    """Return the documents of a data frame, and the rows that cannot be read.
 
     Parameters
     ----------
@@ -21,10 +21,15 @@ def read_frame(frame, text, time=None, id=None):
         Column of the texts.
     time, id : str, optional
         Columns; by default "time" and "id" where there are such.
+    strict : bool
+        Whether a row that cannot be read is refused.
 
     Returns
     -------
+    aside : pandas.DataFrame
+        Index and reason of the rows that cannot be read.
     index : pandas.Index
+        Of the others, as what follows.
     ids : list or None
     times : ndarray of int64 or None
         Milliseconds since 1970.
@@ -33,7 +38,7 @@ def read_frame(frame, text, time=None, id=None):
     Raises
     ------
     ParameterError
-        If it is no frame, or a column or a value is missing, naming the document.
+        If it is no frame, or a column is missing; of a row, naming the document, where strict or none can be read.
     """
     frame, names = _as_pandas(frame, text), {}
     for name, wanted in {"text": text, "time": time, "id": id}.items():
@@ -44,25 +49,56 @@ def read_frame(frame, text, time=None, id=None):
             raise ParameterError(f"no column {wanted!r} for {name}", f"one of {columns}", f"pass {name}=...")
         if name in names and list(frame.columns).count(names[name]) > 1:
             raise ParameterError(f"two columns {names[name]!r}", "different names", "rename one")
-    values = {name: frame[column].tolist() for name, column in names.items()}
-    ids, times, texts = values.get("id"), [], []
-    for row, value in enumerate(values["text"]):
+    values = {name: [*map(_or_none, frame[column].tolist())] for name, column in names.items()}
+    read, aside = {name: [] for name in ("row", *names)}, {}
+    for row, document in enumerate(zip(*values.values(), strict=True)):
         try:
-            if value is None or value != value:
-                raise ValueError("the text is missing")
-            texts.append(fields.parse_text(value))
-            if "time" in values:
-                times.append(fields.parse_time(values["time"][row]))
-                if times[-1] == NO_TIME:
-                    raise ValueError("the time is missing")
-        except ValueError as error:
-            refusal = f"document {(ids or frame.index)[row]!r} of the frame: {error}"
-            expected = "a text and a time for every document" if "time" in values else "a text for every document"
-            by_pandas = " (pandas.to_datetime has dayfirst)" if "begin with the day" in refusal else ""
-            raise ParameterError(refusal, expected, f"correct or drop it{by_pandas}") from error
-    if not texts:
+            for name, value in zip(values, map(_parsed, values, document), strict=True):
+                read[name].append(value)
+            read["row"].append(row)
+        except (ValueError, OverflowError) as error:
+            for name in values:
+                del read[name][len(read["row"]) :]
+            aside[row] = str(error)
+            if strict := strict or "begin with the day" in aside[row]:  # of a form that the others may have, too
+                break
+    if aside and (strict or not read["row"]):
+        row, reason = list(aside.items())[-1 if strict else 0]
+        name = (values.get("id") or [None] * (row + 1))[row]
+        refusal = f"document {frame.index[row] if name is None else name!r} of the frame: {reason}"
+        expected = "a text and a time for every document" if "time" in values else "a text for every document"
+        by_pandas = " (pandas.to_datetime has dayfirst)" if "begin with the day" in refusal else ""
+        raise ParameterError(refusal, expected, f"correct or drop it{by_pandas}")
+    if not read["row"]:
         raise ParameterError("a frame without documents", "at least one", "pass documents")
-    return frame.index, ids, np.array(times, dtype=np.int64) if "time" in values else None, texts
+    times = np.array(read["time"], dtype=np.int64) if "time" in values else None
+    bad = _reasons(frame.index[list(aside)], aside.values())
+    return bad, frame.index[read["row"]], read.get("id"), times, read["text"]
+
+
+def _or_none(value):
+    """Return a value, None for what pandas has where there is none: NA, NaT, NaN."""
+    import pandas as pd
+
+    return None if value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value) else value
+
+
+def _parsed(name, value):
+    """Return the text, time or id of a row; raise ValueError if it is missing or wrong."""
+    if value is None:
+        raise ValueError(f"the {name} is missing")
+    if name == "id":
+        return value
+    parsed = fields.parse_text(value) if name == "text" else fields.parse_time(value)
+    if name == "time" and parsed == NO_TIME:
+        raise ValueError("the time is missing")
+    return parsed
+
+
+def _reasons(index, reasons):
+    import pandas as pd
+
+    return pd.DataFrame({"reason": pd.Series(list(reasons), index=index, dtype=object)})
 
 
 def _as_pandas(frame, text):

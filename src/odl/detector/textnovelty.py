@@ -97,6 +97,9 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         `odl.stream.pieces.weight` says which weight texts ask for. Reasons stay words.
     n_reasons : int, default=5
         Words that say why at most.
+    strict : bool, default=False
+        Whether a row without a text, or with a time or id that is missing or cannot be read, is refused. By default it
+        is set aside: a warning says how many, `set_aside_` which.
 
     Attributes
     ----------
@@ -109,6 +112,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         Topics by their number: name, state, batch of birth, last batch with an item of it, items so far.
     left_out_ : odl.files.documents.Repeats
         Rows that the last `update` left out.
+    set_aside_ : pandas.DataFrame
+        Rows that the last `update` could not read: their index, and the reason.
     past_ : odl.alerts.decision.Past
         Topics, and what the gates compare the next batch with.
     repeats_ : odl.detector.textpast.Repeats
@@ -153,6 +158,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     languages: bool = False
     pieces: float = 0.0
     n_reasons: int = 5
+    strict: bool = False
 
     def update(self, frame: Any) -> "pandas.DataFrame":
         """Score documents by those before them, then learn them, batch by batch.
@@ -165,16 +171,16 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         Returns
         -------
         pandas.DataFrame
-            A row for each document that was not left out (`changed`), under its index; columns id, time (UTC, where
-            there are times), batch, item (id of the first of its near-duplicates in the batch), score, tail (share of
-            recent scores that are at least as large), topic (number, 0 for none), alert (what `odl new` shows by
-            itself), folded (what it shows under others of its topic or kind, at no cost), opening (words that opened
-            the gate of words, the rarest first) and reasons (words with the largest shares of the score; those that
-            no other item has come last). Both are words as they are counted, one by one: folded, and pairs of
-            characters in Chinese. `odl new` spells them as the text does, and joins those that belong together. The
-            first batch is scored by the dictionary that it started. There, and while the stream warms up, tail is 1
-            and nothing is an alert. Documents that are older than those learned come as a batch after them; `odl run`
-            learns again from their time on.
+            A row for each document that was neither left out (`changed`) nor set aside (`strict`), under its index;
+            columns id, time (UTC, where there are times), batch, item (id of the first of its near-duplicates in the
+            batch), score, tail (share of recent scores that are at least as large), topic (number, 0 for none), alert
+            (what `odl new` shows by itself), folded (what it shows under others of its topic or kind, at no cost),
+            opening (words that opened the gate of words, the rarest first) and reasons (words with the largest shares
+            of the score; those that no other item has come last). Both are words as they are counted, one by one:
+            folded, and pairs of characters in Chinese. `odl new` spells them as the text does, and joins those that
+            belong together. The first batch is scored by the dictionary that it started. There, and while the stream
+            warms up, tail is 1 and nothing is an alert. Documents that are older than those learned come as a batch
+            after them; `odl run` learns again from their time on.
 
         Examples
         --------
@@ -186,7 +192,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         [[0.0, 1.0, 0.23], [0.0, 1.0, 0.23], [1.0, 1.0, 1.0]]
         """
         options = self._check()
-        index, ids, times, texts = frames.read_frame(frame, self.text, self.time, self.id)
+        aside, index, ids, times, texts = self._read_frame(frame)
         register = Register(self.changed)
         if hasattr(self, "detector_"):
             register.contents |= self.register_.contents
@@ -200,7 +206,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         batches = frames.batches(kept, len(rows), self.period, initial) if len(rows) else []
         parts = [self._step(rows[part], ids, texts, options) for part in batches]
         self.register_: Register = register
-        self.left_out_ = register.repeats()
+        self.left_out_, self.set_aside_ = register.repeats(), aside
         return frames.table(index, ids, times, parts)
 
     def judge(self, frame: Any) -> "pandas.DataFrame":
@@ -225,10 +231,19 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         """
         self._check_learned()
         options = self._check()
-        index, ids, times, texts = frames.read_frame(frame, self.text, self.time, self.id)
+        _, index, ids, times, texts = self._read_frame(frame)
         ids = index.tolist() if ids is None else ids
         part, *_ = self._decided(np.arange(len(texts)), ids, texts, self._batch(texts), options)
         return frames.table(index, ids, times, [part])
+
+    def _read_frame(self, frame):
+        """Return what `odl.detector.frames.read_frame` does; warn of rows that cannot be read."""
+        aside, *documents = frames.read_frame(frame, self.text, self.time, self.id, self.strict)
+        if len(aside):
+            n, first = len(aside) + len(documents[0]), f"row {aside.index[0]!r}: {aside['reason'].iloc[0]}"
+            what = f"{len(aside)} of {n} rows cannot be read and are set aside (the first, {first})"
+            warnings.warn(what, UserWarning, stacklevel=3)
+        return aside, *documents
 
     @property
     def topics_(self) -> "pandas.DataFrame":

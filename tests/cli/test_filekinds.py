@@ -1,6 +1,7 @@
 """File kinds: patterns of sources, kinds that names do not tell, delimiters."""
 
 import gzip
+import lzma
 import os
 
 import pytest
@@ -19,7 +20,7 @@ class TestSources:
         assert filekinds.find(paths) == ([str(tmp_path / "p" / "*.jsonl")], None)
         assert filekinds.find(paths, only=True) == (paths, None)
         assert filekinds.find(paths[:2]) == (paths[:2], None)
-        assert filekinds.find([str(tmp_path / "p")]) == ([str(tmp_path / "p")], None)
+        assert filekinds.find([str(tmp_path / "p")]) == ([str(tmp_path / "p" / "*")], None)
 
     def test_one_file_that_is_all_of_its_ending_becomes_a_pattern(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
@@ -82,17 +83,54 @@ class TestSources:
         table(tmp_path / "feedback.csv", rows)  # a person's own
         assert [name for name, _ in listing.expand(str(tmp_path))] == ["a.csv", "feedback.csv"]
 
-    def test_a_folder_without_tables(self, tmp_path):
+    def test_a_folder_is_a_pattern(self, tmp_path):
         for name in ("a/1.txt", "a/2.txt", "b/x/3.txt", "readme.md"):
             (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
             (tmp_path / name).write_text("hello")
-        assert filekinds.find([str(tmp_path)]) == ([f"{tmp_path}/**/*.txt"], None)
-        assert filekinds.find([str(tmp_path / "a")]) == ([f"{tmp_path}/a/*.txt"], None)
+        assert filekinds.find([str(tmp_path)]) == ([f"{tmp_path}/**"], None)
+        assert filekinds.find([str(tmp_path / "a")]) == ([f"{tmp_path}/a/*"], None)
+
+    def test_a_folder_of_all_kinds_is_read_and_what_is_not_is_counted(self, tmp_path):
+        log = "2026-01-05T10:00:00Z disk\n2026-01-05T10:00:01Z pump\n2026-01-05T10:00:02Z pipe\n"
+        packed = gzip.compress(log.encode())
+        contents = {
+            "a.jsonl": '{"text": "x"}\n', "b.NDJSON": '{"text": "x"}\n', "c.tsv": "id\ttext\n1\tx\n",
+            "d.txt": "some prose\n", "e.txt": "id\ttext\n1\tx\n2\ty\n".encode("utf-16"), "f.json": '[{"text": "x"}]',
+            "g.log": '{"log": "x"}\n{"log": "y"}\n', "app.log": log, "app.log.1": log, "app.log.2.gz": packed,
+            "app-20260104.log.xz": lzma.compress(log.encode()), "syslog": log, "h.md": "# 2026-01-05 10:00\n",
+            "i.eml": "Subject: x\n\nx", "j.pdf": "%PDF", "k.png": "\x89PNG", "l.py": "x = 1", "core": b"\x7fELF\0",
+            ".m.log": log,
+        }  # fmt: skip
+        for name, content in contents.items():
+            (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+        (pattern,), kind = filekinds.find([str(tmp_path)])
+        assert (pattern, kind) == (f"{tmp_path}/*", None)
+        found = {name: listing.kind_in(path) for name, path in listing.expand(pattern)}
+        assert found == {
+            "a.jsonl": "jsonl", "b.NDJSON": "jsonl", "c.tsv": "csv", "d.txt": "text", "e.txt": "csv", "f.json": "jsonl",
+            "g.log": "jsonl", "app-20260104.log.xz": "log", "app.log.2.gz": "log", "app.log.1": "log", "app.log": "log",
+            "syslog": "log", "h.md": "text", "i.eml": "mail",
+        }  # fmt: skip
+        assert [name for name in found if name.startswith("app.")] == ["app.log.2.gz", "app.log.1", "app.log"]
+        said = filekinds.left_out([pattern])
+        assert said.startswith("4 files of other kinds: ") and "1 in .pdf (pdftotext makes texts)" in said
+        assert filekinds.left_out([str(tmp_path / "a.jsonl")]) == ""
+
+    def test_rotated_logs_become_a_pattern(self, tmp_path):
+        paths = [str(tmp_path / name) for name in ("app.log", "app.log.1", "app.log.2.gz")]
+        for path in paths:
+            open(path, "w").close()
+        assert filekinds.find(paths) == ([f"{tmp_path}/*.log*"], None)
+        assert filekinds.beside(paths[:1]) == paths[1:]
 
     @pytest.mark.parametrize(
         ("content", "kind"),
         [
             (b'{"text": "x"}\n', "jsonl"),
+            (b'[{"text": "x"}]', "jsonl"),
+            (gzip.compress(b'{"text": "x"}\n', mtime=0), "jsonl"),
+            (b"id,text\n1,x\n2,y\n", "csv"),
+            (b"2026-01-05 10:00:00 a\n2026-01-05 10:00:01 b\n  at c\n2026-01-05 10:00:02 d\n", "log"),
             (b"PAR1xx", "parquet"),
             (b'<?xml version="1.0"?><rss/>', "feed"),
             (b"From a@b Fri Jul  8 12:08:34 2011\nSubject: x\n\nhello\n", "mail"),
@@ -107,11 +145,9 @@ class TestSources:
     @pytest.mark.parametrize(
         ("content", "said"),
         [
-            (b'[{"text": "x"}]', "one JSON list"),
             (b"\x7fELF\0", "is no text"),
-            (b"\x1f\x8b\x08", "is packed; expected plain files, or .gz; put .gz behind its name"),
-            (b"BZh91AY", "unpack it: bunzip2"),
-            (b"\xfd7zXZ\0", "unpack it: unxz"),
+            (b"\x1f\x8b\x08", "is no text"),
+            (b"\x28\xb5\x2f\xfd", "unpack it: unzstd"),
             (b"PK\3\4\0", "unpack it: unzip; of a spreadsheet or a document, save it as CSV or text"),
         ],
     )

@@ -80,7 +80,7 @@ class TestInit:
             ([a, b], ["../posts/*.jsonl"], f"posts/*.jsonl: {many}; --only keeps to those that are there\n"),
             ([a, b, "--only"], ["../posts/a.jsonl", "../posts/b.jsonl"], f"  the 2 files that are named; {told}\n"),
             (["--only", a, b], ["../posts/a.jsonl", "../posts/b.jsonl"], f"  the 2 files that are named; {told}\n"),
-            (["posts"], ["../posts"], f"  posts: {many}\n"),
+            (["posts"], ["../posts/*"], f"  posts/*: {many}\n"),
             (["posts/[a].jsonl"], ["../posts/[a].jsonl"], f"  posts/[a].jsonl: {many}\n  not read  posts/b.jsonl, of "),
             ([b], ["../posts/b.jsonl"], f"b.jsonl, which is named; {told}\n  not read  posts/a.jsonl, of the same"),
         ):
@@ -135,7 +135,7 @@ class TestInit:
     def test_files_may_lie_in_the_folder_itself(self, tmp_path):
         jsonl(tmp_path / "n" / "a.jsonl", ROWS)
         init.write(tmp_path / "n", [], {})
-        assert project.read(tmp_path / "n")["sources"] == ["."]
+        assert project.read(tmp_path / "n")["sources"] == ["*"]
 
     def test_without_files_and_a_folder_the_files_are_asked_for(self, tmp_path, capsys):
         assert cli.main(["init", str(tmp_path / "n")]) == 1

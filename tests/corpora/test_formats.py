@@ -62,8 +62,19 @@ def test_days_in_names(name, said):
 
 
 def test_kinds_of_files():
-    names = ["a.JSONL", "a.tsv.gz", "a.parquet", "a.parquet.gz", "a.mbox", "a.xml", "a.md", "a.doc"]
-    kinds = ["jsonl", "csv", "parquet", None, "mail", "feed", "text", None]
+    names = [
+        "a.JSONL",
+        "a.tsv.gz",
+        "a.parquet",
+        "a.parquet.gz",
+        "app.log.1",
+        "app.log-20260105.xz",
+        "a.mbox",
+        "a.xml",
+        "a.md",
+        "a.doc",
+    ]
+    kinds = ["jsonl", "csv", "parquet", None, "log", "log", "mail", "feed", "text", None]
     assert [listing.kind_of(name) for name in names] == kinds
 
 
@@ -119,7 +130,7 @@ def test_encodings(tmp_path, name):
     assert encodings.check_encoding("UTF8").text(b"\xef\xbb\xbfa", first=True) == "a"
 
 
-@pytest.mark.parametrize(("head", "kind"), [("%PDF-1.4", "a PDF"), ("GIF89a", "a GIF image"), ("PAR1", "Parquet")])
+@pytest.mark.parametrize(("head", "kind"), [("%PDF-1.4", "a PDF"), ("GIF89a", "a GIF image")])
 def test_what_is_no_text_by_its_first_bytes_is_refused(tmp_path, head, kind):
     refused(rf"a\.txt begins as {kind} does", put(tmp_path / "a.txt", f"{head}\nwords in it\n"))
 

@@ -8,39 +8,40 @@ import re
 import zlib
 from collections import Counter
 
-from odl.corpora.encodings import FALLBACK, UTF8, ZEROS, check_encoding, codecs_of, not_decoded, recoded, wide_name
+from odl.corpora.encodings import FALLBACK, UTF8, check_encoding, codecs_of, not_decoded, recoded
 from odl.errors import ConfigError, DataError
-from odl.files import listing
+from odl.files import listing, packing
 from odl.files.escaping import visible
 
-HEAD = 1 << 18  # bytes of a file that are looked at to tell its kind
 MOST = 200_000  # lines of one that are looked at
-MAIL = re.compile(rb"From .*\d\d:\d\d|(?:[A-Z][\w-]*: .*\r?\n(?:[ \t].*\r?\n)*){3}")
 PACKED = {  # how files begin, and what to do
-    b"\x1f\x8b": "put .gz behind its name, as in posts.jsonl.gz",
-    b"BZh": "unpack it: bunzip2",
-    b"\xfd7zXZ": "unpack it: unxz",
     b"\x28\xb5\x2f\xfd": "unpack it: unzstd",
     b"PK\3\4": "unpack it: unzip; of a spreadsheet or a document, save it as CSV or text",
     b"\xd0\xcf\x11\xe0": "save it as CSV or text",
 }
 PLAIN = ("jsonl", "csv", "text", "log")  # kinds whose bytes are text throughout
 LATIN = ("cp1250", "cp1254", "cp1257", "cp1258")
-SHOWN = 3  # names of many
+SHOWN, ENDS = 3, 8  # names and endings of many
+TODO = {  # ending -> what would make it one that is read
+    ".pdf": " (pdftotext makes texts)",
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), " (save as CSV)"),
+    **dict.fromkeys((".docx", ".doc", ".odt", ".rtf", ".html", ".htm"), " (save as text)"),
+    **dict.fromkeys((".zip", ".tar", ".tgz", ".7z", ".rar", ".zst", ".lz4"), " (unpack)"),
+}
 TRIED = 200  # lines from which an encoding is detected
 NO_ASCII, SURE = re.compile(rb"[\x80-\xff]"), 6  # bytes beyond ASCII from which any encoding is told
 
 
 def find(sources, kind=None, only=False):
-    """Return the sources as they are to be written, and the kind where names do not tell it.
+    """Return the sources as they are to be written, and the kind if neither names nor contents tell it.
 
-    A folder becomes a pattern unless it holds tables; files that are all of their ending in a folder become a pattern
-    too, so that later ones belong to it, unless `only` they are to be read.
+    A folder becomes a pattern, of which all files are read that some reader knows. Files that are all of their ending
+    in a folder become a pattern too, so that later ones belong to it, unless `only` they are to be read.
 
     Raises
     ------
     DataError
-        If a source does not exist, or the names of some files tell their kind and those of others do not.
+        If a source does not exist, or none of the files is one that is read.
     """
     named = []
     for source in sources:
@@ -48,36 +49,29 @@ def find(sources, kind=None, only=False):
             raise DataError(f"{source} does not exist", "a file, a folder or a pattern", "correct the path")
         named.append(_pattern_of(source) if os.path.isdir(source) and not kind else source)
     named = named if only else _gathered(named)
-    paths = [
-        path
-        for source in named
-        for _, path in listing.expand(source, kind or (None if os.path.isdir(source) else "text")) or ()
-    ]
+    paths = [path for source in named for _, path in listing.expand(source, kind or "text") or ()]
     unknown = [path for path in paths if not listing.kind_of(path)]
-    if kind or not unknown:
+    if kind or not unknown or (len(unknown) < len(paths) and all(map(_is_left_out, unknown))):
         return named, kind
     if pdf := next((path for path in unknown if path.lower().endswith(".pdf")), None):
         raise DataError(f"{pdf} is a PDF", "texts", "make texts of such files, as pdftotext does, and name those")
-    if len(unknown) < len(paths):
-        fault = f"the name of {unknown[0]} does not tell its kind, beside others that do"
-        raise DataError(fault, "files of " + listing.endings(), "name the files to take, or say --kind")
-    return named, sniff(unknown[0])
+    kinds = {sniff(path) for path in unknown[:TRIED]}
+    return named, kinds.pop() if len(kinds) == 1 and len(unknown) == len(paths) else None
+
+
+def _is_left_out(path):
+    """Return whether a file is one of a pattern that is not read, or one whose content tells its kind."""
+    return not listing.is_read(path) or listing.kind_in(path) is not None
 
 
 def _pattern_of(folder):
-    """Return a folder that holds tables, or the pattern for the kind that most of its files are."""
-    if listing.expand(folder):
-        return folder
+    """Return the pattern for the files of a folder, also those of folders in it if one of these is read."""
     every = os.path.join(glob.escape(folder), "**")
     paths = [path for _, path in listing.expand(every, "text")]
     if not paths:
         raise DataError(f"the folder {folder} holds no files", "files of " + listing.endings(), "put some there")
-    endings = Counter(os.path.splitext(path)[1] for path in paths if listing.kind_of(path))
-    if not endings:
-        return every
-    ending = endings.most_common(1)[0][0]
-    flat = os.path.join(glob.escape(folder), f"*{ending}")
-    return flat if len(listing.expand(flat)) == endings[ending] else os.path.join(every, f"*{ending}")
+    read = [path for path in paths if listing.is_read(path)] or paths
+    return every if any(os.path.dirname(path) != folder.rstrip(os.sep) for path in read) else every[:-1]
 
 
 def _gathered(sources):
@@ -90,7 +84,8 @@ def _gathered(sources):
         else:
             named.append(source)
     for (_, end), group in groups.items():
-        pattern = os.path.join(glob.escape(os.path.dirname(group[0])), f"*{end}")
+        rotated = any(listing.bare_name(path) != _unpacked(path) for path in group)
+        pattern = os.path.join(glob.escape(os.path.dirname(group[0])), f"*{end}{'*' * (rotated and end > '')}")
         every = {os.path.abspath(path) for _, path in listing.expand(pattern)}
         whole = every == set(map(os.path.abspath, group)) and (end or len(group) > 1)
         named += [pattern] if whole else sorted(group)
@@ -98,14 +93,22 @@ def _gathered(sources):
 
 
 def ending(path):
-    """Return how the name of a file ends, such as ``.jsonl`` or ``.jsonl.gz``; "" where it does not tell a kind."""
-    return re.search(r"(\.[^\W\d]\w*)?(\.gz)?$", os.path.basename(path))[0]
+    """Return how the name of a file ends, such as ``.jsonl`` or ``.jsonl.gz``; that of a log before its rotation."""
+    if listing.bare_name(path) != _unpacked(path):
+        return (listing.ENDING.search(listing.bare_name(path)) or [""])[0]
+    return re.search(r"(\.[^\W\d]\w*)?(\.(?:gz|bz2|xz))?$", os.path.basename(path))[0]
+
+
+def _unpacked(path):
+    name = os.path.basename(path).lower()
+    return next((name.removesuffix(end) for end in packing.ENDINGS if name.endswith(end)), name)
 
 
 def beside(sources, kind=None):
     """Return the files that lie in the folders of those that are read, end as they do, and are not read."""
     read = {os.path.abspath(path) for source in sources for _, path in listing.expand(source, kind) or ()}
     patterns = {os.path.join(glob.escape(os.path.dirname(path)), f"*{end}") for path in read if (end := ending(path))}
+    patterns |= {f"{pattern}*" for pattern in patterns if pattern.endswith(".log")}
     return sorted({path for pattern in patterns for _, path in listing.expand(pattern)} - read)
 
 
@@ -131,6 +134,18 @@ def unread(paths):
     return f"{_few([*shown, *paths[SHOWN:]])}, of the same kind beside the sources"
 
 
+def left_out(sources, kind=None):
+    """Return a sentence's part on files of folders and patterns that no reader knows, "" if there are none."""
+    wide = [source for source in sources if kind is None and not os.path.isfile(source)]
+    every = {path for source in wide for _, path in listing.expand(source, "text") or ()}
+    others = sorted(every - {path for source in wide for _, path in listing.expand(source) or ()})
+    counts = Counter((listing.ENDING.search(path.lower()) or ["no ending"])[0] for path in others)
+    parts = [f"{n:,} in {end}{TODO.get(end, '')}" for end, n in counts.most_common(ENDS)]
+    more = sum(counts.values()) - sum(n for _, n in counts.most_common(ENDS))
+    parts += [f"{more:,} others"] * bool(more)
+    return f"{len(others):,} files of other kinds: {', '.join(parts)}" if others else ""
+
+
 def _few(names):
     """Return the first names, and how many more there are."""
     more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
@@ -146,21 +161,13 @@ def sniff(path):
         If it is none that is read.
     """
     with open(path, "rb") as file:
-        head = file.read(HEAD)
-    with contextlib.suppress(DataError):  # what is no text is told from what it begins with, or said below
-        if name := wide_name(head[:ZEROS], path):
-            head = head.decode(name, "replace").encode("utf-8", "replace")
-    start = head.lstrip(b"\xef\xbb\xbf \r\n\t")
-    if start.startswith(b"["):
-        raise DataError(f"{path} is one JSON list", "JSONL, an object on each line", "convert it: jq -c '.[]'")
-    for kind, begins in (("parquet", b"PAR1"), ("feed", (b"<?xml", b"<rss", b"<feed", b"<rdf")), ("jsonl", b"{")):
-        if start.startswith(begins):
-            return kind
+        start = file.read(16)
     if unpack := next((unpack for begin, unpack in PACKED.items() if start.startswith(begin)), None):
-        raise DataError(f"{path} is packed", "plain files, or .gz", unpack)
-    if b"\0" in head:
+        raise DataError(f"{path} is packed", "plain files, .gz, .bz2 or .xz", unpack)
+    kind = listing.kind_in(path)
+    if kind is None:
         raise DataError(f"{path} is no text", "files of " + listing.endings(), "convert it, or say --kind")
-    return "mail" if MAIL.match(start) else "text"
+    return kind
 
 
 def encoding_of(files, kind=None):
@@ -170,7 +177,7 @@ def encoding_of(files, kind=None):
     """
     good, wrong, first, lines = 0, 0, (), []
     for _, path in files:
-        for number, line in _lines(path) if (kind or listing.kind_of(path)) in PLAIN else ():
+        for number, line in _lines(path) if (kind or listing.kind_in(path)) in PLAIN else ():
             if line.isascii():
                 continue
             try:
@@ -230,7 +237,7 @@ def delimiter_of(files, kind, encoding):
     """Return what to print of the delimiter of the first table, "" if it is the usual one."""
     from odl.corpora import formats
 
-    path = next((path for _, path in files if (kind or listing.kind_of(path)) == "csv"), None)
+    path = next((path for _, path in files if (kind or listing.kind_in(path)) == "csv"), None)
     if path is None:
         return ""
     reader, head = check_encoding(encoding or "utf-8"), []
@@ -249,7 +256,7 @@ def unquoted(files, options):
     kind, reader = options.get("kind"), check_encoding(options.get("encoding", "utf-8"))
     for _, path in files if options.get("delimiter", "\t") == "\t" else ():
         tabs = "delimiter" in options or ".tsv" in path.lower()
-        if (kind or listing.kind_of(path)) == "csv" and tabs and _wrong_rows(path, reader, True):
+        if (kind or listing.kind_in(path)) == "csv" and tabs and _wrong_rows(path, reader, True):
             return None if _wrong_rows(path, reader, False) else path
     return None
 

@@ -205,11 +205,13 @@ def survey(sources, answers):
     named, kind = filekinds.find(sources, answers.get("kind"), answers.get("only", False))
     report, files = Survey(named), listing.find_files(named, kind)
     report.set("kind", kind)
-    kinds = Counter(kind or listing.kind_of(path) for _, path in files)
+    kinds = Counter(kind or listing.kind_in(path) for _, path in files)
     report.say("files", ", ".join(f"{n} {LABELS[one]} file{'s' * (n > 1)}" for one, n in kinds.items()))
     report.say("sources", filekinds.account(sources, named))
     if others := filekinds.beside(named, kind):
         report.say("not read", filekinds.unread(others))
+    if left_out := filekinds.left_out(named, kind):
+        report.say("left out", left_out)
     _encoding(report, files, answers)
     report.set("times", answers.get("times"))
     report.set("time_format", answers.get("time_format"))

@@ -344,8 +344,11 @@ def unread(folder, corpus):
         ``sources`` and ``options`` of the stream.
     """
     named = [_placed(os.fspath(folder), source) for source in corpus["sources"]]
-    others = filekinds.beside(named, corpus["options"].get("kind"))
-    return f"not read: {filekinds.unread(others)} of {Path(folder, project.FILE)}" if others else ""
+    kind = corpus["options"].get("kind")
+    others, left_out = filekinds.beside(named, kind), filekinds.left_out(named, kind)
+    parts = [f"{filekinds.unread(others)} of {Path(folder, project.FILE)}"] * bool(others)
+    parts += [left_out] * bool(left_out)
+    return f"not read: {'; '.join(parts)}" if parts else ""
 
 
 def _placed(folder, source):

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import lzma
 import os
 import re
 import zlib
@@ -11,11 +12,12 @@ from datetime import UTC, datetime, timedelta
 from itertools import chain, islice
 
 from odl.corpora import jsonrows, logs
-from odl.corpora.checks import LONGEST_LINE, Unreadable, lines, unpacked
+from odl.corpora.checks import LONGEST_LINE, Unreadable, lines
 from odl.corpora.encodings import UTF8, Encoding, not_decoded, recoded
 from odl.corpora.fields import EPOCH
 from odl.errors import DataError
 from odl.files import listing
+from odl.files.packing import opened
 
 DELIMITERS = ";\t|,"
 TIMES = ("name", "front-matter", "modified")
@@ -57,8 +59,8 @@ class Form:
     time_formats: tuple = ()
 
     def of(self, path):
-        """Return the kind of a file."""
-        return self.kind or listing.kind_of(path)
+        """Return the kind of a file: the one that is set, or that of its content, or of its name."""
+        return self.kind or listing.kind_in(path)
 
 
 def rows(path, form=Form(), name=None):
@@ -87,7 +89,7 @@ def rows(path, form=Form(), name=None):
             yield place, row
     except UnicodeDecodeError as error:
         raise _located(path, form.encoding, error) from error
-    except (OSError, EOFError, zlib.error) as error:
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         reason = " ".join(str(error).split())
         raise DataError(f"{path} cannot be read ({reason})", "a whole, readable file", "make it again") from error
     if empty:
@@ -126,11 +128,6 @@ def _rows(path, form, name):
             yield from _log_rows(file, path, name, encoding, form)
         else:
             yield from _json_rows(file, encoding)
-
-
-def opened(path):
-    """Open a file for reading bytes, unpacked if its name ends in .gz."""
-    return unpacked(path) if str(path).lower().endswith(".gz") else open(path, "rb")
 
 
 def _located(path, encoding, error):

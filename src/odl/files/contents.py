@@ -1,7 +1,11 @@
-"""Kinds that the first bytes of a file show: mail and feeds."""
+"""Kinds that the first bytes of a file show: mail, feeds, JSON, tables, logs. Standard library only."""
 
+import csv
+import json
 import re
 
+HEAD = 1 << 16  # bytes that are looked at
+LINES = 50
 MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 EMLX = re.compile(rb"\d{1,12}[ \t]*\r?\n")  # number of bytes of the message, above it
 ENVELOPE = re.compile(rb">?From(?: [^\r\n]*)?\r?\n")  # first line of a message in an mbox file
@@ -90,3 +94,95 @@ def is_feed(head: bytes) -> bool:
     if text.startswith("{"):
         return JSON_FEED.match(text) is not None
     return ROOT.match(text, PROLOGUE.match(text).end()) is not None
+
+
+MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
+STAMPED = re.compile(
+    rf".{{0,40}}?(?:\d{{4}}[-/.]?\d\d[-/.]?\d\d|\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{2,4}}|{MONTH} +\d{{1,2}}(?:, \d{{4}})?"
+    rf"|\d{{1,2}}[ /-]{MONTH}[ /-]\d{{2,4}}|\b[IWEF]\d{{4}})[T ,:_]{{1,2}}\d{{1,2}}:?\d\d"
+)
+NAME = re.compile(r"[^\W\d][\w .@#/()-]{0,40}")
+COLUMNS = {  # names that one column of a table without a known ending bears
+    *("id", "nr", "time", "date", "datum", "zeit", "timestamp", "created", "published", "text", "body", "content"),
+    *("message", "nachricht", "inhalt", "title", "titel", "subject", "betreff", "description", "summary", "url", "ts"),
+}
+
+
+def kind_in(head, named=None):
+    """Return the kind of a file that begins with these bytes and whose name tells another one, or None for no text.
+
+    Parameters
+    ----------
+    head : bytes
+        Up to `HEAD`, unpacked.
+    named : str, optional
+        Kind by the name, which stays unless the content is surely another.
+
+    Examples
+    --------
+    >>> kind_in(b'{"log": "disk full"}\\n{"log": "disk back"}\\n', "log")
+    'jsonl'
+    >>> kind_in(b"id\\ttime\\ttext\\r\\n1\\t2026\\train\\r\\n2\\t2026\\tsun\\r\\n", "text")
+    'csv'
+    >>> kind_in(b"\\x7fELF\\0") is None
+    True
+    """
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if named not in ("jsonl", "csv"):
+        if is_mail(head):
+            return "mail"
+        if is_feed(head):
+            return "feed"
+    mark = next((mark for mark in MARKS if head.startswith(mark)), b"")
+    if b"\0" in head and MARKS.get(mark, "utf-8") == "utf-8":
+        return named
+    text = head[len(mark) :].decode(MARKS.get(mark, "utf-8"), "replace")
+    lines = [line for line in text.splitlines()[: None if len(head) < HEAD else -1] if line.strip()][:LINES]
+    if named == "jsonl" or not lines:
+        return named or ("text" if not head.strip() else None) if not lines else named
+    if _is_json(lines):
+        return "jsonl"
+    stamped = sum(map(bool, map(STAMPED.match, lines)))
+    if named in ("text", None) and len(lines) > 2 and _is_table(lines):
+        return "csv"
+    if named in ("text", None) and stamped > 2 and stamped >= (0.8 if named else 0.5) * len(lines):
+        return "log"
+    return named or "text"
+
+
+def _is_json(lines):
+    """Return whether most lines are JSON objects, or they begin a list or an object over several lines."""
+    first = lines[0].strip()
+    if re.match(r'(?:\[\s*)?\{\s*"', first) and not _is_object(first) and len(lines) < 3:
+        return True
+    if first in ("[", "{", "[{") and len(lines) > 1 and lines[1].strip()[:1] in ('"', "{"):
+        return True
+    if first.startswith("[{") and _is_object(first[1:]):
+        return True
+    return 2 * sum(map(_is_object, lines)) > len(lines)
+
+
+def _is_object(line):
+    line = line.strip().strip("\x1e,").rstrip("]")
+    try:
+        return line.startswith("{") and isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _is_table(lines):
+    """Return whether lines are a table: names of columns, then rows of as many fields."""
+    lines = lines[1:] if lines[0].lower().startswith("sep=") else lines
+    for sign in "\t;,|":
+        try:
+            rows = [row for row in csv.reader(lines, delimiter=sign) if row]
+        except csv.Error:
+            continue
+        header = [name.strip() for name in rows[0]]
+        same = sum(len(row) == len(header) for row in rows)
+        named = len(set(header)) == len(header) > 1 and all(map(NAME.fullmatch, header))
+        known = sign == "\t" or any(name.lower() in COLUMNS for name in header)
+        if named and known and len(rows) > 2 and same >= 0.9 * len(rows):
+            return True
+    return False

@@ -2,13 +2,16 @@
 
 import glob
 import os
+import re
+import zlib
 
 from odl.errors import DataError
+from odl.files import contents, packing
 from odl.files.escaping import clean
 
 TABLES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet")  # what is taken from a folder
 SUFFIXES = {
-    "jsonl": (".jsonl", ".ndjson"),
+    "jsonl": (".jsonl", ".ndjson", ".json"),
     "csv": (".csv", ".tsv"),
     "parquet": (".parquet",),
     "mail": (".mbox", ".mbx", ".eml", ".emlx"),
@@ -17,6 +20,9 @@ SUFFIXES = {
     "log": (".log",),
 }
 KINDS = tuple(SUFFIXES)
+ROTATED = re.compile(r"(?:\.\d{1,4}|[._-]\d{4}-?\d\d-?\d\d(?:[T_-]?\d{2,6})?|\.old|\.prev)+$")  # behind names of logs
+ENDING = re.compile(r"\.[^\W\d]\w*$")
+TOLD = ("jsonl", "csv", "log", "text", None)  # kinds of names whose content is looked at
 TABULAR = ("jsonl", "csv", "parquet")  # kinds whose columns a person names
 CATEGORY = "category"  # column of the categories of a feed
 PROJECT, FORGOTTEN = "odl.yaml", "forgotten.txt"
@@ -24,13 +30,41 @@ WRITTEN = (PROJECT, FORGOTTEN, "new.atom", "new.json", "new.html")  # by odl int
 FEEDBACK = "feedback.csv", b"what,verdict"  # what `odl mute` writes, which may lie beside documents, and how it begins
 
 
+def bare_name(path):
+    """Return the name of a file in small letters without the ends that packing and rotation give: app.log.2.gz."""
+    name = os.path.basename(str(path)).lower()
+    bare = next((name.removesuffix(end) for end in packing.ENDINGS if name.endswith(end)), name)
+    if bare.endswith(tuple(end for ends in SUFFIXES.values() for end in ends)):
+        return bare
+    return ROTATED.sub("", bare) or bare
+
+
 def kind_of(path):
-    """Return the kind of a file by the end of its name (``.gz`` aside), or None."""
-    name = str(path).lower()
-    bare = name.removesuffix(".gz")
-    return next(
-        (kind for kind, ends in SUFFIXES.items() if bare.endswith(ends) and (bare == name or kind != "parquet")), None
-    )
+    """Return the kind of a file by its name, also one that is packed or was rotated, or None."""
+    bare = bare_name(path)
+    kind = next((kind for kind, ends in SUFFIXES.items() if bare.endswith(ends)), None)
+    return None if kind == "parquet" and str(path).lower().endswith(packing.ENDINGS) else kind
+
+
+def kind_in(path):
+    """Return the kind of a file by its name and its content, None if it is no text that is read.
+
+    Errors of the system leave the name to tell.
+    """
+    named = kind_of(path)
+    if named not in TOLD or str(path).lower().endswith(".md"):
+        return named
+    try:
+        with packing.opened(path) as file:
+            head = file.read(contents.HEAD)
+    except (OSError, EOFError, ValueError, zlib.error):
+        return named
+    return contents.kind_in(head, named)
+
+
+def is_read(path):
+    """Return whether a file of a folder or a pattern is read: by its name, or one without an ending by its content."""
+    return kind_of(path) is not None or (not ENDING.search(bare_name(path)) and kind_in(path) is not None)
 
 
 def expand(source, kind=None):
@@ -40,7 +74,9 @@ def expand(source, kind=None):
     ----------
     source : str
         A file; a folder, of which the tables are taken (`TABLES`; with a `kind` every file), hidden ones and those that
-        odl wrote aside; or a pattern such as ``posts/*.txt``, where ``**`` stands for any folders.
+        odl wrote aside; or a pattern such as ``posts/*``, where ``**`` stands for any folders, and of which the files
+        are taken that some reader knows (`is_read`; with a `kind` every file). Rotated logs are in the order in which
+        they were written: app.log.2.gz, app.log.1, app.log.
     kind : str, optional
         One of `KINDS`, whatever the files are called.
 
@@ -61,7 +97,18 @@ def expand(source, kind=None):
         return None
     begin = os.path.join(base, "") if base else ""  # what all begin with: `relpath` takes ten times as long
     named = [(os.path.normpath(path.removeprefix(begin)).replace(os.sep, "/"), path) for path in paths]
-    return [(name, path) for name, path in named if not _hidden(name) and os.path.isfile(path) and not _written(path)]
+    named = [(name, path) for name, path in named if not _hidden(name) and os.path.isfile(path) and not _written(path)]
+    if kind is None and not os.path.isdir(source):
+        named = [(name, path) for name, path in named if is_read(path)]
+    return sorted(named, key=lambda pair: _written_at(pair[1]))
+
+
+def _written_at(path):
+    """Return a key that sorts files by path, the rotated ones of a log before it, the oldest first."""
+    name = os.path.basename(path)
+    match = re.fullmatch(r"(.+?\.log|[^.]+)\.(\d{1,4})(\.\w+)?", name)
+    log = match[1] if match else name
+    return os.path.dirname(path), log, -int(match[2]) if match else 0, path
 
 
 def _hidden(name):
@@ -117,7 +164,7 @@ def find_files(sources, kind=None):
             what = "the folder" if os.path.isdir(source) else "the pattern"
             raise DataError(f"{what} {source} holds no document files", kinds, "put files there")
         for name, path in files:
-            if not kind and not kind_of(path):
+            if not kind and not is_read(path):
                 raise DataError(f"{path} is of another kind", kinds, "set the option kind, or convert or rename it")
             name = clean(name)
             if name in named:

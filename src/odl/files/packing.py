@@ -1,0 +1,40 @@
+"""Packed files, told by their first bytes. Standard library only."""
+
+import io
+
+BUFFER = 1 << 17  # bytes
+MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\0": "lzma"}  # first bytes -> module that unpacks
+ENDINGS = (".gz", ".bz2", ".xz")
+
+
+def opened(path):
+    """Open a file for reading bytes, unpacked if it begins as gzip, bzip2 or xz does."""
+    file = open(path, "rb")  # noqa: SIM115
+    head = file.peek(8)[:8]
+    module = next((module for magic, module in MAGIC.items() if head.startswith(magic)), None)
+    if module is None:
+        return file
+    from importlib import import_module
+
+    return io.BufferedReader(_Unpacked(import_module(module).open(file), file), BUFFER)
+
+
+class _Unpacked(io.RawIOBase):
+    """An unpacked file that closes the packed one."""
+
+    def __init__(self, unpacked, file):
+        self.unpacked, self.file = unpacked, file
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        data = self.unpacked.read1(len(buffer)) if hasattr(self.unpacked, "read1") else self.unpacked.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self):
+        if not self.closed:
+            self.unpacked.close()
+            self.file.close()
+        super().close()

@@ -294,3 +294,24 @@ def test_what_is_no_text(head, said):
         return
     with pytest.raises(DataError, match=said):
         encodings.wide_name(head, "a.log")
+
+
+def test_damaged_documents_that_are_read_are_counted(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    items = [
+        f"<item><guid>{n}</guid><pubDate>2026-01-{n + 1:02}</pubDate><title>rain</title>"
+        f"<description>{'AT&T' if n == 3 else 'storm'} {n}</description></item>"
+        for n in range(20)
+    ]
+    (tmp_path / "a.rss").write_text(f"<rss><channel>{''.join(items)}</channel></rss>")
+    body = b"Content-Type: text/plain; charset=gbk\nDate: 5 Jan 2026 10:00 GMT\nMessage-ID: <m>\n\nrain \x81\xff\n"
+    (tmp_path / "b.mbox").write_bytes(b"From a@b\n" + body)
+    replaced = ("b.mbox", "read", "1 of the documents have bytes that do not fit their encoding, read as U+FFFD")
+    found = read(tmp_path / "a.rss")
+    assert len(found.ids) == 20 and reasons(found) == [
+        ("a.rss", "read", "1 of the items are not XML, and were repaired")
+    ]
+    assert reasons(read(tmp_path / "b.mbox")) == [replaced]
+    assert cli.main(["init", "n", "a.rss", "b.mbox", "--only"]) == 0
+    printed = capsys.readouterr().out
+    assert "21 documents" in printed and "damaged   1 of the items are not XML" in printed

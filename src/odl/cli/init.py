@@ -423,6 +423,10 @@ def _check_aside(report, aside, n, strict):
     """Say what would be set aside beside n documents; refuse it where it is too much."""
     if strict:
         report.set("strict", True)
+    if damaged := [f"{entry.reason} ({entry.file})" for entry in aside if entry.place == setaside.READ]:
+        more = f"; {len(damaged) - SHOWN:,} more" if len(damaged) > SHOWN else ""
+        report.say("damaged", "; ".join(damaged[:SHOWN]) + more)
+    aside = [entry for entry in aside if entry.place != setaside.READ]
     if not aside:
         return
     groups = {}

@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from array import array
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -52,6 +53,10 @@ OPTIONS = {
 
 OWN = {role: role for role in ROLES}  # of mail, feeds and texts, whose rows are ours
 SUBJECT = re.compile(r"^Subject:[ \t]*(\S.*)$", re.MULTILINE | re.IGNORECASE)
+DAMAGE = {  # keys of rows of mail and feeds, and what they say
+    "repaired": "of the items are not XML, and were repaired",
+    "replaced": "of the documents have bytes that do not fit their encoding, read as U+FFFD",
+}
 MAY_LACK_IDS = ("mail", "feed", "log")
 DIGEST = 16  # bytes of the digest of a row's content
 
@@ -152,14 +157,15 @@ def documents_in(name, path, form, columns, strict=True):
         `columns_of` the options.
     strict : bool
         Whether a fault is raised. Otherwise the row is the fault, an `Unreadable`, of one document; of the rest of
-        the file where its place begins with ``after``; of all of it where the place is empty.
+        the file where its place begins with ``after``; of all of it where the place is empty; where the place is
+        ``read``, it says how many documents are damaged but read.
 
     Raises
     ------
     DataError
         Of a fault, where the reading is strict.
     """
-    kind, last, seen, with_ids = form.of(path), "", set(), None
+    kind, last, seen, with_ids, damaged = form.of(path), "", set(), None, Counter()
     tabular = kind in listing.TABULAR
     columns = columns if tabular else own_columns(kind, columns)
     try:
@@ -174,6 +180,7 @@ def documents_in(name, path, form, columns, strict=True):
                 with_ids = columns.get("id") in row
                 _check_header(path, kind, row, columns, strict)
             seen.update(row)
+            damaged.update([] if tabular else row.keys() & DAMAGE.keys())
             roles = {role: value_of(row, column) for role, column in columns.items()}
             yield place, roles, with_ids or not (strict or fields.missing(roles.get("id")))
             last = place
@@ -184,6 +191,8 @@ def documents_in(name, path, form, columns, strict=True):
             raise
         reason = f"{error.given.removeprefix(f'{path} ')}; expected {error.expected}"
         yield last and setaside.REST + last, Unreadable(reason), False
+    for name in () if strict else sorted(damaged):
+        yield setaside.READ, Unreadable(f"{damaged[name]:,} {DAMAGE[name]}"), False
 
 
 def _check_header(path, kind, row, columns, strict):

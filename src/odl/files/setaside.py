@@ -9,6 +9,7 @@ from odl.files.escaping import clean, guarded, visible
 
 LONGEST = 200  # characters of a reason
 REST = "after "  # begins the place of an entry for the rest of a file
+READ = "read"  # place of an entry for documents that are damaged, and not set aside
 
 
 class Aside(NamedTuple):
@@ -19,7 +20,7 @@ class Aside(NamedTuple):
     file : str
         Name of the file.
     place : str
-        Such as "line 3"; "after line 3" for the rest of a file, "" for all of it.
+        Such as "line 3"; "after line 3" for the rest of a file, "" for all of it, "read" for what is damaged but read.
     reason : str
     """
 
@@ -34,13 +35,17 @@ def aside(file, place, reason):
 
 
 def account(entries):
-    """Return in words how many documents and files were set aside, "" for none."""
-    files = sum(not entry.place for entry in entries)
-    rests = sum(entry.place.startswith(REST) for entry in entries)
-    counted = {"document": len(entries) - files - rests, "file": files, "end of a file": rests}
+    """Return in words how many documents and files were set aside, and how many files are damaged; "" for none."""
+    away = [entry for entry in entries if entry.place != READ]
+    files = sum(not entry.place for entry in away)
+    rests = sum(entry.place.startswith(REST) for entry in away)
+    counted = {"document": len(away) - files - rests, "file": files, "end of a file": rests}
     plural = {"document": "documents", "file": "files", "end of a file": "ends of files"}
     parts = [f"{n:,} {what if n == 1 else plural[what]}" for what, n in counted.items() if n]
-    return f"{' and '.join(parts)} {'was' if len(entries) == 1 else 'were'} set aside" if parts else ""
+    told = [f"{' and '.join(parts)} {'was' if len(away) == 1 else 'were'} set aside"] if parts else []
+    if n := len({entry.file for entry in entries if entry.place == READ}):
+        told.append(f"{n:,} damaged file{'s' * (n > 1)} {'was' if n == 1 else 'were'} read")
+    return "; ".join(told)
 
 
 def write(file, entries):

@@ -32,6 +32,7 @@ mutants: .venv/tested
 
 fuzz: .venv/tested
 	$(BIN)/python tests/helpers/fuzz.py
+	$(BIN)/python tests/helpers/fuzz_streams.py --seconds 300
 
 bench: .venv/tested
 	$(BIN)/python benchmarks/run.py

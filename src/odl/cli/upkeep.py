@@ -99,20 +99,16 @@ def _row_of(folder, ident):
     """Return where a row of the sources is, in words, and its values by role; called in the folder of odl.yaml."""
     from odl.corpora import collection, fields
     from odl.corpora.checks import Unreadable
-    from odl.corpora.formats import rows
     from odl.engine import folder as folders
     from odl.files import listing
 
     stream = folders.opened().stream
     form, columns = collection.form_of(stream["options"]), collection.columns_of(stream["options"])
     for name, path in listing.find_files(stream["sources"], form.kind):
-        kind = form.of(path)
-        roles = columns if kind in listing.TABULAR else collection.own_columns(kind, columns)
-        for place, values in rows(path, form, name):
-            if isinstance(values, Unreadable):
-                continue
-            row = {role: collection.value_of(values, column) for role, column in roles.items()}
+        for place, row, _ in collection.documents_in(name, path, form, columns, strict=False):
             with contextlib.suppress(ValueError):  # said by the run
+                if isinstance(row, Unreadable):
+                    continue
                 identity = collection.identity_of(row, name, place)
                 if ident in (identity, identity + collection.name_end(collection.content_of(row))):
                     values = {role: value for role, value in row.items() if not fields.missing(value)}

@@ -261,6 +261,13 @@ class TestLook:
         assert options["time_format"] == ["%d.%m.%y um %H"]
         assert corpora.read("documents", ["a.jsonl"], options).times[-1] == 1768899600000
 
+    def test_texts_inside_of_objects_are_found(self, tmp_path):
+        rows = [{"key": n, "fields": {"body": f"rain and floods in valley {n}", "n": n, "at": "x"}} for n in range(20)]
+        path = jsonl(tmp_path / "a.jsonl", rows)
+        options = survey([path], {}).options
+        assert options["columns"]["text"] == "fields.body"
+        assert "valley" in corpora.read("documents", [path], options).vocabulary
+
     def test_years_that_can_hardly_be_meant_are_reported(self, tmp_path):
         rows = [{"time": f"19{year}-01-01", "text": "water in cellar"} for year in range(65, 75)]
         said = dict(survey([jsonl(tmp_path / "a.jsonl", rows)], {}).said)

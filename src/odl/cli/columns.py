@@ -223,22 +223,9 @@ def _text(columns, n_rows, roles):
     if not any(column.values for column in texts):
         return None, "no column holds text"
     best = max(texts, key=lambda column: column.words() * (3 if column.rank("text") else 1))
-    _check_nested(columns, best)
     if best.share(lambda value: isinstance(value, str) and SPACELESS.search(value)) > 0.5:
         return best, "holds text without spaces"
     return best, f"about {median_high(len(text.split()) for text in best.texts())} words each"
-
-
-def _check_nested(columns, best):
-    """Refuse a table whose longest texts are inside of objects."""
-    for column in columns:
-        inside = [value for values in column.values if isinstance(values, dict) for value in values.items()]
-        name, text = max(inside, key=lambda pair: len(str(pair[1])), default=("", ""))
-        texts = Column(name, [value for key, value in inside if key == name])
-        if isinstance(text, str) and texts.words() > 3 * best.words():
-            fault = f"the column {column.name!r} holds objects, with texts in {name!r}"
-            todo = f"put these into columns: jq -c '. + .{column.name}'; or name another column by --text"
-            raise ConfigError(fault, "texts in a column", todo)
 
 
 def _title(columns, n_rows, roles):

@@ -55,7 +55,7 @@ def test_what_is_new_is_that_of_odl_new(news, client):
     assert period["alerts"] == alerts(news) and period["period"] == 4
     every = value(client, "/new?since=2026-01-01")["periods"]
     assert [one for each in every for one in each["alerts"]] == alerts(news, "--since", "2026-01-01")
-    assert "expected a date such as" in value(client, "/new?since=soon", 400)["error"]
+    assert "expected a date or time" in value(client, "/new?since=soon", 400)["error"]
 
 
 def test_a_topic_and_a_document(news, client):

@@ -7,6 +7,7 @@ the lines: what was accepted and is not there any more is named (`check`).
 
 import contextlib
 import glob
+import gzip
 import json
 import os
 import re
@@ -63,8 +64,8 @@ class Inbox:
 
     def lines(self, label):
         """Yield the documents of a period that were accepted, maps of column to value."""
-        for path in sorted(paths(f"{label}-*.jsonl")):
-            with open(path, encoding="utf-8") as file:
+        for path in sorted(paths(f"{label}-*.jsonl*")):
+            with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8") as file:
                 yield from map(json.loads, file)
 
     def append(self, lines):

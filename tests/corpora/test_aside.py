@@ -306,12 +306,10 @@ def test_damaged_documents_that_are_read_are_counted(tmp_path, monkeypatch, caps
     (tmp_path / "a.rss").write_text(f"<rss><channel>{''.join(items)}</channel></rss>")
     body = b"Content-Type: text/plain; charset=gbk\nDate: 5 Jan 2026 10:00 GMT\nMessage-ID: <m>\n\nrain \x81\xff\n"
     (tmp_path / "b.mbox").write_bytes(b"From a@b\n" + body)
-    replaced = ("b.mbox", "read", "1 of the documents have bytes that do not fit their encoding, read as U+FFFD")
+    replaced = ("b.mbox", "read", "documents with bytes that fit no encoding, read as U+FFFD: 1")
     found = read(tmp_path / "a.rss")
-    assert len(found.ids) == 20 and reasons(found) == [
-        ("a.rss", "read", "1 of the items are not XML, and were repaired")
-    ]
+    assert len(found.ids) == 20 and reasons(found) == [("a.rss", "read", "items that are not XML, repaired: 1")]
     assert reasons(read(tmp_path / "b.mbox")) == [replaced]
     assert cli.main(["init", "n", "a.rss", "b.mbox", "--only"]) == 0
     printed = capsys.readouterr().out
-    assert "21 documents" in printed and "damaged   1 of the items are not XML" in printed
+    assert "21 documents" in printed and "damaged   items that are not XML, repaired: 1" in printed

@@ -54,8 +54,8 @@ OPTIONS = {
 OWN = {role: role for role in ROLES}  # of mail, feeds and texts, whose rows are ours
 SUBJECT = re.compile(r"^Subject:[ \t]*(\S.*)$", re.MULTILINE | re.IGNORECASE)
 DAMAGE = {  # keys of rows of mail and feeds, and what they say
-    "repaired": "of the items are not XML, and were repaired",
-    "replaced": "of the documents have bytes that do not fit their encoding, read as U+FFFD",
+    "repaired": "items that are not XML, repaired",
+    "replaced": "documents with bytes that fit no encoding, read as U+FFFD",
 }
 MAY_LACK_IDS = ("mail", "feed", "log")
 DIGEST = 16  # bytes of the digest of a row's content
@@ -192,7 +192,7 @@ def documents_in(name, path, form, columns, strict=True):
         reason = f"{error.given.removeprefix(f'{path} ')}; expected {error.expected}"
         yield last and setaside.REST + last, Unreadable(reason), False
     for name in () if strict else sorted(damaged):
-        yield setaside.READ, Unreadable(f"{damaged[name]:,} {DAMAGE[name]}"), False
+        yield setaside.READ, Unreadable(f"{DAMAGE[name]}: {damaged[name]:,}"), False
 
 
 def _check_header(path, kind, row, columns, strict):

@@ -492,10 +492,14 @@ def test_a_command_for_vectors_that_fails_or_hangs_stores_nothing(news, monkeypa
         faults = {"echo no model >&2; exit 1": "ended with 1: no model", "sleep 60": "took more than 3"}
         for code, said in faults.items():
             (news / "code.sh").write_text(code)
+            with pytest.raises(DataError, match="changed since it was trusted"):
+                watch.take(lines(posts(3)[5:10]))
+            assert odl("trust", news).returncode == 0
             with pytest.raises(DataError, match=rf"vectors\.command: sh {said}"):
                 watch.take(lines(posts(3)[5:10]))
             assert len(told()) == watch.documents == 5
         (news / "code.sh").write_text(works)
+        assert odl("trust", news).returncode == 0
         watch.take(lines(posts(3)[5:10]))
         assert len(told()) == watch.documents == len(ids_of(news)) == 10
 
@@ -507,6 +511,7 @@ def test_a_signal_ends_soon_what_hangs(news, monkeypatch, hangs):
     if hangs == "command":
         encode_by(news, "sed 's/.*/[1, 2, 3]/'")
         (news / "code.sh").write_text("echo $$ > started; exec sleep 600")
+        assert odl("trust", news).returncode == 0
         assert odl("trust", news).returncode == 0
     rows = [row | {"time": "2026-01-27"} for row in posts(3, 600)]
     (news / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

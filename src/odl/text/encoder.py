@@ -40,6 +40,9 @@ def encoder_of(option):
     return Static(option["path"], option["path"]) if "path" in option else Command(option["command"])
 
 
+TRUST = ("a command that somebody looked at", "look at it, then say odl trust FOLDER")
+
+
 class Encoder:
     """Texts as they come, and their vectors."""
 
@@ -147,7 +150,7 @@ class Command(Encoder):
         self.words, self.length = commands.words_of(command, "vectors.command"), None
         if not commands.is_trusted(".", self.words):
             fault = f"vectors.command {command!r} is not trusted here"
-            raise ConfigError(fault, "a command that somebody looked at", "look at it, then say odl trust FOLDER")
+            raise ConfigError(fault, *TRUST)
 
     def encoded(self, texts):
         """Return the vectors of texts, which the command is asked for unless they are kept."""
@@ -168,6 +171,8 @@ class Command(Encoder):
 
     def _asked(self, texts):
         """Return what the command answers to texts."""
+        if not commands.is_trusted(".", self.words):  # a watch asks for days
+            raise DataError(f"vectors.command: {self.words[0]} runs a file that changed since it was trusted", *TRUST)
         lines = "".join(f"{json.dumps(text)}\n" for text in texts).encode()
         said, fault = commands.run(".", self.words, lines, self.limit)
         if fault:

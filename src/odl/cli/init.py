@@ -29,7 +29,10 @@ OF_SNAKEMAKE = {SNAKEFILE: places.OWN, PROFILE: places.PROFILE}
 MOST = 200_000  # rows that are looked at
 SAMPLE = 2000  # texts that are
 DAY_MS = 86_400_000
-UNTIMED = "none, such as 2026-03-01 or, in logs, 2026-03-01T08:00:00; the order is that of the files"
+UNTIMED = (
+    "none, such as 2026-03-01 or, in logs, 2026-03-01T08:00:00; the order is that of the files; --time-format says how "
+    "times are written, --times modified gives those of syslog the year of their file"
+)
 KEPT = 2000  # characters of a text that are kept
 LABELS = {**{kind: kind for kind in listing.KINDS}, "jsonl": "JSONL", "csv": "CSV", "parquet": "Parquet"}
 ASIDE = 0.2  # largest share of documents that may be set aside

@@ -6,8 +6,9 @@ import email
 import io
 import re
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import UTC, timedelta
 from email.header import decode_header
+from email.utils import parsedate_to_datetime
 from itertools import chain, pairwise
 
 from odl.corpora import checks, fields
@@ -29,6 +30,7 @@ FLOWED = re.compile(r"(?<!^--) \r?\n(?!>|-- ?$)", re.M)  # broken by a program w
 ERRORS = (ValueError, LookupError, RecursionError, AssertionError, TypeError, AttributeError)  # of `email`
 DATES = ("Date", "Received", "X-Received", "Delivery-Date", "NNTP-Posting-Date")  # the first that is a date counts
 WORD = re.compile(rb"=\?([^?\s*]+)(?:\*[^?\s]*)?\?([BbQq])\?(.*?)\?=(?:\s+(?==\?[^?\s]+\?[BbQq]\?))?", re.S)
+USUAL_DATE = re.compile(r"[A-Z][a-z]{2}, \d{1,2} [A-Z][a-z]{2} [12]\d{3} \d\d:\d\d:\d\d [+-]\d{4}")
 COMMENT = re.compile(r"\([^()]*\)")
 IDENTITY = re.compile(r"<([^<>]+)>")
 BASE64_LINE = re.compile(rb"[A-Za-z0-9+/=]+")
@@ -308,6 +310,8 @@ def _time(message, envelope):
         text = " ".join(COMMENT.sub(" ", text).split())
         first = first or text
         try:
+            if USUAL_DATE.fullmatch(text):  # a tenth of the time
+                return parsedate_to_datetime(text).astimezone(UTC).isoformat()
             if (milliseconds := fields.parse_time(text)) != NO_TIME:
                 return (fields.EPOCH + timedelta(milliseconds=milliseconds)).isoformat()
         except (ValueError, OverflowError):

@@ -144,6 +144,12 @@ class TestFiles:
         assert (file, place) == ("a.jsonl.gz", f"after line {len(found)}") and reason.startswith("cannot be read")
         assert len(found) > 1000
 
+    def test_a_line_break_in_the_name_of_a_file(self, tmp_path):
+        write(tmp_path / "b\nc.jsonl", [row(0), row(1, text=None)])
+        found = read(tmp_path)
+        documents.write(tmp_path / "documents.h5", found)
+        assert found.files == ["b?c.jsonl"] and found.aside[0].file == "b?c.jsonl"
+
     def test_nothing_that_can_be_read(self, tmp_path):
         with pytest.raises(DataError, match=r"the first, a\.jsonl line 1: it has neither text nor counts"):
             read(write(tmp_path / "a.jsonl", [{"id": "a"}, {"id": "b"}]))

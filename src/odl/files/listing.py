@@ -148,7 +148,7 @@ def endings():
 def find_files(sources, kind=None):
     """Return (name, path) of the files named by files, folders and patterns (`expand`).
 
-    What is not UTF-8 in a name is replaced by "?" there, not in the path.
+    What is not UTF-8 in a name, or breaks a line, is replaced by "?" there, not in the path.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def find_files(sources, kind=None):
         for name, path in files:
             if not kind and not is_read(path):
                 raise DataError(f"{path} is of another kind", kinds, "set the option kind, or convert or rename it")
-            name = clean(name)
+            name = re.sub(r"[\r\n]", "?", clean(name))
             if name in named:
                 fault = f"{path} has the same name as {named[name]}"
                 raise DataError(fault, "files of different names", "rename or remove one")

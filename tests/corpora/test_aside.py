@@ -262,6 +262,12 @@ class TestInit:
         assert "it has no time (1, first a.jsonl line 10)" in capsys.readouterr().out
         assert "needs_time: true" in (tmp_path / "news" / "odl.yaml").read_text()
 
+    def test_one_odd_value_does_not_choose_the_column_of_texts(self, tmp_path, capsys):
+        rows = [row(n, text=f"rain storm wind {n} gale hail fog sleet") for n in range(400)]
+        write(tmp_path / "docs" / "a.jsonl", [row(999, id="x " * 9999), *rows])
+        assert self.init(tmp_path) == 0
+        assert "text      column 'text'" in capsys.readouterr().out
+
     def test_hints_before_there_is_an_odl_yaml_are_options_of_odl_init(self, tmp_path, capsys):
         write(tmp_path / "docs" / "a.csv", ["id,time,text", 'd1,2026-01-01,"open', "d2,2026-01-02,rain"])
         assert self.init(tmp_path) == 1

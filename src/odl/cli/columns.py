@@ -35,6 +35,7 @@ NAMES = {
     "topics": ("topics", "topic", "label", "labels", "category", "categories", "class", "newsgroup", "section",
                "thema", "kategorie", "rubrik", "ressort"),
 }  # fmt: skip
+LONG = 2000  # words of a value that are counted: one odd value does not choose the column of texts
 UNIQUE = ("id", "guid", "uuid")  # names of columns in which a few rows may lack an id
 NAMED = "put a line of names before the documents, such as id,time,text"
 SPACELESS = re.compile(f"[{''.join(scripts.SPACELESS)}]")
@@ -93,7 +94,7 @@ class Column:
 
     def words(self):
         """Return how many words a value has on average; one that is no text has none."""
-        return sum(len(text.split()) for text in self.texts()) / max(len(self.values), 1)
+        return sum(min(len(text.split()), LONG) for text in self.texts()) / max(len(self.values), 1)
 
     def length(self):
         """Return how many characters a value has on average; one that is no text has none."""

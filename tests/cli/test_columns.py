@@ -119,6 +119,13 @@ class TestColumns:
         with pytest.raises(ConfigError, match="expected dates in all rows"):
             roles(2, column("time", *values), column("text", "p q", "r s"))
 
+    def test_a_column_of_times_that_few_rows_have_is_passed_over(self):
+        texts = column("text", *(f"it rains again in week {n}" for n in range(20)))
+        times = column("ts", *(1767571200.5 + n for n in range(20)))
+        other, topics = column("created", 1767571200), column("topic", {"value": "x"})
+        chosen = choose({one.name: one for one in (other, topics, texts, times)}, 21, {})
+        assert chosen["time"][0].name == "ts" and chosen["topics"][0] is None
+
     def test_a_column_of_times_that_holds_none_is_named(self):
         spoken = {"time": column("time", "05.01.26 um 9"), "text": column("text", "p q")}
         todo = "--time-format says how they are written"

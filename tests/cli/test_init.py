@@ -368,3 +368,28 @@ class TestTopics:
         rows = [{"text": own(n), "section": n % 3, "category": f"c{n % 4}", "key": n} for n in range(40)]
         said = dict(survey([jsonl(tmp_path / "a.jsonl", rows)], {}).said)["topics"]
         assert said.startswith("column 'category', 4 different, rather than 'section' (--topics)")
+
+
+class TestLogs:
+    def test_times_without_a_year_have_that_of_the_last_change(self, tmp_path, capsys):
+        folder = tmp_path / "logs"
+        folder.mkdir()
+        for name, month, changed in (("messages.1", "Dec", 1767571200), ("messages", "Jan", 1769299200)):
+            path = folder / name
+            path.write_text("".join(f"{month} {n + 1:2} 10:00:00 host disk {n} is full\n" for n in range(20)))
+            os.utime(path, (changed, changed))
+        assert not cli.main(["init", str(tmp_path / "n"), str(folder)])
+        out = capsys.readouterr().out
+        assert "40 documents, 2025-12-01 to 2026-01-20" in out
+        assert "years     of the last change of each file" in out and "'Dec 1 10:00:00'" in out
+        assert yaml.safe_load((tmp_path / "n/odl.yaml").read_text())["options"]["times"] == "modified"
+
+    def test_days_and_months_are_told_from_all_lines(self, tmp_path, capsys):
+        chat = tmp_path / "chat.txt"
+        lines = [f"1/{n % 12 + 1}/26, 10:0{n % 10} PM - Ann: it rains {n}\n" for n in range(600)]
+        chat.write_text("".join(lines))
+        assert cli.main(["init", str(tmp_path / "n"), str(chat)])
+        assert "say --dates day-first or --dates month-first" in capsys.readouterr().err
+        chat.write_text("".join([*lines, "1/31/26, 10:00 PM - Ann: it rains\n"]))
+        assert not cli.main(["init", str(tmp_path / "n"), str(chat)])
+        assert "601 documents, 2026-01-01 to 2026-01-31" in capsys.readouterr().out

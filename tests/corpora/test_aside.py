@@ -94,7 +94,7 @@ class TestDocuments:
             read(path, tokens=tokens, strict=True)
 
     def test_a_reason_has_no_text(self, tmp_path):
-        found = read(write(tmp_path / "a.jsonl", [row(0), row(1, text=["secret"]), row(2, text={"secret": "secret"})]))
+        found = read(write(tmp_path / "a.jsonl", [row(0), row(1, text=[["secret"]]), row(2, text={"secret": 1})]))
         assert len(found.aside) == 2 and "secret" not in str(found.aside)
 
 

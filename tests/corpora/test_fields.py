@@ -245,11 +245,29 @@ def test_counts_of_one_word_add_up(value, counts):
         (["b", "a;b", " b"], ("b", "a;b")),
         (3, ("3",)),
         ([3.0, 2.5], ("3", "2.5")),
+        ([{"name": "bug", "color": "red"}, "ui"], ("bug", "ui")),
         *[(value, ()) for value in (None, "", float("nan"), [], [" "])],
     ],
 )
 def test_topics_come_once_in_their_order(value, topics):
     assert fields.parse_topics(value, ";") == topics
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (["It ", {"type": "bold", "text": "rains"}, "."], "It rains."),  # of chats
+        (list("\x1b[31mRegen\x1b[0m fällt".encode()), "Regen fällt"),  # of journalctl -o json
+    ],
+)
+def test_a_text_in_pieces_is_one(value, text):
+    assert fields.parse_text(value) == text
+
+
+@pytest.mark.parametrize("value", [[], [3, "a"], [{"name": "a"}], [300]])
+def test_other_lists_are_no_text(value):
+    with pytest.raises(ValueError, match="the text is a list, not a string"):
+        fields.parse_text(value)
 
 
 def test_without_a_separator_a_text_is_one_topic():

@@ -39,12 +39,19 @@ LATEST = datetime(2026, 3, 1, tzinfo=UTC)
         ('{"ts": 1767607200.0, "msg": "disk"}', "disk"),
         ("web_1  | 2026-01-05T10:00:00Z disk", "disk"),
         ('1.2.3.4 - - [05/Jan/2026:10:00:00 +0000] "GET /"', '1.2.3.4 - - "GET /"'),
+        ("Jan 05 2026 10:00:00 host CEF:0|disk", "host CEF:0|disk"),
+        ("Date:   Mon Jan 5 10:00:00 2026 +0000", "Date:   Mon Jan 5 10:00:00 2026 +0000"),
+        ("# Time: 2026-01-05T10:00:00.123Z", "# Time: 2026-01-05T10:00:00.123Z"),
+        ("SET timestamp=1767607200;", "SET ;"),
+        ("\u200e[05.01.26, 10:00:00] Ann: disk", "Ann: disk"),
+        ("5/1/26, 10:00\u202fAM - Ann: disk", "Ann: disk"),
     ],
 )
 def test_times_of_usual_loggers(line, text):
     ((_, row),) = logs.rows([("line 1", line)], LATEST)
     assert row["text"] == text
-    assert fields.parse_time(row["time"], "day-first") == int(np.datetime64("2026-01-05T10:00", "ms").astype(np.int64))
+    time = fields.parse_time(row["time"], "day-first")
+    assert time // 1000 == int(np.datetime64("2026-01-05T10:00", "s").astype(np.int64))
 
 
 @pytest.mark.parametrize("line", ["at com.Pump(Pump.java:42)", "17:00 disk", "2026-01-05 disk", "12345678901 a"])
@@ -59,6 +66,22 @@ def test_a_year_is_that_of_the_name_or_of_the_last_change():
     assert logs.split("Dec 31 10:00:00 disk", logs.latest_of("2026-01-05"))[0] == "2025-12-31 10:00:00"
     assert logs.split("Feb 29 10:00:00 disk", logs.latest_of("2026-01-05"))[0] == "2024-02-29 10:00:00"
     assert logs.latest_of(None, 86400) == datetime(1970, 1, 3, tzinfo=UTC)
+    assert logs.latest_of("2026-01-05", 86400) == datetime(2026, 2, 6, tzinfo=UTC)
+    assert logs.split("Jan  3 10:00:00 disk", logs.latest_of("2025-12-29"))[0] == "2026-01-03 10:00:00"
+
+
+@pytest.mark.parametrize(
+    ("lines", "first"),
+    [
+        (["# begin", "Jan  5 10:00:00 host disk", "  at a"], "Jan 5 10:00:00"),
+        (["I0105 10:00:00.000000  12 f.go:1] disk"], "0105 10:00:00.000000"),
+        (["01-05 10:00:00.000  1 2 E disk"], "01-05 10:00:00.000"),
+        (["2026-01-05 10:00:00 disk", "Jan  5 10:00:00 host disk"], None),
+        (["disk"], None),
+    ],
+)
+def test_logs_whose_times_have_no_year(lines, first):
+    assert logs.lacks_year(lines) == first
 
 
 def test_lines_without_a_time_have_one_of_their_neighbours():

@@ -74,6 +74,8 @@ class Column:
         """Look at one value."""
         if fields.missing(value):
             return
+        if isinstance(value, list) and value and self.rank("text"):
+            value = fields.joined(value)
         self.filled += 1
         key = hash(str(value))
         if file not in self.files:
@@ -176,6 +178,7 @@ def _time(columns, n_rows, roles, formats=()):
     is_time = partial(_is_time, formats=formats)
     least = {column.name: ENOUGH if column.rank("time") else MOST for column in columns}
     fitting = [column for column in columns if column.values and column.share(is_time) >= least[column.name]]
+    fitting = [column for column in fitting if column.filled >= n_rows / 2] or fitting
     named = [column for column in fitting if column.rank("time")]
     texts = [column for column in fitting if column.share(lambda value: not _numeric(value)) >= MOST]
     best = max(named or texts, key=lambda column: (column.rank("time"), column.filled), default=None)
@@ -274,11 +277,20 @@ def _may_be_id(value):
 
 def _topics(columns, n_rows, roles):
     named = [column for column in columns if column.values and column.rank("topics")]
+    named = [column for column in named if column.share(_may_be_topics) >= MOST]
     fitting = [column for column in named if len(column.distinct) <= max(2, n_rows // 3)]
     best = max(fitting, key=lambda column: column.rank("topics"), default=None)
     others = " or ".join(repr(column.name) for column in fitting if column is not best)
     more = f", rather than {others} (--topics)" if others else ""
     return (best, f"{len(best.distinct)} different{more}") if best else (None, "none, and none are needed")
+
+
+def _may_be_topics(value):
+    try:
+        fields.parse_topics(value, ";")
+    except ValueError:
+        return False
+    return True
 
 
 def date_form(column, answer=None):

@@ -7,6 +7,7 @@ import os
 import re
 import zlib
 from collections import Counter
+from itertools import islice
 
 from odl.corpora.encodings import FALLBACK, UTF8, check_encoding, codecs_of, not_decoded, recoded
 from odl.errors import ConfigError, DataError
@@ -21,6 +22,7 @@ PACKED = {  # how files begin, and what to do
 }
 PLAIN = ("jsonl", "csv", "text", "log")  # kinds whose bytes are text throughout
 LATIN = ("cp1250", "cp1254", "cp1257", "cp1258")
+FIRST = 100  # lines by which the form of times is told
 SHOWN, ENDS = 3, 8  # names and endings of many
 TODO = {  # ending -> what would make it one that is read
     ".pdf": " (pdftotext makes texts)",
@@ -231,6 +233,19 @@ def _lines(path, encoding=UTF8):
             if number > MOST:
                 return
             yield number, line
+
+
+def yearless(files, kind, encoding):
+    """Return (log, time) of the first log whose times and name have no year, None if there is none."""
+    from odl.corpora import formats, logs
+
+    reader = check_encoding(encoding or "utf-8")
+    for name, path in files:
+        if (kind or listing.kind_in(path)) == "log" and not formats.day_of(name):
+            head = (line.decode("utf-8", "replace") for _, line in islice(_lines(path, reader), FIRST))
+            if first := logs.lacks_year(head):
+                return path, first
+    return None
 
 
 def delimiter_of(files, kind, encoding):

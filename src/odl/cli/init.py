@@ -31,7 +31,7 @@ SAMPLE = 2000  # texts that are
 DAY_MS = 86_400_000
 UNTIMED = (
     "none, such as 2026-03-01 or, in logs, 2026-03-01T08:00:00; the order is that of the files; --time-format says how "
-    "times are written, --times modified gives those of syslog the year of their file"
+    "times are written, --times modified takes what is missing from the last change of each file"
 )
 KEPT = 2000  # characters of a text that are kept
 LABELS = {**{kind: kind for kind in listing.KINDS}, "jsonl": "JSONL", "csv": "CSV", "parquet": "Parquet"}
@@ -41,6 +41,7 @@ ANSWERED = {  # an option of odl.yaml as a message names it -> what to say to od
     "set options.quoted: false": "say --unquoted",
     "set the option encoding, such as [": "say --encoding, such as [",
     "set the option encoding to": "say --encoding",
+    "set the option dates to": "say --dates",
     "set the option delimiter, such as delimiter:": "say --delimiter",
     "set columns.text or columns.counts": "name it by --text",
     "set the option kind": "say --kind",
@@ -216,15 +217,17 @@ def survey(sources, answers):
     if left_out := filekinds.left_out(named, kind):
         report.say("left out", left_out)
     _encoding(report, files, answers)
-    report.set("times", answers.get("times"))
+    _years(report, files, answers)
     report.set("time_format", answers.get("time_format"))
-    columns, categories, sample = _read(report, files)
+    columns, categories, stamps, sample = _read(report, files)
     if columns:
         _columns(report, columns, answers)
         _join_titles(report, sample, answers)
     else:
         _categories(report, categories, answers.get("topics"))
-        report.set("dates", answers.get("dates"))
+    if not report.options.get("dates"):
+        dates, why = roles.date_form(stamps, answers.get("dates"))
+        report.set("dates", dates, why * bool(dates))
     times = _times(report, files, answers)
     texts = _texts(report, sample)
     stop_words, report.features, why = preparation.stop_words_of(texts, answers.get("stop_words"))
@@ -252,6 +255,23 @@ def survey(sources, answers):
     if report.span and report.batches.get("by") != "period":
         report.options["needs_time"] = True
     return report
+
+
+def _years(report, files, answers):
+    """Set where texts have their times, and logs the years of theirs."""
+    times, kind = answers.get("times"), report.options.get("kind")
+    report.set("times", times)
+    known = times or answers.get("time_format")
+    found = None if known else filekinds.yearless(files, kind, report.options.get("encoding"))
+    if found:
+        path, first = found
+        if any((kind or listing.kind_in(path)) == "text" for _, path in files):
+            todo = "--times modified takes it from the last change of each file, and that is the time of each text then"
+            report.say("years", f"none in {path}, such as {first!r}: {todo}")
+        else:
+            why = f"of the last change of each file, where its name has no day: {path} has times such as {first!r}"
+            report.set("times", "modified")
+            report.say("years", why)
 
 
 def _encoding(report, files, answers):
@@ -294,9 +314,12 @@ def _rows(report, files):
 
 
 def _read(report, files):
-    """Return the columns of tables, the categories of feeds, and a sample of (path of a table or None, row)."""
+    """Return the columns of tables, the categories of feeds, the times of others whose order of day and month may be
+    unclear, and a sample of (path of a table or None, row).
+    """
     columns, sample, n_rows, n, draw, rows = {}, [], 0, -1, random.Random(0), set()
-    categories = roles.Column(CATEGORY)
+    days = set()
+    categories, stamps, dated = roles.Column(CATEGORY), roles.Column("time"), not report.options.get("time_format")
     for table, row in _rows(report, files):
         if (key := hash(repr(row))) in rows:  # as in exports that overlap: nothing more is learned from it
             continue
@@ -307,6 +330,9 @@ def _read(report, files):
             columns.setdefault(str(name), roles.Column(str(name))).add(value, table)
         for name in row.get(CATEGORY, ()) if not table else ():
             categories.add(name)
+        if dated and not table and (date := fields.year_last(row.get("time") or "")) and date[0] not in days:
+            days.add(date[0])
+            stamps.add(row["time"])
         if n < SAMPLE:
             sample.append((table, row))
         elif (place := draw.randrange(n + 1)) < SAMPLE:
@@ -314,7 +340,7 @@ def _read(report, files):
     report.n_documents = n + 1
     for column in columns.values():
         column.n_rows = n_rows
-    return columns, categories, sample
+    return columns, categories, stamps, sample
 
 
 def _columns(report, columns, answers):

@@ -48,7 +48,11 @@ NOTHING = Mark(-1, 0)
     argument("--encoding", help="such as cp1252, or utf-8,cp1252 where both occur"),
     argument("--dates", choices=("day-first", "month-first"), help="what 03/04/2026 begins with"),
     argument("--time-format", action="append", metavar="FORMAT", help="of times, for strptime; repeat for more"),
-    argument("--times", choices=("name", "front-matter", "modified"), help="where texts have their times"),
+    argument(
+        "--times",
+        choices=("name", "front-matter", "modified"),
+        help="where texts have their times, logs the years",
+    ),
     argument("--period", choices=("day", "week", "month", "year"), help="what makes a batch"),
     argument("--stop-words", metavar="LANGUAGE", help="language whose frequent words are left out, or none"),
     argument("--meaning", action="store_true", help="vectors of texts beside their words, by the extra meaning"),

@@ -31,11 +31,25 @@ def parse_id(value):
 
 
 def parse_text(value):
-    """Return a text without escape sequences; lines that were broken within a run without spaces are joined."""
+    """Return a text without escape sequences; lines that were broken within a run without spaces are joined.
+
+    A list of strings, or of objects with a ``text``, is one text in pieces (as chat exports write marked words), a list
+    of bytes is UTF-8 (as journalctl writes messages with escape sequences).
+    """
+    if isinstance(value, list) and value:
+        value = joined(value)
     if not isinstance(value, str):
         raise ValueError(f"the text is a {type(value).__name__}, not a string")
     value = without_ansi(value)
     return value if value.isascii() else BROKEN.sub("", clean(value))
+
+
+def joined(value):
+    """Return the text of a list of its pieces or bytes; the list if it is none."""
+    if all(type(one) is int and 0 <= one < 256 for one in value):
+        return bytes(value).decode("utf-8", "replace")
+    pieces = [one.get("text") if isinstance(one, dict) else one for one in value]
+    return "".join(pieces) if all(isinstance(one, str) for one in pieces) else value
 
 
 def parse_url(value):
@@ -99,7 +113,10 @@ def parse_counts(value):
 
 
 def parse_topics(value, separator):
-    """Return the topics of a string (split at the separator, unless null), a number or a list, each once."""
+    """Return the topics of a string (split at the separator, unless null), a number or a list, each once.
+
+    An object is the topic of its ``name``, as labels of issues are.
+    """
     if missing(value):
         return ()
     if isinstance(value, str):
@@ -110,6 +127,7 @@ def parse_topics(value, separator):
         raise ValueError(f"the topics are {str(value)[:60]!r}, neither a string nor a list")
     topics = []
     for topic in value:
+        topic = topic.get("name") if isinstance(topic, dict) else topic
         if not isinstance(topic, str) and not _is_number(topic):
             raise ValueError(f"the topic {topic!r} is not a string")
         text = topic if isinstance(topic, str) else str(topic).removesuffix(".0")  # a table may hold 3 as 3.0

@@ -24,7 +24,7 @@ TIMES = ("name", "front-matter", "modified")
 DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])(?:[-_.]?(0[1-9]|[12]\d|3[01]))?(?!\d)")
 HEADER_LINES = 200  # by which the delimiter of a table is told
 ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that do not fit
-LEAD = re.compile(r"\s*|sep=.")  # before the names of columns: a blank line, the line of spreadsheets
+LEAD = re.compile(r"\s*|sep=.|#TYPE .*")  # before the names of columns: a blank line, those of spreadsheets, PowerShell
 BATCH_ROWS = 1024  # of Parquet, in memory at a time
 QUOTING = {True: csv.QUOTE_MINIMAL, False: csv.QUOTE_NONE}
 FRONT = re.compile(r"\A---\s*\n(.*?\n)(?:---|\.\.\.)\s*(?:\n|\Z)", re.S)

@@ -9,21 +9,25 @@ from odl.corpora import times
 from odl.corpora.checks import Unreadable
 from odl.files.escaping import without_ansi
 
+MARKS = "\u200e\u200f\u202a\u202b\u202c\ufeff"  # of direction, which chat exports put before a time
 LEADING = 10_000  # lines without a time that may stand before the first that has one
 MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 ZONES = "|".join(sorted(times.HOURS.keys() - {"Z", "UT", "WET", "MET"}, key=len, reverse=True))
-CLOCK = r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?[AaPp]\.?[Mm]\b\.?)?"
+CLOCK = r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:[ \u00a0\u202f]?[AaPp]\.?[Mm]\b\.?)?"
 ZONE = rf"(?: ?(?:Z\b|[+-]\d\d:?\d\d\b)| (?:{ZONES})\b)?"
 LEVELS = (
     r"trace|debug|info(?:rmation)?|notice|warn(?:ing)?|err(?:or)?|crit(?:ical)?|fatal|severe|alert|emerg(?:ency)?|panic"
 )
-BEFORE = rf"(?:[\w.-]+ +\| )?(?:<\d{{1,3}}>\d{{0,2}} ?)?(?P<level>\[?\b(?i:{LEVELS}|[DIWEF](?=,))\b\]?[\s:,|-]*)?[\[(]?"
+BEFORE = (
+    r"(?:# Time: |Date: +|[\w.-]+ +\| )?(?:<\d{1,3}>\d{0,2} ?)?"
+    rf"(?P<level>\[?\b(?i:{LEVELS}|[DIWEF](?=,))\b\]?[\s:,|-]*)?[\[(]?"
+)
 FORMS = (
     rf"\d{{4}}(?P<sep>[-/.])\d\d(?P=sep)\d\d(?:[T ,_]+{CLOCK}{ZONE})(?:\[\w+/\w+\])?",
     r"(?:19|20)\d{6}[T _-]?\d\d:?\d\d:?\d\d(?:[.,]\d+)?Z?(?!\d)",
     rf"(?:[A-Z][a-z]{{2,8}},? )?\d{{1,2}}[ -]{MONTH}[a-z]*[ .,-]+\d{{2,4}}[ ,:T]+{CLOCK}{ZONE}",
-    rf"[A-Z][a-z]{{2}},? {MONTH} +\d{{1,2}} {CLOCK}{ZONE} \d{{4}}",
-    rf"{MONTH}[a-z]* \d{{1,2}}, \d{{4}},? {CLOCK}{ZONE}",
+    rf"[A-Z][a-z]{{2}},? {MONTH} +\d{{1,2}} {CLOCK}{ZONE} \d{{4}}(?: [+-]\d{{4}}\b)?",
+    rf"{MONTH}[a-z]* \d{{1,2}},? \d{{4}},? {CLOCK}{ZONE}",
     rf"\d{{1,2}}(?P<mark>[-/.])\d{{1,2}}(?P=mark)\d{{2,4}}[ ,T]+{CLOCK}{ZONE}",
     r"1\d{9}(?:[.,]\d{1,9}|\d{3}|\d{6}|\d{9})?(?=[\s\]:,|])",
 )
@@ -37,7 +41,7 @@ AFTER = r"[\])]?[\s:,|-]*"
 STAMP = re.compile(rf"{BEFORE}(?:(?P<whole>{'|'.join(FORMS)})|{DATED}|(?:{'|'.join(YEARLESS)})){AFTER}")
 VISIT = re.compile(rf"\[(?P<whole>\d\d/{MONTH}/\d{{4}}:\d\d:\d\d:\d\d [+-]\d{{4}})\]\s*")  # of web servers
 LOGFMT = re.compile(
-    r"(?:^|(?<=\s))(?:time|ts|t|timestamp|datetime|date|at|asctime)=(?:\"(?P<quoted>\d[^\"]{7,})\"|(?P<whole>\d\S{7,}))\s*"
+    r"(?:^|(?<=\s))(?:time|ts|t|timestamp|datetime|date|at|asctime)=(?:\"(?P<quoted>\d[^\"]{7,})\"|(?P<whole>\d[^\s;,]{7,}))\s*"
 )
 STREAM = re.compile(r"(?:stdout|stderr) [FP] ")  # of containers
 MESSAGES = ("message", "msg", "log", "text", "event", "body", "short_message")
@@ -66,7 +70,7 @@ def rows(lines: Iterable[tuple[str, str]], latest: datetime | None, formats: tup
         if isinstance(line, Unreadable):
             yield place, line
             continue
-        text = without_ansi(line).strip()
+        text = without_ansi(line).strip().lstrip(MARKS)
         if not text:
             continue
         found, text = split(text, latest, own, formats)
@@ -153,10 +157,22 @@ def _from_json(text, time):
 
 
 def latest_of(day=None, modified=None):
-    """Return the moment that times without a year do not exceed: a day or month of a name, or a time in seconds."""
-    if modified is not None:
-        return datetime.fromtimestamp(modified, UTC) + timedelta(days=1)
-    if day is None:
+    """Return the moment that times without a year do not exceed: 32 days after a day or month, or a time in seconds.
+
+    A name may have the first day of a file or the last.
+    """
+    if day is not None:
+        begin = datetime.fromisoformat(day if len(day) > 7 else f"{day}-01").replace(tzinfo=UTC)
+        return begin + timedelta(days=32)
+    return None if modified is None else datetime.fromtimestamp(modified, UTC) + timedelta(days=1)
+
+
+def lacks_year(lines: Iterable[str]) -> str | None:
+    """Return the first time without a year if more lines begin with such a time than with one that has a year."""
+    found = [stamp for line in lines if (stamp := STAMP.match(without_ansi(line).strip().lstrip(MARKS)))]
+    without = [stamp for stamp in found if not (stamp["whole"] or stamp["glog"])]
+    first = next((stamp for stamp in without), None)
+    if first is None or 2 * len(without) <= len(found):
         return None
-    begin = datetime.fromisoformat(day if len(day) > 7 else f"{day}-01").replace(tzinfo=UTC)
-    return begin + timedelta(days=2 if len(day) > 7 else 32)
+    names = (("name", "day", "clock"), ("mmdd", "clock2"), ("dashed", "clock3"))
+    return next(" ".join(first[name] for name in group) for group in names if first[group[0]])

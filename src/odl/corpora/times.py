@@ -38,7 +38,7 @@ OTHERWISE = (  # forms that are brought into another
     (re.compile(r"^(\d{4})(\d\d)(\d\d)(?=[ T])"), r"\1-\2-\3"),
     (re.compile(r"(\d{4}-\d\d-\d\d)-(\d\d)\.(\d\d)\.(\d\d)"), r"\1 \2:\3:\4"),
     (re.compile(r"(\d{4}):(?=\d\d:\d\d:\d\d)"), r"\1 "),  # of web servers
-    (re.compile(r"(\d)T(?=\d)"), r"\1 "),
+    (re.compile(r"(\d)T(?=\d)|(?<=\d) @ (?=\d)"), r"\1 "),  # T of ISO 8601, @ of dashboards
 )
 WORD = re.compile(r"[^\W\d_]+")
 MONTHS = (

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import streams
 import yaml
@@ -17,6 +18,7 @@ from odl.cli import run
 from odl.config import project
 from odl.engine import folder as folders
 from odl.errors import ConfigError
+from odl.files.documents import NO_TIME
 
 
 class TestRun:
@@ -206,3 +208,10 @@ class TestAccount:
         assert said.endswith(f"beside the sources of {name}/odl.yaml")
         assert run.unread(name, {**corpus, "sources": ["../posts"]}) == ""
         assert run.unread(name, {"sources": [str(tmp_path / "posts")], "options": {"kind": "jsonl"}}) == ""
+
+
+def test_times_that_cannot_be_meant_are_counted():
+    now = 1_767_571_200
+    times = np.array([NO_TIME, 1000 * now, 1000 * (now + run.DAY) + 1, -1, 0])
+    assert run._implausible(times, now) == (2, 2)
+    assert run._implausible(times[:2], now) == (0, None)

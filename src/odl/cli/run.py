@@ -23,8 +23,10 @@ from odl.engine import processes
 from odl.engine.ledger import Ledger
 from odl.engine.loop import Loop
 from odl.errors import ConfigError, OdlError
+from odl.files.escaping import visible
 
 EVERY = 0.2  # seconds between two pictures on a terminal
+DAY = 86_400  # seconds
 
 
 def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
@@ -192,8 +194,25 @@ def _documents(place, ledger):
 
     with storage.reading(path, "documents") as file:
         n, repeats = int(file["ids"].attrs["length"]), docs.read_repeats(file)
+        times = storage.read_array(file, "times", "i")
+        wrong, first = _implausible(times, time.time())
+        first = "" if first is None else storage.read_strings(file, "ids")[first]
     ledger.tell("counted", [key, n])
-    return "; ".join(filter(None, [account_of(n, before), str(repeats)]))
+    if wrong == ledger.told.get("implausible", 0):
+        wrong = 0
+    else:
+        ledger.tell("implausible", wrong)
+    many = "documents have times" if wrong > 1 else "document has a time"
+    warned = f"{wrong:,} {many} before 1970 or after tomorrow, such as {visible(first)}; correct them" * bool(wrong)
+    return "; ".join(filter(None, [account_of(n, before), str(repeats), warned]))
+
+
+def _implausible(times, now):
+    """Return how many times are before 1970 or after tomorrow, and the first row with one; `now` is in seconds."""
+    from odl.files.documents import NO_TIME
+
+    wrong = (times != NO_TIME) & ((times < 0) | (times > 1000 * (now + DAY)))
+    return int(wrong.sum()), int(wrong.argmax()) if wrong.any() else None
 
 
 def _set_aside(place, ledger, named):

@@ -324,7 +324,7 @@ class TestTitles:
         with pytest.raises(ConfigError, match=r"columns\.title is"):
             corpora.read("documents", [source], {"columns": {"title": ["a"]}})
         source = jsonl(tmp_path / "a.jsonl", [{"a": "one two", "b": 5}])
-        with pytest.raises(DataError, match="the text is a int, not a string"):
+        with pytest.raises(DataError, match="the text is a number, not a string"):
             corpora.read("documents", [source], {"columns": {"text": ["a", "b"]}})
 
 

@@ -42,8 +42,8 @@ class TestDocuments:
         ("bad", "reason"),
         [
             (row(1, text=None), "it has neither text nor counts"),
-            (row(1, text={"a": "hidden"}), "the text is a dict, not a string"),
-            (row(1, text=3), "the text is a int, not a string"),
+            (row(1, text={"a": "hidden"}), "the text is an object, not a string"),
+            (row(1, text=3), "the text is a number, not a string"),
             (row(1, id=None), "it has no id"),
             (row(1, id=""), "it has no id"),
             (row(1, id=["x"]), "the id ['x'] is neither a string nor a whole number"),
@@ -84,7 +84,7 @@ class TestDocuments:
     def test_an_odd_first_row_decides_nothing(self, tmp_path):
         found = read(write(tmp_path / "a.jsonl", [{"event": "start"}, row(1), row(2)]))
         assert found.ids == ["d1", "d2"]
-        assert reasons(found) == [("a.jsonl", "line 1", "it has neither text nor counts")]
+        assert reasons(found) == [("a.jsonl", "line 1", "it has neither text nor counts, but the columns event")]
 
     def test_a_pattern_that_finds_white_space(self, tmp_path):
         path, tokens = write(tmp_path / "a.jsonl", [row(0), row(1, text="a  b"), row(2)]), {"pattern": r"\w+|\s\s"}

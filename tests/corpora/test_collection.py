@@ -200,9 +200,9 @@ def test_many_parquet_rows_come_in_order(tmp_path):
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ('{"id": "b"}', "line 2: it has neither text nor counts"),
+        ('{"id": "b"}', "line 2: it has neither text nor counts, but the columns id"),
         ('{"id": "b", "text": null}', "neither text nor counts"),
-        ('{"id": "b", "text": 5}', "the text is a int"),
+        ('{"id": "b", "text": 5}', "the text is a number"),
         ('{"id": "b", "counts": [1, 2]}', "not {token: count}"),
         ('{"id": "b", "counts": {"x": -1}}', "the count -1 of 'x' is not a whole number"),
         ('{"id": "b", "counts": {"x": 0.5}}', "0.5 of 'x' is not whole"),

@@ -289,3 +289,19 @@ def test_lines_broken_within_a_run_without_spaces_are_joined():
         "a line of English\nand another",
     ):
         assert fields.parse_text(kept) == kept
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (["rain falls", "sun shines"], "rain falls\nsun shines"),
+        (["see ", {"type": "link", "text": "the river"}, " rising"], "see the river rising"),
+    ],
+)
+def test_a_text_in_pieces(value, text):
+    assert fields.parse_text(value) == text
+
+
+def test_what_is_no_text_is_named_in_words():
+    with pytest.raises(ValueError, match="the text is a list, not a string"):
+        fields.parse_text(["rain", 7])

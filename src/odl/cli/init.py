@@ -50,7 +50,7 @@ VALUE = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")  # in a reason
 TODO = {  # beginning of a reason -> what to do
     "it has no time": "add them, or say where all have them: --times modified, or name",
     "the time": "correct it, or say --time for another",
-    "it has neither": "correct them, or say --text for another column",
+    "it has neither": "correct them, or say --text for another column; files of other columns need their own folder",
     "it has no id": "correct them, or say --id for another column",
 }
 TITLES = 0.5  # share of the texts from which on their titles count as missing in them
@@ -492,4 +492,4 @@ def _minute(milliseconds):
 def _texts(report, sample):
     """Return the texts of the sample."""
     name = collection.columns_of(report.options).get("text")
-    return [str(collection.value_of(row, name if table else "text") or "") for table, row in sample]
+    return [str(fields.joined(collection.value_of(row, name if table else "text")) or "") for table, row in sample]

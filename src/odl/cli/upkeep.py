@@ -22,16 +22,17 @@ IDENT = argument("id", help="the id of a document, as odl new and odl explain na
     examples=("odl show news d21",),
 )
 def show(args):
-    from odl.corpora import collection
+    from odl.corpora import collection, fields
     from odl.files.escaping import readable, visible
 
     with contextlib.chdir(args.folder):
         place, row = _row_of(args.folder, args.id)
-    text = row.get("text") or "\n".join(f"{word} {count}" for word, count in (row.get("counts") or {}).items())
+    counts = (row.get("counts") or {}).items()
+    text = fields.joined(row.get("text")) or "\n".join(f"{word} {count}" for word, count in counts)
     gone = collection.forgotten_as(row["id"]) in project.forgotten(args.folder)
     note = ["forgotten: this row of your own file is not read any more"] * gone
     head = [place, *note, *(str(row[name]) for name in ("time", "title", "url") if row.get(name))]
-    print("\n".join([*map(visible, head), "", *map(readable, str(text).splitlines())]))
+    print("\n".join([*map(visible, map(fields.without_ansi, head)), "", *map(readable, str(text).splitlines())]))
 
 
 @subcommand(

@@ -16,7 +16,7 @@ from odl.corpora.formats import Form, delimiter_of, rows
 from odl.errors import ConfigError, DataError, nearest
 from odl.files import listing, setaside
 from odl.files.documents import NO_TIME, Documents, Dropped, Repeats, one_line
-from odl.files.escaping import clean
+from odl.files.escaping import clean, without_ansi
 from odl.files.listing import find_files
 from odl.text import cleaning, encoder
 from odl.text.shingles import Shingler, Splitter, count_words
@@ -180,6 +180,12 @@ def documents_in(name, path, form, columns, strict=True):
                 with_ids = columns.get("id") in row
                 _check_header(path, kind, row, columns, strict)
             seen.update(row)
+            if tabular and (fault := _without_text(row, columns)):
+                if strict:
+                    raise _refusal(path, place, fault)
+                yield place, Unreadable(fault), False
+                last = place
+                continue
             damaged.update([] if tabular else row.keys() & DAMAGE.keys())
             roles = {role: value_of(row, column) for role, column in columns.items()}
             yield place, roles, with_ids or not (strict or fields.missing(roles.get("id")))
@@ -202,6 +208,14 @@ def _check_header(path, kind, row, columns, strict):
     if not strict and kind in ("csv", "parquet"):
         needed = ("id", "time", "text", "counts", "vector")
         check_columns_seen(path, row, {role: name for role, name in columns.items() if role in needed})
+
+
+def _without_text(row, columns):
+    """Return what is wrong with a row that has no column for its text or counts, "" for nothing."""
+    wanted = [name for role in ("text", "counts") for name in names_of(columns.get(role))]
+    if any(name in row for name in wanted):
+        return ""
+    return f"it has neither {' nor '.join(wanted)}, but the columns {_listed(row)}"
 
 
 def _refusal(path, place, reason):
@@ -271,7 +285,7 @@ class Parser:
         topics = fields.parse_topics(row.get("topics"), self.separator)
         if not fields.missing(row.get("counts")):
             return Values(time, topics, fields.parse_counts(row["counts"]), None)
-        if row.get("text") is None:
+        if row.get("text") is None or row["text"] != row["text"]:
             raise ValueError(f"it has neither {' nor '.join(self.names)} nor counts")
         return Values(time, topics, None, fields.parse_text(row["text"]))
 
@@ -377,7 +391,7 @@ class Collection:
         title = row.get("title")
         if self.kept and fields.missing(title) and "headers" in self.cleaner.names:
             title = subject_of(row.get("text"))
-        self.titles.append(one_line(clean(str(text if fields.missing(title) else title))))
+        self.titles.append(one_line(clean(text if fields.missing(title) else without_ansi(str(title)))))
         self.ids.enter(identity, content)
         self.times.append(time)
         self.topics.append(topics)

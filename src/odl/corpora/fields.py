@@ -12,6 +12,7 @@ from odl.text.scripts import SPACELESS
 
 __all__ = ["DATES", "EPOCH", "NUMBER", "missing", "parse_time", "year_last"]
 LARGEST_COUNT = np.iinfo(np.int32).max
+KINDS = {int: "a number", float: "a number", bool: "true or false", list: "a list", dict: "an object"}
 UNSPACED = "".join(SPACELESS)
 # Behind 25 characters, as short lines are no prose; a heading before a colon and a numbered item begin their own lines.
 BROKEN = re.compile(
@@ -36,20 +37,22 @@ def parse_text(value):
     A list of strings, or of objects with a ``text``, is one text in pieces (as chat exports write marked words), a list
     of bytes is UTF-8 (as journalctl writes messages with escape sequences).
     """
-    if isinstance(value, list) and value:
-        value = joined(value)
+    value = joined(value)
     if not isinstance(value, str):
-        raise ValueError(f"the text is a {type(value).__name__}, not a string")
+        raise ValueError(f"the text is {KINDS.get(type(value), type(value).__name__)}, not a string")
     value = without_ansi(value)
     return value if value.isascii() else BROKEN.sub("", clean(value))
 
 
 def joined(value):
-    """Return the text of a list of its pieces or bytes; the list if it is none."""
+    """Return the text of a list of lines, of pieces among which are objects, or of bytes; another value as it is."""
+    if not isinstance(value, list) or not value:
+        return value
     if all(type(one) is int and 0 <= one < 256 for one in value):
         return bytes(value).decode("utf-8", "replace")
     pieces = [one.get("text") if isinstance(one, dict) else one for one in value]
-    return "".join(pieces) if all(isinstance(one, str) for one in pieces) else value
+    between = "" if any(isinstance(one, dict) for one in value) else "\n"
+    return between.join(pieces) if all(isinstance(one, str) for one in pieces) else value
 
 
 def parse_url(value):

@@ -29,12 +29,12 @@ def rows(lines):
             first = place, row, held
             continue
         if first:
-            yield first[0], _plain(first[1])
+            yield first[0], flattened(first[1])
             first = None
-        yield place, row if isinstance(row, Unreadable) else _plain(row)
+        yield place, row if isinstance(row, Unreadable) else flattened(row)
     if first:  # it is alone in its file
         for at, one in enumerate(first[2], start=1):
-            row = _plain(one) if isinstance(one, dict) else Unreadable(f"it is a JSON {type(one).__name__}")
+            row = flattened(one) if isinstance(one, dict) else Unreadable(f"it is a JSON {type(one).__name__}")
             yield f"object {at}", row
 
 
@@ -121,8 +121,8 @@ def _list_in(row):
     return lists[0] if len(lists) == 1 and not texts else None
 
 
-def _plain(row):
-    """Return a row with the values inside of its objects."""
+def flattened(row):
+    """Return a row with the values inside of its objects as columns, too: ``message.text``."""
     if any(type(value) is dict for value in row.values()):
         return {**row, **{name: value for name, value in _inner(row) if name not in row}}
     return row

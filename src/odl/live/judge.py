@@ -16,7 +16,7 @@ from odl.alerts.memory import profiles, widened
 from odl.config import project
 from odl.config.sections import Alerts
 from odl.config.steps import STEPS
-from odl.corpora import collection, fields
+from odl.corpora import collection, fields, jsonrows
 from odl.errors import ConfigError, OdlError
 from odl.files import agentfiles
 from odl.files.documents import NO_TIME
@@ -98,9 +98,10 @@ class Arrivals:
         if len(line) >= LONGEST:
             raise ValueError(f"it has {LONGEST >> 20} MiB or more")
         text = line.lstrip(b"\0").decode("utf-8-sig")  # NUL bytes are left where a log was truncated while it grew
-        columns = json.loads(text, parse_constant=_refuse)
+        columns = json.loads(text)
         if not isinstance(columns, dict):
             raise ValueError("it is no JSON object")
+        columns = jsonrows.flattened(columns)
         identity, time_of = (columns.get(self.columns[role]) for role in ("id", "time"))
         identity = "" if fields.missing(identity) else fields.parse_id(identity)
         if self.forgotten and collection.forgotten_as(identity) in self.forgotten:
@@ -152,10 +153,6 @@ def clock():
 def iso(moment):
     """Return a time in ms as text."""
     return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=moment)).isoformat()
-
-
-def _refuse(constant):
-    raise ValueError(f"{constant} is no number")
 
 
 class Own(NamedTuple):

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from odl import corpora
+from odl.corpora import formats
 from odl.errors import ConfigError, DataError
 from odl.files import documents
 from odl.files.documents import NO_TIME
@@ -285,6 +286,8 @@ def test_damaged_files(tmp_path, rng):
     (tmp_path / "l.jsonl").write_bytes(b'{"text": "ok"}\n{"text": "caf\xe9"}\n')
     refused(r"l\.jsonl line 2: it is not UTF-8 \(byte 0xe9\)", tmp_path / "l.jsonl")
     refused(r"two columns 'id'", lines(tmp_path / "c.csv", "id,id,text", "a,b,c"))
+    path = lines(tmp_path / "d.csv", "Labels,Labels.2,Labels,text,Labels", "a,b,c,d,e")
+    assert [*next(formats.rows(path))[1]] == ["Labels", "Labels.2", "Labels.3", "text", "Labels.4"]
     refused(r"line 3: it has 3 fields, the header 2", lines(tmp_path / "c.csv", "id,text", "a,b", "a,b,c"))
     refused(r"line 3: it is not CSV", lines(tmp_path / "c.csv", "id,text", "a,b", 'c,"d" e'))
     noise = [{"id": str(row), "text": "storm " + rng.bytes(50).hex()} for row in range(300)]

@@ -78,3 +78,11 @@ def test_values_inside_of_objects_are_columns_too():
 def test_many_lines_that_never_close_take_linear_time():
     found = read("{\n" * 3000)
     assert len(found) == 3000 and all(isinstance(row, Unreadable) for _, row in found)
+
+
+def test_hits_of_a_search_are_rows_and_a_document_with_a_list_inside_is_one():
+    hits = [{"_id": str(n), "_source": {"message": "disk full"}} for n in range(2)]
+    found = list(jsonrows.rows([(1, json.dumps({"took": 5, "hits": {"total": {"value": 2}, "hits": hits}}))]))
+    assert [row["_source.message"] for _, row in found] == ["disk full"] * 2
+    post = {"text": "disk full", "entities": {"urls": [{"url": "a"}]}}
+    assert [row["text"] for _, row in jsonrows.rows([(1, json.dumps(post))])] == ["disk full"]

@@ -20,6 +20,7 @@ from odl.files import listing
 from odl.files.packing import opened
 
 DELIMITERS = ";\t|,"
+ONCE = ("id", "time", "text", "counts", "topics", "title")  # names of columns that a table may not have twice
 TIMES = ("name", "front-matter", "modified")
 DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])(?:[-_.]?(0[1-9]|[12]\d|3[01]))?(?!\d)")
 HEADER_LINES = 200  # by which the delimiter of a table is told
@@ -308,10 +309,18 @@ def delimiter_of(columns):
 
 
 def _header(path, fields):
-    if len(set(fields)) < len(fields):
-        double = Counter(fields).most_common(1)[0][0]
+    """Return different names of columns: of two "Labels", as issue trackers write them, the second is "Labels.2"."""
+    double = next((name for name, n in Counter(fields).most_common() if n > 1 and name in ONCE), None)
+    if double:
         raise DataError(f"{path} has two columns {double!r}", "different names in its first line", "rename one")
-    return fields
+    names: dict = {}
+    for name in fields:
+        other, n = name, 1
+        while other in names:
+            n += 1
+            other = f"{name}.{n}"
+        names[other] = None
+    return list(names)
 
 
 def _text_row(file, path, name, encoding, times=None):

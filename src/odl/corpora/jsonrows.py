@@ -114,10 +114,14 @@ def _alone(pending):
         yield f"line {number}", row
 
 
-def _list_in(row):
-    """Return the list of objects that is the only one in an object; None if there is none."""
+def _list_in(row, depth=1):
+    """Return the list of objects that is the only one in an object, or in an object in it; None if there is none."""
+    plain = depth < DEPTH and not any(isinstance(value, str) and " " in value.strip() for value in row.values())
+    inner = [one for one in row.values() if isinstance(one, dict)] if plain else []
+    deeper = [found for one in inner if (found := _list_in(one, depth + 1))]
     lists = [value for value in row.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
     texts = any(isinstance(value, str) and " " in value.strip() and len(value) > 200 for value in row.values())
+    lists = lists or deeper
     return lists[0] if len(lists) == 1 and not texts else None
 
 

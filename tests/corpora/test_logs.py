@@ -94,3 +94,11 @@ def test_a_format_comes_first():
     lines = [("line 1", "5. Feb um 10:00 | disk"), ("line 2", "2026-01-05T10:00:00Z disk")]
     found = [(row["time"], row["text"]) for _, row in logs.rows(lines, LATEST, ("%d. %b um %H:%M",))]
     assert found == [("2026-02-05T10:00:00", "disk"), ("2026-01-05T10:00:00Z", "disk")]
+
+
+def test_times_behind_words_are_read_if_the_first_line_has_one():
+    lines = ["http 2026-01-05T10:00:00Z lb disk", "12:M 05 Jan 2026 11:00:00 * pump", "due on 2027-01-05 10:00:00 a"]
+    found = [(row["time"], row["text"]) for _, row in logs.rows(zip("123", lines, strict=True), None)]
+    assert found[:2] == [("2026-01-05T10:00:00Z", "http lb disk"), ("05 Jan 2026 11:00:00", "12:M * pump")]
+    found = [row["time"] for _, row in logs.rows(zip("12", ["2026-01-05T10:00:00Z a", lines[2]], strict=True), None)]
+    assert found == ["2026-01-05T10:00:00Z"] * 2

@@ -43,6 +43,9 @@ VISIT = re.compile(rf"\[(?P<whole>\d\d/{MONTH}/\d{{4}}:\d\d:\d\d:\d\d [+-]\d{{4}
 LOGFMT = re.compile(
     r"(?:^|(?<=\s))(?:time|ts|t|timestamp|datetime|date|at|asctime)=(?:\"(?P<quoted>\d[^\"]{7,})\"|(?P<whole>\d[^\s;,]{7,}))\s*"
 )
+BEHIND = re.compile(  # one or two words, as of load balancers and Redis; in logs whose first line has it there
+    rf"\S{{1,40}} (?:\S{{1,40}} )?[\[(]?(?P<whole>{FORMS[0]}|{FORMS[2]}){AFTER}"
+)
 STREAM = re.compile(r"(?:stdout|stderr) [FP] ")  # of containers
 MESSAGES = ("message", "msg", "log", "text", "event", "body", "short_message")
 MOMENTS = ("time", "timestamp", "@timestamp", "ts", "t", "datetime", "date", "asctime")
@@ -65,7 +68,7 @@ def rows(lines: Iterable[tuple[str, str]], latest: datetime | None, formats: tup
     """
     own = re.compile(rf"{BEFORE}(?P<whole>{times.pattern_of(formats)}){AFTER}") if formats else None
     waiting: list | None = []
-    time = None
+    time, behind = None, None
     for place, line in lines:
         if isinstance(line, Unreadable):
             yield place, line
@@ -73,7 +76,8 @@ def rows(lines: Iterable[tuple[str, str]], latest: datetime | None, formats: tup
         text = without_ansi(line).strip().lstrip(MARKS)
         if not text:
             continue
-        found, text = split(text, latest, own, formats)
+        behind = BEHIND.match(text) is not None if behind is None else behind
+        found, text = split(text, latest, own, formats, behind)
         time = found or time
         row = {"id": None, "time": time, "text": text, "title": text}
         if waiting is None:
@@ -87,14 +91,19 @@ def rows(lines: Iterable[tuple[str, str]], latest: datetime | None, formats: tup
     yield from waiting or ()
 
 
-def split(text, latest=None, own=None, formats=()):
-    """Return the time of a line, None if it has none, and the line without it."""
+def split(text, latest=None, own=None, formats=(), behind=False):
+    """Return the time of a line, None if it has none, and the line without it.
+
+    With `behind`, one or two words may stand before the time.
+    """
     stamp = (own and own.match(text)) or STAMP.match(text) or VISIT.search(text) or LOGFMT.search(text)
+    stamp = stamp or (BEHIND.match(text) if behind else None)
     time = None
     if stamp:
         time = _time_of(stamp, latest, formats if own and stamp.re is own else ())
         if time is not None:
-            text = text[: stamp.start()] + (stamp.groupdict().get("level") or "") + text[stamp.end() :] or text
+            begin = stamp.start("whole") if stamp.re is BEHIND else stamp.start()
+            text = text[:begin] + (stamp.groupdict().get("level") or "") + text[stamp.end() :] or text
     text = STREAM.sub("", text, count=1) if text.startswith("std") else text
     if text.startswith("{") and text.endswith("}"):
         return _from_json(text, time)

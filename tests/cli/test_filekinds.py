@@ -206,3 +206,10 @@ def test_a_pdf_is_one_sentence(tmp_path):
         DataError, match=r"a\.pdf is a PDF; expected texts; make texts of such files, as pdftotext does"
     ):
         filekinds.find([str(tmp_path / "a.pdf")])
+
+
+def test_what_servers_of_mail_keep_beside_it_is_hidden(tmp_path):
+    (tmp_path / "cur").mkdir()
+    for name in ("dovecot.index.cache", "dovecot-uidlist", "maildirfolder", "~$a.csv", "cur/17.M1.host,S=9:2,S"):
+        (tmp_path / name).write_bytes(b"From: a@example.org\nTo: b@example.org\nSubject: Rain\n\nIt rains.\n")
+    assert [name for name, _ in listing.expand(f"{tmp_path}/**", "text")] == ["cur/17.M1.host,S=9:2,S"]

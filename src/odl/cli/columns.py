@@ -201,9 +201,12 @@ def _time(columns, n_rows, roles, formats=()):
         return None, f"{best.name!r} is mostly empty; the order is that of the files"
     if best.filled < ENOUGH * n_rows:
         without = next((file for column in columns for file in column.files if file not in best.files), "")
-        where = f" ({without} has no such column)" if without else ""
+        its = ", ".join(column.name for column in columns if without in column.files)
+        where = f" ({without} has no such column, but {its})" if without else ""
         fault = f"{n_rows - best.filled} of {n_rows} rows have nothing in the column {best.name!r}{where}"
-        raise ConfigError(fault, "dates in all rows", "correct it, name another by --time, or go without: --time ''")
+        own = ", give files of other columns their own folder" * bool(without)
+        todo = f"correct it, name another by --time{own}, or go without: --time ''"
+        raise ConfigError(fault, "dates in all rows", todo)
     return best, "holds dates" + ("" if best.rank("time") else ", whatever its name")
 
 

@@ -21,6 +21,7 @@ SUFFIXES = {
 }
 KINDS = tuple(SUFFIXES)
 ROTATED = re.compile(r"(?:\.\d{1,4}|[._-]\d{4}-?\d\d-?\d\d(?:[T_-]?\d{2,6})?|\.old|\.prev)+$")  # behind names of logs
+OF_SERVERS = re.compile(r"dovecot[.-].*|courierimap.*|maildirfolder|maildirsize|~\$.*")  # beside mail; locks of Office
 ENDING = re.compile(r"\.[^\W\d]\w*$")
 TOLD = ("jsonl", "csv", "log", "text", None)  # kinds of names whose content is looked at
 TABULAR = ("jsonl", "csv", "parquet")  # kinds whose columns a person names
@@ -112,7 +113,8 @@ def _written_at(path):
 
 
 def _hidden(name):
-    return any(part.startswith(".") and part != ".." for part in name.split("/"))
+    *_, last = parts = name.split("/")
+    return OF_SERVERS.fullmatch(last) is not None or any(part.startswith(".") and part != ".." for part in parts)
 
 
 def _written(path):

@@ -112,13 +112,6 @@ def window(wildcards):
     return ["--window", str(compared_with(wildcards))]
 
 
-def kernels_of(name):
-    """Digest of what is compiled for an algorithm, or for a stage that has kernels of its own."""
-    if name in KNOWN["learners"]:
-        return sources.digest(f"learners/{name}")
-    return code(name)
-
-
 # Old checkpoints are deleted, and somebody needs them until then.
 DROPPED = config["checkpoints"]["keep"] and chains.alerts_of(config)
 

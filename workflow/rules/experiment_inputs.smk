@@ -25,13 +25,6 @@ def used(wildcards):
     ]
 
 
-def kernels(wildcards):
-    return [
-        f"{ROOT}/kernels/{algorithm}.done"
-        for algorithm in known(wildcards)["algorithms"]
-    ]
-
-
 def parts(wildcards):
     """What is measured before, a file for each value of a setting; nothing where there are no parts."""
     if "part" not in known(wildcards):

@@ -13,7 +13,6 @@ PARTED = "|".join(
 rule measure:
     input:
         files=used,
-        kernels=kernels,
     output:
         ROOT + "/parts/{experiment}/{part}.json",
     log:
@@ -42,7 +41,6 @@ rule experiment:
     input:
         files=used,
         parts=parts,
-        kernels=kernels,
     output:
         directory(ROOT + "/experiments/{experiment}"),
     log:

@@ -3,27 +3,11 @@
 # OUTPUTS: {run}/k{k}/{t}.h5 (checkpoint), scores/{t}.h5, timings/{t}.tsv; baselines/{t}.h5
 
 
-# Compiled once before the jobs start in parallel.
-rule kernels:
-    output:
-        touch(ROOT + "/kernels/{algorithm}.done"),
-    log:
-        ROOT + "/logs/kernels/{algorithm}.log",
-    resources:
-        mem_mb=memory(0, base=1000),
-        runtime=minutes(0, base=5),
-    params:
-        code=lambda wildcards: kernels_of(wildcards.algorithm),
-    shell:
-        "odl step compile {wildcards.algorithm:q} > {log:q} 2>&1"
-
-
 rule update:
     input:
         features=lambda wildcards: f"{stream_of(wildcards)}/features/{wildcards.t}.h5",
         previous=before(RUN + "/{t}.h5"),
         corpus=where(ANY_BY_ALL, last_features),
-        kernels=lambda wildcards: f"{ROOT}/kernels/{algorithm(wildcards)}.done",
         alerts=where(DROPPED, ancient(alerts_before)),
     output:
         state=RUN + "/{t}.h5",

@@ -10,7 +10,6 @@ if config["ranks"]:
             previous=before(RUN + "/{t}.h5"),
             agents=before(RUN + "/{t}.agents"),
             corpus=where(ANY_BY_ALL, last_features),
-            kernels=ROOT + "/kernels/diffusion.done",
         output:
             state=RUN + "/{t}.h5",
             agents=directory(RUN + "/{t}.agents"),

@@ -9,7 +9,6 @@ rule topics:
         scores=RUN + "/scores/{t}.h5",
         features=lambda wildcards: f"{stream_of(wildcards)}/features/{wildcards.t}.h5",
         corpus=where(ANY_BY_ALL, last_features),
-        kernels=ROOT + "/kernels/topics.done",
     output:
         emerging=RUN + "/emerging/{t}.h5",
         costs=RUN + "/benchmarks/emerging/{t}.tsv",

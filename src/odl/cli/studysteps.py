@@ -274,27 +274,6 @@ page.begins_in = "report/studypage", "config/places"  # the rule names what it a
 
 
 @step
-def compile(algorithm: list = (), *, stamp=None, cores: int = 1):
-    """Compile the numerical kernels of learners, before jobs need them.
-
-    Those of algorithms or of topics; all if none is named. --stamp: empty file to write when done. --cores N: make so
-    many libraries at a time; 0: one on each core.
-    """
-    from odl.config import places
-    from odl.engine import processes
-    from odl.jobs import compile as ahead
-    from odl.kernels import marshalling
-
-    if "topics" in algorithm:
-        places.papers("emerging")
-    names = ahead.needed(algorithm) if algorithm else marshalling.names()
-    for name in ahead.build_all(names, ahead.aloud, at_once=cores or processes.cores()):
-        print(f"odl step compile: no C compiler made a library of {name}; jobs load numba instead", file=sys.stderr)
-    if stamp:
-        open(stamp, "w").close()
-
-
-@step
 def schema(*, write: bool = False, folder="workflow/schemas"):
     """Print the schema of the configuration.
 

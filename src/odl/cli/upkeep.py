@@ -152,23 +152,21 @@ def _check_finished(folder):
 @subcommand(
     "hold every file of a study to its digests",
     argument("folder", help="results/STUDY, or a folder with odl.yaml"),
-    more="Compiled kernels too, and of a folder with odl.yaml the inbox, forgotten.txt and up to where files are\n"
-    "followed. It names what is damaged and what to do, and ends with status 1 if there is any.",
+    more="Of a folder with odl.yaml also the inbox, forgotten.txt and up to where files are followed.\n"
+    "It names what is damaged and what to do, and ends with status 1 if there is any.",
     examples=("odl verify results/default", "odl verify news"),
 )
 def verify(args):
     from odl.files import verify
-    from odl.kernels import native
 
     folder = _results_of(args.folder)
     n_files, wrong = verify.verify(folder, _inputs_of, _pages(Path(folder).resolve()))
     n_own, lost = _verify_own(Path(folder).resolve().parent.parent)
-    n_libraries, damaged = native.verify()
-    n_files, wrong = n_files + n_own, [*lost, *wrong, *damaged]
+    n_files, wrong = n_files + n_own, [*lost, *wrong]
     for sentence in wrong:
         print(sentence)
     fits = f"{len(wrong)} of which {'do' if len(wrong) > 1 else 'does'} not fit" if wrong else "all of which fit"
-    print(f"odl verify: {n_files} files and {n_libraries} libraries of kernels, {fits}")
+    print(f"odl verify: {n_files} files, {fits}")
     if wrong:
         sys.exit(1)
 

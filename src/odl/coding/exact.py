@@ -11,11 +11,9 @@ import numpy as np
 from scipy import sparse
 
 from odl.errors import OdlError, ParameterError
-from odl.kernels import native
+from odl.kernels import edge_following
 from odl.prox import projections
 from odl.prox.projections import MatrixLike, check_signs, check_terms, number, parts, real_matrix
-
-kernels = native.Kernels("edge_following")
 
 LARGEST_GAP = 1e-9
 LARGEST_WEIGHT = 1e300
@@ -118,7 +116,7 @@ def solve(P, A, lam, limit=-1):
     X, objective, gap
     """
     P, A, mass = check_matrices(P, A)
-    lengths, atoms, values, objective, gap, failed = kernels.code_documents(
+    lengths, atoms, values, objective, gap, failed = edge_following.code_documents(
         parts(P), parts(A), parts(A.tocsc()), mass, float(lam), limit
     )
     X = sparse.csr_array((values, atoms, np.concatenate(([0], np.cumsum(lengths)))), shape=(P.shape[0], A.shape[1]))

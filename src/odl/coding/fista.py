@@ -8,11 +8,10 @@ from scipy import sparse
 
 from odl import trees
 from odl.errors import ParameterError
-from odl.kernels import native
+from odl.kernels import tree_codes
 from odl.prox.projections import MatrixLike, dense, number, real_matrix, whole
 from odl.prox.treeprox import is_infinity, layout
 
-tree_codes = native.Kernels("tree_codes")
 STOPS = ("gap", "decrease")
 BLOCK = 4096  # documents whose codes are dense at a time
 EVERY = 5  # iterations from one test of the stopping rule to the next

@@ -12,10 +12,9 @@ import numpy as np
 from scipy import sparse
 
 from odl.errors import ParameterError
-from odl.kernels import native
+from odl.kernels import lars_path
 from odl.prox.projections import EPSILON, MatrixLike, check_sizes, check_terms, number, parts, real_matrix
 
-kernels = native.Kernels("lars_path")
 LOSSES = ("norm", "squared")
 LARGEST_WEIGHT = 1e100
 # Noise; smallest squared sine of an entering atom; share of ||p||^2 that is left where c is computed anew; steps.
@@ -131,7 +130,7 @@ def codes(P: MatrixLike, A: MatrixLike, lam: float, *, loss: Literal["norm", "sq
     A = A / unit
     gram = np.ascontiguousarray((A.T @ A).toarray())
     arrays = parts(P), parts(A.tocsr()), parts(A), gram
-    lengths, atoms, values, residual, objective, gap = kernels.code_documents(
+    lengths, atoms, values, residual, objective, gap = lars_path.code_documents(
         *arrays, lam / unit, loss == "squared", SETTINGS
     )
     X = (values / unit, atoms, np.concatenate(([0], np.cumsum(lengths))))

@@ -7,7 +7,7 @@ from pathlib import Path
 from odl.errors import ConfigError
 
 PACKAGE = Path(__file__).resolve().parents[1]
-SHARE = PACKAGE / "share"  # what setup.py puts into a wheel
+SHARE = PACKAGE / "share"  # what CMakeLists.txt puts into a wheel
 HOME = SHARE if (SHARE / "workflow" / "Snakefile").is_file() else PACKAGE.parents[1]
 SNAKEFILE = HOME / "workflow" / "Snakefile"
 OWN = HOME / "workflow" / "own.smk"  # the Snakefile of a folder of one's own

@@ -9,12 +9,17 @@ import contextlib
 import functools
 import hashlib
 import json
+import re
 from pathlib import Path
 
 from odl.files.atomic import replacing
 
 PACKAGE = Path(__file__).parents[1]
 DATA = (".css", ".js", ".jinja", ".txt")  # of a module, under its name
+CPP = (".cpp", ".h")  # files of kernels, which are named with their suffix
+INCLUDE = re.compile(r'^#include "(\w+)\.h"', re.M)
+# What means something in C++, and what does not: a text, else raw text (documentation), a comment or white space.
+PARTS = re.compile(r'("(?:\\.|[^"\\\n])*")|(?:R"\((?:.|\n)*?\)"|//[^\n]*|\s+)+')
 
 
 @functools.cache
@@ -24,7 +29,7 @@ def imports(name):
     Parameters
     ----------
     name : str
-        A file below the package, without its suffix: ``coding/exact``, ``corpora/__init__``.
+        A file below the package, without its suffix if it is Python: ``coding/exact``, ``kernels/tree_norm.cpp``.
 
     Returns
     -------
@@ -51,14 +56,13 @@ def _names_of(tree):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
-        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "Kernels":  # native.Kernels("tree_codes")
-            names |= {f"odl.kernels.{file.value}" for file in node.args if isinstance(file, ast.Constant)}
     return sorted(name for name in names if name.startswith("odl."))
 
 
 def _files_of(names):
-    """Return the files of dotted names: `odl.coding.exact` is one, `odl.errors.OdlError` a name in one."""
-    return frozenset({_file_of(name) or _file_of(name.rpartition(".")[0]) for name in names} - {None})
+    """Return the files of names: of a module, `odl.coding.exact`, of what is in one, or of a file, kernels/sums.h."""
+    found = {name if "/" in name else _file_of(name) or _file_of(name.rpartition(".")[0]) for name in names}
+    return frozenset(found - {None})
 
 
 @functools.cache
@@ -67,10 +71,14 @@ def _file_of(module):
     first, *inner = module.split(".")
     if first != "odl":
         return None
-    for path in ("/".join(inner), "/".join([*inner, "__init__"])):
-        if path and (PACKAGE / f"{path}.py").is_file():
-            return path
-    return None
+    path = "/".join(inner)
+    names = (path, f"{path}/__init__", f"{path}.cpp")
+    return next((name for name in names if path and _path_of(name).is_file()), None)
+
+
+def _path_of(name):
+    """Return the path of a file below the package."""
+    return PACKAGE / (name if name.endswith(CPP) else f"{name}.py")
 
 
 def closure(*names):
@@ -133,14 +141,12 @@ class Stamps:
 
     def of(self, name):
         """Return the digest and the imports of a file; one that is not known yet is parsed and kept."""
-        path = PACKAGE / f"{name}.py"
+        path = _path_of(name)
         facts = path.stat()
         state = [facts.st_size, facts.st_mtime_ns]
         entry = self.known.get(name)
         if not isinstance(entry, list) or entry[2:] != state:
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            names = _names_of(tree)
-            entry = self.known[name] = [_meaning_of(tree), names, *state]  # docstrings leave the tree
+            entry = self.known[name] = [*facts_of(name, path.read_text(encoding="utf-8")), *state]
             self.changed = True
         return entry[:2]
 
@@ -150,6 +156,17 @@ class Stamps:
             with contextlib.suppress(OSError), replacing(self.path) as temporary:
                 Path(temporary).write_text(json.dumps(self.known), encoding="utf-8")
             self.changed = False
+
+
+def facts_of(name, text):
+    """Return the digest of what a file means, and the names that it imports: with a header the source of its name."""
+    if name.endswith(CPP):
+        meant = hashlib.sha256(PARTS.sub(lambda part: part[1] or " ", text).strip().encode()).hexdigest()[:16]
+        near = [f"kernels/{header}{suffix}" for header in INCLUDE.findall(text) for suffix in CPP]
+        return meant, sorted(file for file in near if _path_of(file).is_file() and file != name)
+    tree = ast.parse(text)
+    names = _names_of(tree)
+    return _meaning_of(tree), names  # docstrings leave the tree
 
 
 @functools.cache

@@ -19,11 +19,9 @@ from scipy import sparse
 
 from odl.coding.admm import psi_max
 from odl.errors import ParameterError
-from odl.kernels import native
+from odl.kernels import dictionary_step
 from odl.prox import projections
 from odl.prox.projections import SMALLEST, MatrixLike, check_signs, number, parts, project_columns, real_matrix, whole
-
-fitkernels = native.Kernels("dictionary_step")
 
 
 class Fit(NamedTuple):
@@ -156,11 +154,11 @@ def fit_dictionary(
     constant = P.data.sum() - problem.target.sum()
     trace = np.empty((iterations + 1, 2))
     settings = np.array([phi, gamma, tolerance, iterations], dtype=np.float64)
-    dual, *work = np.zeros((3, len(problem.target)))
+    dual, fit, clipped = np.zeros((3, len(problem.target)))
     best, bounds = values.copy(), np.empty(2)
-    done = fitkernels.iterate(
-        *problem[3:], problem.slope, begin, order, kappa, values, dual, constant, settings,
-        *work, np.empty(len(order)), trace, best, bounds,
+    done = dictionary_step.iterate(
+        problem.target, problem.start, problem.link, problem.weight, problem.slope, begin, order, kappa, values, dual,
+        constant, settings, fit, clipped, np.empty(len(order)), trace, best, bounds,
     )  # fmt: skip
     lowest, bound = bounds
     dictionary = _assemble(best, problem, A, total)
@@ -176,7 +174,7 @@ def reduced(P, X, total):
         np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most),
         np.empty(P.nnz), np.zeros(P.nnz + 1, np.int64), np.empty(most, np.int32), np.empty(most),
     )  # fmt: skip
-    pairs, cells, links = fitkernels.reduce(*by_term, *by_document, total, *work, *problem)
+    pairs, cells, links = dictionary_step.reduce(*by_term, *by_document, total, *work, *problem)
     sizes = (pairs, pairs, pairs, cells, cells + 1, links, links)
     return Reduced(*(part[:size] for part, size in zip(problem, sizes, strict=True)))
 

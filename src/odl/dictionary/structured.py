@@ -15,7 +15,7 @@ from scipy import sparse
 
 from odl.coding import fista
 from odl.errors import ParameterError
-from odl.kernels import native
+from odl.kernels import block_descent
 from odl.prox.projections import EPSILON, MatrixLike, number, real_matrix, whole
 from odl.prox.treeprox import LARGEST_ENTRY, project_atoms
 from odl.trees import Tree
@@ -102,7 +102,6 @@ def accumulate(past: Statistics | None, new: Statistics, forgetting: float = 0.0
     return Statistics(sparse.csr_array(keep * past.A + new.A), sparse.csc_array(keep * B + new.B), total)
 
 
-elastic = native.Kernels("block_descent")
 Dictionary: TypeAlias = np.ndarray | sparse.csc_array
 UNUSED = 1e-12  # an atom with A_jj at most this times the largest of them is not used
 
@@ -202,7 +201,7 @@ class Problem:
             raise ParameterError(defect, "statistics of the same terms and atoms", "build them for this dictionary")
         mu, positive = number(self.mu, "mu", 0.0, 1.0), bool(self.nonnegative_atoms)
         smallest = UNUSED * A.diagonal().max(initial=0.0)
-        elastic.descend(atoms, R, np.ascontiguousarray(A), mu, positive, EPSILON, int(self.sweeps), smallest)
+        block_descent.descend(atoms, R, np.ascontiguousarray(A), mu, positive, EPSILON, int(self.sweeps), smallest)
         if not np.abs(atoms).max(initial=0.0) <= LARGEST_ENTRY:
             raise ParameterError("the atoms leave the range of numbers", "documents of moderate size", "rescale P")
         if sparse.issparse(D):

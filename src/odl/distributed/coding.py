@@ -16,29 +16,14 @@ from odl.distributed.inference import CHECK
 from odl.distributed.models import Huber, Model
 from odl.distributed.networks import Network
 from odl.errors import ParameterError
-from odl.kernels import marshalling, native
+from odl.kernels import adapt_then_combine, agent_descent, fixed_point, records
 from odl.prox.projections import check_signs, check_terms, parts, real_matrix
 
-descent = native.Kernels("agent_descent")
-diffusion = native.Kernels("adapt_then_combine")
-fixedpoint = native.Kernels("fixed_point")
 
-
-def pack(A):
-    """Return the atoms of a dictionary (CSC) as padded rows."""
-    count = np.diff(A.indptr).astype(np.int64)
-    filled = np.arange(max(int(count.max(initial=0)), 1)) < count[:, None]
-    term, weight = np.zeros(filled.shape, dtype=np.int32), np.zeros(filled.shape)
-    term[filled], weight[filled] = A.indices, A.data
-    return marshalling.Atoms(term, weight, count)
-
-
-def unpack(atoms, n_terms):
-    """Return padded atoms as a dictionary, shape (n_terms, n_atoms), terms ascending, without zeros."""
-    term, weight, count = atoms
-    filled = np.arange(term.shape[1]) < count[:, None]
-    entries = weight[filled], term[filled], np.concatenate([[0], np.cumsum(count)])
-    A = sparse.csc_array(entries, shape=(n_terms, len(count)))
+def _dictionary(columns, n_terms):
+    """Return learned atoms (starts, terms, weights) as a dictionary, terms ascending, without zeros."""
+    starts, terms, weights = columns
+    A = sparse.csc_array((weights, terms.view(np.int32), starts), shape=(n_terms, len(starts) - 1))
     A.sort_indices()
     A.eliminate_zeros()
     return A
@@ -47,7 +32,7 @@ def unpack(atoms, n_terms):
 def constants(model):
     """Return a model as the kernels take it."""
     eta = float(model.residual.eta) if isinstance(model.residual, Huber) else 0.0
-    return marshalling.Model(float(model.code.gamma), float(model.code.delta), eta, not model.code.non_negative)
+    return records.Model(float(model.code.gamma), float(model.code.delta), eta, not model.code.non_negative)
 
 
 def checked(P, A, model):
@@ -143,7 +128,7 @@ def centralised(P: sparse.csr_array, A: sparse.csc_array, model: Model, *, toler
     """
     P, A = checked(P, A, model)
     limits = (constants(model), float(tolerance), SWEEPS)
-    _, codes, values = descent.code_documents(parts(P), pack(A), P.shape[1], *limits, 0.0, 0.0)
+    codes, values = agent_descent.code_documents(parts(P), parts(A), P.shape[1], *limits)
     return Coded(sparse.csr_array(codes), values[0], values[1], values[0] + values[1], values[2])
 
 
@@ -225,10 +210,10 @@ def _over(model, owner, network, iteration):
         if network.n_agents > MOST_AGENTS:
             defect = f"{network.n_agents} agents for the fixed point, which takes a number for each pair of them"
             raise ParameterError(defect, f"at most {MOST_AGENTS}", "set solver: diffusion, or lower agents")
-        spread = fixedpoint.spread(weights.toarray(), float(mu), mu * model.residual.curvature / network.n_agents)
+        spread = fixed_point.spread(weights.toarray(), float(mu), mu * model.residual.curvature / network.n_agents)
     mixing = (weights.indptr.astype(np.int64), weights.indices.astype(np.int64), weights.data)
     ends = (float(mu), int(iteration.iterations), float(iteration.tolerance), CHECK)
-    return marshalling.Diffusion(owner.astype(np.int64), *mixing, network.shares, *ends, spread)
+    return records.Diffusion(owner.astype(np.int64), *mixing, network.shares, *ends, spread)
 
 
 def over_network(
@@ -264,7 +249,7 @@ def over_network(
     """
     P, A = checked(P, A, model)
     arguments = (constants(model), _over(model, owner, network, Iteration(**iteration)))
-    _, codes, costs, used, reached = diffusion.diffuse_documents(parts(P), pack(A), P.shape[1], *arguments, 0.0, 0.0)
+    codes, costs, used, reached = adapt_then_combine.code_documents(parts(P), parts(A), P.shape[1], *arguments)
     if _as_one(network):
         costs = np.repeat(costs / network.n_agents, network.n_agents, axis=1)
     codes, score = sparse.csr_array(codes), -costs.sum(axis=1)
@@ -295,8 +280,8 @@ def learn_centralised(
     """
     P, A = checked(P, A, model)
     limits = (constants(model), float(tolerance), SWEEPS)
-    atoms, _, _ = descent.code_documents(parts(P), pack(A), P.shape[1], *limits, float(step), float(model.beta))
-    return unpack(atoms, P.shape[1])
+    steps = float(step), float(model.beta)
+    return _dictionary(agent_descent.learn_documents(parts(P), parts(A), P.shape[1], *limits, *steps), P.shape[1])
 
 
 def learn_over_network(
@@ -328,4 +313,5 @@ def learn_over_network(
     """
     P, A = checked(P, A, model)
     steps = (_over(model, owner, network, Iteration(**iteration)), float(step), float(model.beta))
-    return unpack(diffusion.diffuse_documents(parts(P), pack(A), P.shape[1], constants(model), *steps)[0], P.shape[1])
+    learned = adapt_then_combine.learn_documents(parts(P), parts(A), P.shape[1], constants(model), *steps)
+    return _dictionary(learned, P.shape[1])

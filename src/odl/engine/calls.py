@@ -95,24 +95,3 @@ def newpage(arguments):
 
 
 FUNCTIONS = {function.__name__: function for function in (share, read, index, batch, features, update, alerts, newpage)}
-
-
-def prepare(algorithm):
-    """Compile the kernels of reading and of a learner where their library is missing.
-
-    Raises
-    ------
-    ParameterError
-        If the learner is none.
-    """
-    from odl import learners
-    from odl.config import sources
-    from odl.kernels import marshalling, native
-
-    learners.learner_class(algorithm)
-    files = sources.closure(f"learners/{algorithm}", "text/tokens")
-    missing = [name for name in marshalling.names() if f"kernels/{name}" in files and not native.ready(name)]
-    if missing:
-        from odl.jobs import compile as ahead
-
-        ahead.build_all(missing, lambda line: None)

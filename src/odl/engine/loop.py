@@ -64,7 +64,7 @@ class Loop:
         self.folder, self.ledger, self.shown, self.again, self.dry = folder, ledger, shown, again, dry
         self.cores, self.check, self.anew = cores, check, anew
         self.done, self.outdated, self.absent, self.codes = [], {}, {}, {}
-        self.left, self.prepared, self.saved, self.period = {}, False, time.monotonic(), ""
+        self.left, self.saved, self.period = {}, time.monotonic(), ""
 
     def run(self):
         """Do what is to be done; return the number of timesteps."""
@@ -267,9 +267,6 @@ class Loop:
             return {"previous": self._of("features", t - 1)}
         if name not in ("update", "alerts"):
             return {}
-        if not self.prepared:
-            calls.prepare(self.folder.algorithm)
-            self.prepared = True
         for needed in (t - 1, t) if name == "alerts" else (t - 1,):
             self.restore(needed)
         if name == "alerts":

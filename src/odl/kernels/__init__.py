@@ -1,1 +1,41 @@
-"""Compiled code by subject, and how it is loaded: from a library made ahead of time, or by numba."""
+"""Compiled kernels by subject: the C++ files of this folder are their sources, the stubs have their signatures."""
+
+from odl.errors import ConfigError
+
+try:
+    from odl.kernels._kernels import (
+        adapt_then_combine,
+        agent_descent,
+        atom_clusters,
+        block_descent,
+        dictionary_step,
+        edge_following,
+        fixed_point,
+        inverted_lists,
+        known_pieces,
+        lars_path,
+        simplex_projection,
+        tree_codes,
+        tree_norm,
+        ward_merging,
+    )
+except ModuleNotFoundError as error:
+    defect = "odl is not built here: its compiled kernels (odl.kernels._kernels) are missing"
+    raise ConfigError(defect, "an installation, which builds them", "pip install . in its folder") from error
+
+__all__ = [
+    "adapt_then_combine",
+    "agent_descent",
+    "atom_clusters",
+    "block_descent",
+    "dictionary_step",
+    "edge_following",
+    "fixed_point",
+    "inverted_lists",
+    "known_pieces",
+    "lars_path",
+    "simplex_projection",
+    "tree_codes",
+    "tree_norm",
+    "ward_merging",
+]

@@ -9,16 +9,14 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from odl.kernels import marshalling, native
+from odl.kernels import atom_clusters, inverted_lists, ward_merging
+from odl.kernels.records import Merging
 from odl.learners import likeness
 from odl.learners.base import Kept, State
 
-kernels = native.Kernels("atom_clusters")
-lists = native.Kernels("inverted_lists")
 BLOCK = 1024  # documents that are learned before atoms are cut
-FULL = {"merge": 0, "join": 1, "retire": 2}  # as in odl.kernels.atom_clusters
-ATOMS = 0  # of counters, as in odl.kernels.ward_merging
-PRICES, LANES, CANDIDATES, UNKNOWN, NEVER = 64, 128, 4, -2, 1 << 62
+FULL = {"merge": atom_clusters.MERGE, "join": atom_clusters.JOIN, "retire": atom_clusters.RETIRE}
+CANDIDATES, UNKNOWN = ward_merging.CANDIDATES, ward_merging.UNKNOWN
 NO_LIMIT = 1 << 62
 EDGES = np.array([50, *(round(step * 10**power) for power in range(2, 6) for step in (1, 2, 3.5, 5, 7))])
 PRIOR = 100.0  # matches of each bin, and as many expected, before there are any
@@ -81,8 +79,8 @@ class Clusters:
         pieces = documents, index.lists.rows(), new.rows()
         slots, seen = (self.atoms, used, birth), int(arrays["seen"][0])
         rule = float(self.settings["same"]), FULL[self.settings["full"]]
-        kernels.learn(pieces, owner, weight, np.empty(len(owner)), *slots, seen, *rule)
-        n_atoms = int(self.atoms.counters[ATOMS])
+        atom_clusters.learn(pieces, owner, weight, np.empty(len(owner)), *slots, seen, *rule)
+        n_atoms = int(self.atoms.counters[ward_merging.ATOMS])
         arrays |= {name: slots[:n_atoms] for name, slots in (("used", used), ("birth", birth))}
         arrays |= {"members": self.atoms.documents[:n_atoms].copy(), "seen": arrays["seen"] + count}
         self._cut(owner, weight, P)
@@ -113,7 +111,7 @@ class Clusters:
             return
         products(size, self.index, changed, atoms.gram)
         atoms.squares[changed], atoms.inverse[changed] = size[changed] ** 2, inverse(size[changed])
-        kernels.settle(changed, atoms)
+        atom_clusters.settle(changed, atoms)
 
     def state(self, updates):
         """Return the state after the batch; what is derived of it goes with it."""
@@ -188,9 +186,9 @@ def products(size, index, which, gram):
     rows = index.columns.spans[which], *index.columns[1:3]
     longest = np.empty(np.max(rows[0][:, 1] - rows[0][:, 0], initial=0), dtype=np.uint32)
     pieces = index.numbers.place, index.lists.rows(), index.owner
-    lists.grams(which, rows, *pieces, size, np.empty(len(index.owner)), longest, gram)
+    inverted_lists.grams(which, rows, *pieces, size, np.empty(len(index.owner)), longest, gram)
     if len(which) < len(size):
-        lists.mirror(which, gram)
+        inverted_lists.mirror(which, gram)
 
 
 def merging(arrays, index, room, merges=True):
@@ -206,14 +204,18 @@ def merging(arrays, index, room, merges=True):
 def mergeable(gram, documents, size, n_atoms):
     """Return atoms that may merge, of which nothing has been searched for; there is room for as many as `documents`."""
     k = len(documents)
-    stamp, recent, places = np.full(k, NEVER), np.zeros(k + k // 4 + 1, dtype=np.int64), np.zeros(k, dtype=np.int64)
-    partner, cost = np.full((k, CANDIDATES), UNKNOWN), np.zeros((k, CANDIDATES))
-    prices, counters = (np.full(k, np.inf), np.full(k // PRICES + 1, np.inf)), np.array([n_atoms, 0, 0, 0])
-    atoms = marshalling.Merging(
-        *(gram, documents, size**2, inverse(size), np.zeros(k), stamp, recent, partner, cost, *prices, counters),
-        *(places, np.zeros(3 * len(recent) + LANES)),
+    stamp, recent, places = (
+        np.full(k, ward_merging.NEVER),
+        np.zeros(k + k // 4 + 1, dtype=np.int64),
+        np.zeros(k, dtype=np.int64),
     )
-    kernels.settle(np.arange(n_atoms), atoms)
+    partner, cost = np.full((k, CANDIDATES), UNKNOWN), np.zeros((k, CANDIDATES))
+    prices, counters = (np.full(k, np.inf), np.full(k // ward_merging.BLOCK + 1, np.inf)), np.array([n_atoms, 0, 0, 0])
+    atoms = Merging(
+        *(gram, documents, size**2, inverse(size), np.zeros(k), stamp, recent, partner, cost, *prices, counters),
+        *(places, np.zeros(3 * len(recent) + ward_merging.LANES)),
+    )
+    atom_clusters.settle(np.arange(n_atoms), atoms)
     return atoms
 
 
@@ -224,7 +226,7 @@ def shortened(P, most):
         return rows
     terms, weights = rows.terms.copy(), rows.weights.copy()
     starts, sizes = np.empty_like(rows.starts), np.empty(P.shape[0])
-    lists.heaviest(most, (rows.starts, terms, weights), starts, sizes)
+    inverted_lists.heaviest(most, (rows.starts, terms, weights), starts, sizes)
     own = slice(starts[-1])
     return likeness.Rows(starts, terms[own], weights[own] * np.repeat(sizes, np.diff(starts)))
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.errors import ParameterError
-from odl.kernels import marshalling, native
+from odl.kernels import ward_merging
 from odl.learners import likeness
 from odl.learners.adaptive import NO_ATOM, Adaptive, ClusterLearner, cut
 from odl.learners.base import Kept, Scores, State, setting
@@ -22,7 +22,6 @@ from odl.learners.clusters import NO_LIMIT, UNKNOWN, index_of, merging, reading,
 from odl.learners.likeness import in_order, share_of_peers
 from odl.learners.sparse_atoms import check_atoms, with_data
 
-kernels = native.Kernels("ward_merging")
 PER_ATOM = 5  # numbers stored for an atom beside its words: n_j, ||S_j||, first and last document, group
 REGROUP = 500  # documents after which atoms are grouped anew
 SHORTEST = 2.0**-50  # ||S_j|| of atoms in groups, at least: its square is in the range of single precision
@@ -258,7 +257,7 @@ def groups(atoms, documents, target, rooms):
 
     Parameters
     ----------
-    atoms : odl.kernels.marshalling.Merging
+    atoms : odl.kernels.records.Merging
         Nothing of it changes but what was not searched for.
     documents : ndarray of float64, shape (k,)
         Documents of each atom, above 0.
@@ -271,7 +270,7 @@ def groups(atoms, documents, target, rooms):
     ndarray of int64, shape (k,)
         The atom that names the group of each: of two groups that of more documents, and the later one among equals.
     """
-    kernels.search_changed(atoms)
+    ward_merging.search_changed(atoms)
     gram = rooms.setdefault("room", np.empty(atoms.gram.shape, dtype=np.float32))
     gram[:] = atoms.gram
     times = np.clip(SHORTEST * atoms.inverse, 1.0, 1e300)
@@ -285,6 +284,6 @@ def groups(atoms, documents, target, rooms):
         short = {"inverse": capped, "partner": unknown, "work": np.zeros_like(atoms.work)}
         atoms = atoms._replace(squares=atoms.squares * times * times, **short)
     others = (value.astype(np.float32) if value.dtype == np.float64 else value.copy() for value in atoms[1:])
-    copies = marshalling.Grouping(gram, *others)
+    copies = atoms._make((gram, *others))
     copies.documents[:] = documents
-    return kernels.group(copies, target)
+    return ward_merging.group(copies, target)

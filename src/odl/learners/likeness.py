@@ -8,9 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl.kernels import native
+from odl.kernels import inverted_lists
 
-kernels = native.Kernels("inverted_lists")
 SWEEPS = 30  # of coordinate descent over a handful of atoms
 MANY = 0.15  # share of the columns from which on lists are made anew when so many change at once
 SPARE = 1.5  # room behind all columns and behind all lists, as a share of what they hold
@@ -96,7 +95,7 @@ class Numbers:
         """Return the numbers of terms, of which there are so many in all."""
         self.widen(n_terms)
         numbers = np.empty(len(terms), dtype=np.uint32)
-        self.count = kernels.number(terms, self.place, self.count, numbers)
+        self.count = inverted_lists.number(terms, self.place, self.count, numbers)
         return numbers
 
     def known_rows(self, matrix):
@@ -166,7 +165,7 @@ class Index:
         earlier = spans[changed]
         while used < 0:
             target = entries, self.zeros(n_terms), self.used, spans, sizes
-            used = kernels.sums(changed, *summands, rows, *rule, *target)
+            used = inverted_lists.sums(changed, *summands, rows, *rule, *target)
             if used < 0:
                 lengths = np.concatenate([one[:, 1] - one[:, 0] for one, _, _ in rows])
                 entries = self._longer(lengths[summands[1][summands[0] >= 0]].sum())
@@ -213,7 +212,7 @@ class Index:
         numbers.widen(n_terms)
         counters, lists = np.array([numbers.count, self.free]), (self.lists, self.limits)
         rows = self.piece[changed], earlier, after, self.columns[1:], numbers.place
-        whole = kernels.exchange(*rows, *lists, counters)
+        whole = inverted_lists.exchange(*rows, *lists, counters)
         numbers.count, self.free = counters.tolist()
         return whole
 
@@ -236,7 +235,7 @@ def taken(spans, columns, spare=0.0):
     """Return columns in compressed form, from where they lie; behind them there is room, as a share of their size."""
     size = int((spans[:, 1] - spans[:, 0]).sum())
     result = _empty(len(spans), int(size * (1.0 + spare)))
-    kernels.take(spans, columns[1:], result)
+    inverted_lists.take(spans, columns[1:], result)
     return result
 
 
@@ -252,14 +251,14 @@ def _empty(n_rows, size):
 def inverted(rows, n_terms, spare=0.0):
     """Return the inverted lists of compressed rows with numbers for terms, rows ascending; room as in `taken`."""
     lists = _empty(n_terms, int(rows.starts[-1] * (1.0 + spare)))
-    kernels.invert((*rows[:3], rows[-1]), lists)  # of documents their weights
+    inverted_lists.invert((*rows[:3], rows[-1]), lists)  # of documents their weights
     return lists
 
 
 def flattened(starts, weights, power):
     """Return the weights of compressed rows raised to a power, rows of unit l2 norm."""
     values = np.empty(len(weights))
-    kernels.flatten(starts, weights, float(power), values)
+    inverted_lists.flatten(starts, weights, float(power), values)
     return values
 
 
@@ -300,7 +299,7 @@ def _nearest(documents, lists, owner, most, scale, apart):
     neighbours, best = np.full((count, most), -1), np.zeros((count, most))
     if most:
         work = np.empty(len(scale)), np.empty(64)
-        kernels.nearest(apart, documents, lists, owner, scale, *work, neighbours, best)
+        inverted_lists.nearest(apart, documents, lists, owner, scale, *work, neighbours, best)
     return neighbours, best
 
 
@@ -324,7 +323,7 @@ def codes(P, columns, n_terms, neighbours):
     starts, *documents = compressed(P)
     if most:
         work = np.zeros(max(P.shape[1], n_terms)), np.empty((most + 1, most))
-        kernels.codes((spans_of(starts), *documents), columns[:3], neighbours, SWEEPS, weights, *work)
+        inverted_lists.codes((spans_of(starts), *documents), columns[:3], neighbours, SWEEPS, weights, *work)
     used = weights > 0
     starts = np.zeros(count + 1, dtype=np.int64)
     np.cumsum(used.sum(axis=1), out=starts[1:])

@@ -13,9 +13,8 @@ from odl.coding.fista import STOPS
 from odl.corpora.checks import opening, tar_members
 from odl.dictionary import structured
 from odl.errors import ConfigError, ParameterError
-from odl.kernels import native
+from odl.kernels import tree_codes
 
-tree_codes = native.Kernels("tree_codes")
 FLAT = 1e-6  # a patch whose centred values have at most this length is constant
 LARGEST = 1 << 24  # pixels of an image
 ROUNDS = 100  # draws before images are taken for constant ones

@@ -7,9 +7,8 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from odl.errors import ParameterError
-from odl.kernels import native
+from odl.kernels import simplex_projection
 
-kernels = native.Kernels("simplex_projection")
 MatrixLike: TypeAlias = ArrayLike | sparse.sparray | sparse.spmatrix
 EPSILON = float(np.finfo(np.float64).eps)
 COMPRESSED = "indptr", "indices"
@@ -193,7 +192,7 @@ def project_columns(A: MatrixLike) -> sparse.csc_array:
     start, rows, values = parts(matrix)
     values = values.copy()
     longest = int(np.diff(start).max(initial=0))
-    kernels.project_columns(start, values, np.empty(longest), EPSILON)
+    simplex_projection.project_columns(start, values, np.empty(longest), EPSILON)
     kept = values != 0.0
     start = np.concatenate(([0], np.cumsum(kept)))[start]
     return sparse.csc_array((values[kept], rows[kept].view(np.int32), start), shape=matrix.shape)

@@ -6,12 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from odl.errors import ParameterError
-from odl.kernels import marshalling, native
+from odl.kernels import block_descent, tree_norm
+from odl.kernels.records import Layout
 from odl.prox.projections import EPSILON, check_sizes, dense, number
 from odl.trees import ROOT, Tree
 
-elastic = native.Kernels("block_descent")
-tree_prox = native.Kernels("tree_norm")
 NORMS = ("l2", "linf")
 LARGEST_ENTRY = 1e100  # of atoms: their squares must stay finite
 
@@ -27,7 +26,7 @@ def layout(tree):
     -------
     order : ndarray of int64, shape (n_atoms,)
         order[i] is the atom at place i.
-    layout : odl.kernels.marshalling.Layout
+    layout : odl.kernels.records.Layout
 
     Raises
     ------
@@ -42,7 +41,7 @@ def layout(tree):
     for position in range(tree.n_nodes - 1, -1, -1):
         if parent[position] != ROOT:
             end[parent[position]] = max(end[parent[position]], end[position])
-    return np.array(tree.preorder), marshalling.Layout(end, parent)
+    return np.array(tree.preorder), Layout(end, parent)
 
 
 def is_infinity(norm):
@@ -120,7 +119,7 @@ def prox_tree(
     ordered, units = _in_units(U[:, order])
     with np.errstate(over="ignore"):  # of tiny rows
         penalties = np.minimum(lam / units, 1e300)
-    tree_prox.prox_rows(ordered, plan, penalties, infinity, bool(nonnegative))
+    tree_norm.prox_rows(ordered, plan, penalties, infinity, bool(nonnegative))
     V = np.empty_like(U)
     V[:, order] = ordered * units[:, None]
     return V[0] if one else V
@@ -151,7 +150,7 @@ def value_tree(V: ArrayLike, tree: Tree, *, norm: Literal["l2", "linf"] = "l2") 
     order, plan = layout(tree)
     V, one = _rows(V, tree)
     ordered, units = _in_units(V[:, order])
-    values = tree_prox.value_rows(ordered, plan, is_infinity(norm)) * units
+    values = tree_norm.value_rows(ordered, plan, is_infinity(norm)) * units
     return float(values[0]) if one else values
 
 
@@ -197,7 +196,7 @@ def project_atoms(D: ArrayLike, mu: float, *, nonnegative: bool = False) -> np.n
     D = dense(D, "D", 2)
     check_sizes(D, "D", LARGEST_ENTRY)
     atoms = np.ascontiguousarray(D.T).copy()
-    elastic.project_rows(atoms, number(mu, "mu", 0.0, 1.0), bool(nonnegative), EPSILON)
+    block_descent.project_rows(atoms, number(mu, "mu", 0.0, 1.0), bool(nonnegative), EPSILON)
     return np.ascontiguousarray(atoms.T)
 
 

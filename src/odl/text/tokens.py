@@ -21,7 +21,7 @@ from scipy import sparse
 
 from odl.config.schema import check_map, closed
 from odl.errors import ConfigError
-from odl.kernels import native
+from odl.kernels import known_pieces
 from odl.text import words
 from odl.text.stopwords import LANGUAGES
 from odl.text.words import PLAIN, SEGMENTERS, Words, fold_case
@@ -29,9 +29,6 @@ from odl.text.words import PLAIN, SEGMENTERS, Words, fold_case
 PATTERN = r"(?u)\b[^\W\d_][^\W\d_]+\b"
 KEPT = 1 << 19  # pieces that are remembered
 ROOM = 1 << 17  # bytes of a text that is counted at once
-KERNELS = native.Kernels("known_pieces")
-SIZE, CASE, SEED, N_PIECES = range(4)  # as there, like these
-NO_WORD, NEW_WORD, LIST = -1, -3, -4
 ENCODE = methodcaller("encode", "utf-8", "surrogatepass")
 TOKENISERS, HANGUL = ("pattern", "words"), ("words", "pairs")
 TOKENS: dict[str, Any] = {"lowercase": True, "pattern": PATTERN, "stop_words": "english"}
@@ -198,15 +195,17 @@ class Pieces:
         self.table = (*(np.zeros(size, np.int32) for size in sizes), np.zeros(32 * KEPT + 4 * ROOM, np.uint8))
         _, self.starts, self.values, self.lists, self.arena = map(memoryview, self.table)
         self.text, self.sizes, self.n_pieces, self.n_lists = np.zeros(ROOM, np.uint8), np.zeros(4, np.int32), 0, 0
-        self.sizes[CASE] = 32 if self.fold is fold_case else 0
-        self.sizes[SEED] = int.from_bytes(os.urandom(3))  # so that nobody can choose pieces that share a slot
+        self.sizes[known_pieces.CASE] = 32 if self.fold is fold_case else 0
+        self.sizes[known_pieces.SEED] = int.from_bytes(
+            os.urandom(3)
+        )  # so that nobody can choose pieces that share a slot
         self._bind(2 * ROOM)
 
     def _bind(self, n_words):
         """Have room to count words of so many numbers."""
         self.n_words, out = n_words, (np.zeros(2 * ROOM, np.int32), np.zeros(2 * ROOM, np.int32))
         work = (self.text, self.kinds, np.zeros(ROOM + 3, np.int32), np.zeros(n_words, np.int32), *out)
-        self._count = native.repeated(KERNELS, "count", self.table, work, self.sizes)
+        self._count = known_pieces.Counter(self.table, work, self.sizes).count
         self.views = [*map(memoryview, (self.text, self.sizes, *out))]
 
     def count(self, text):
@@ -223,10 +222,10 @@ class Pieces:
         if not self.usable:
             self._begin()
         into, sizes, numbers, counts = self.views
-        into[: len(text)], sizes[SIZE] = text, len(text)
+        into[: len(text)], sizes[known_pieces.SIZE] = text, len(text)
         n_words = self._count()
-        if sizes[N_PIECES] > self.n_pieces:
-            self._learn(sizes[N_PIECES])
+        if (n_pieces := sizes[known_pieces.N_PIECES]) > self.n_pieces:
+            self._learn(n_pieces)
             n_words, (_, _, numbers, counts) = self._count(), self.views
         return array("i", numbers[:n_words].tobytes()), array("i", counts[:n_words].tobytes())
 
@@ -238,9 +237,9 @@ class Pieces:
         new, numbers, self.usable = slice(self.n_pieces, n_pieces), self.numbers, False  # after an error
         pieces, values = self.arena[self.starts[new.start] : self.starts[n_pieces]], self.values[new].tolist()
         for place, piece in enumerate(pieces.tobytes().decode("utf-8", "surrogatepass").split(" ")[:-1]):
-            if values[place] == NEW_WORD:
+            if values[place] == known_pieces.NEW_WORD:
                 word = self.fold(piece)
-                values[place] = NO_WORD if word in self.stop_words else numbers[word]
+                values[place] = known_pieces.NO_WORD if word in self.stop_words else numbers[word]
             else:
                 values[place] = self._value(self._of_piece(piece.encode("utf-8", "surrogatepass")))
         if len(numbers) > self.n_words:  # before the table has these
@@ -251,10 +250,10 @@ class Pieces:
     def _value(self, numbers):
         """Return what the table has for a piece with words of these numbers."""
         if len(numbers) < 2:
-            return numbers[0] if numbers else NO_WORD
+            return numbers[0] if numbers else known_pieces.NO_WORD
         begin, self.n_lists = self.n_lists, self.n_lists + 1 + len(numbers)
         self.lists[begin : self.n_lists] = array("i", [len(numbers), *numbers])
-        return LIST - begin
+        return known_pieces.LIST - begin
 
 
 class Numbers(dict):

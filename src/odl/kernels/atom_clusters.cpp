@@ -1,0 +1,205 @@
+// The adaptive learner: documents join, open and merge atoms.
+//
+// An atom j is the sum S_j of the documents that joined it, n_j of them. Neither atoms nor documents move when atoms
+// merge: the atoms before a block and its documents are pieces, of which each has an owner, and the inner product of a
+// document and an atom is the sum of those with its pieces (inverted_lists.h). The cheapest pair to merge is found by
+// ward_merging.h.
+#include <cmath>
+
+#include "bindings.h"
+#include "inverted_lists.h"
+#include "ward_merging.h"
+
+namespace odl {
+
+namespace {
+
+using std::int64_t, std::uint32_t;
+using Atoms = ward::Merging<double>;
+
+enum { MERGE, JOIN, RETIRE };
+
+// Documents in CSR form, of unit l2 norm, with numbers for terms; inverted lists of atoms, and of the documents.
+struct Pieces {
+    Rows documents;
+    Lists atoms;
+    Rows lists;
+    static constexpr auto members() { return std::tuple{&Pieces::documents, &Pieces::atoms, &Pieces::lists}; }
+};
+
+// Return the atom of the fewest documents; among equals the one not used for longest.
+int64_t find_smallest(int64_t n_atoms, Span<const double> documents, Span<const int64_t> used) {
+    int64_t smallest = 0;
+    for (int64_t j = 1; j < n_atoms; j++) {
+        bool fewer = documents[j] < documents[smallest], equal = documents[j] == documents[smallest];
+        if (fewer || (equal && used[j] < used[smallest])) smallest = j;
+    }
+    return smallest;
+}
+
+// Note that the first pieces of slot `before` are now part of slot `after` (-1: dropped).
+void reassign(Span<int64_t> owner, int64_t pieces, int64_t before, int64_t after) {
+    for (int64_t piece = 0; piece < pieces; piece++) owner[piece] = owner[piece] == before ? after : owner[piece];
+}
+
+// Free a slot for a document that is unlike every atom, or return -1 if it had better join the nearest one.
+int64_t make_room(int64_t nearest, double cosine, double worth, int64_t pieces, int64_t full, Span<int64_t> owner,
+                  const Atoms &atoms, Span<int64_t> used, Span<const int64_t> birth) {
+    auto documents = atoms.documents;
+    if (full == JOIN && nearest >= 0) return -1;
+    if (full != MERGE || nearest < 0) {
+        int64_t gone = find_smallest(atoms.counters[ward::ATOMS], documents, used);
+        reassign(owner, pieces, gone, -1);
+        return gone;
+    }
+    int64_t gone = ward::cheapest(atoms);
+    double joining = (1.0 - cosine) * (1.0 - cosine) * (documents[nearest] * worth / (documents[nearest] + worth));
+    if (!(atoms.price[gone] < joining)) return -1;
+    int64_t kept = atoms.partner(gone, 0);
+    // The atom of more documents, then the older one, keeps its number.
+    if (documents[gone] > documents[kept] || (documents[gone] == documents[kept] && birth[gone] < birth[kept]))
+        std::swap(gone, kept);
+    ward::complete(gone, atoms);
+    ward::complete(kept, atoms);
+    ward::merge(gone, kept, atoms);
+    used[kept] = std::max(used[kept], used[gone]);
+    reassign(owner, pieces, gone, kept);
+    return gone;
+}
+
+// Bring squares and, where there is one, `gram` up to date after a document has joined an atom or opened it.
+void place(int64_t slot, bool joined, double worth, double norm, const Atoms &atoms) {
+    auto squares = atoms.squares, inner = atoms.inner;
+    int64_t n_atoms = atoms.counters[ward::ATOMS];
+    squares[slot] = worth * worth * norm + (joined ? squares[slot] + 2.0 * worth * inner[slot] : 0.0);
+    atoms.inverse[slot] = squares[slot] > 0.0 ? 1.0 / std::sqrt(squares[slot]) : 0.0;
+    if (atoms.gram.rows == 0) return;
+    Span<double> row = atoms.gram[slot];
+    if (joined) {
+        ward::complete(slot, atoms);
+        for (int64_t i = 0; i < n_atoms; i++) row[i] += worth * inner[i];
+    } else {
+        for (int64_t i = 0; i < n_atoms; i++) row[i] = worth * inner[i];
+    }
+    ward::note_change(slot, atoms);
+}
+
+// Fill `total` with the inner products of document d and the pieces; return the square of its norm.
+double find_products(int64_t d, const Pieces &pieces, int64_t before, Span<double> total) {
+    const auto &[starts, terms, weights] = pieces.documents;
+    const auto &[offsets, rows, values] = pieces.lists;
+    total.part(0, before + d).fill(0.0);
+    add_products(starts[d], starts[d + 1], terms, weights, pieces.atoms, total);
+    double norm = 0.0;
+    Span<double> others = total.from(before);
+    for (int64_t entry = starts[d]; entry < starts[d + 1]; entry++) {
+        double weight = weights[entry];
+        int64_t term = terms[entry];
+        norm += weight * weight;
+        for (int64_t at = offsets[term]; at < offsets[term + 1] && rows[at] < d; at++)
+            others[rows[at]] += weight * values[at];
+    }
+    return norm;
+}
+
+// Fill `inner` with the inner products of a document and the atoms, from those with their pieces.
+void gather(int64_t n_atoms, int64_t pieces, Span<const int64_t> owner, Span<const double> weight,
+            Span<const double> total, Span<double> inner) {
+    inner.part(0, n_atoms).fill(0.0);
+    for (int64_t piece = 0; piece < pieces; piece++)
+        if (owner[piece] >= 0) inner[owner[piece]] += weight[piece] * total[piece];
+}
+
+struct Nearest {
+    int64_t atom;
+    double cosine;
+};
+
+// Return the atom of the largest cosine, among equals the first, and that cosine; -1 and -1 where there is none.
+Nearest find_nearest(int64_t n_atoms, const Atoms &atoms) {
+    int64_t nearest = -1;
+    double most = 0.0;
+    auto cosines = atoms.work;
+    for (int64_t first = 0; first < n_atoms; first += ward::BLOCK) {
+        int64_t size = std::min(ward::BLOCK, n_atoms - first);
+        double least = std::max(most, TINY);
+        if (scale_products(atoms.inner.data + first, atoms.inverse.data + first, size, least, cosines.data))
+            for (int64_t i = 0; i < size; i++)
+                if (cosines[i] > most) nearest = first + i, most = cosines[i];
+    }
+    for (int64_t j = 0; nearest < 0 && j < n_atoms; j++) nearest = atoms.squares[j] > 0.0 ? j : -1;
+    return {nearest, nearest >= 0 ? most : -1.0};
+}
+
+void learn(const Pieces &pieces, Span<int64_t> owner, Span<const double> weight, Span<double> total,
+           const Atoms &atoms, Span<int64_t> used, Span<int64_t> birth, int64_t seen, double same, int64_t full) {
+    auto starts = pieces.documents.starts;
+    auto documents = atoms.documents, inner = atoms.inner;
+    int64_t &n_atoms = atoms.counters[ward::ATOMS], before = owner.size() - pieces.documents.size();
+    for (int64_t d = 0; d < pieces.documents.size(); d++) {
+        int64_t piece = before + d;
+        owner[piece] = -1;
+        if (starts[d] == starts[d + 1]) continue;
+        double norm = find_products(d, pieces, before, total);
+        gather(n_atoms, piece, owner, weight, total, inner);
+        auto [nearest, cosine] = find_nearest(n_atoms, atoms);
+        int64_t slot = -1;
+        if (nearest < 0 || cosine < same) {
+            if (n_atoms < documents.size()) slot = n_atoms++;
+            else slot = make_room(nearest, cosine, weight[piece], piece, full, owner, atoms, used, birth);
+        }
+        bool joined = slot < 0;
+        if (joined) slot = nearest;
+        else birth[slot] = seen + d, documents[slot] = 0.0, inner[slot] = 0.0;
+        owner[piece] = slot;
+        documents[slot] += weight[piece];
+        place(slot, joined, weight[piece], norm, atoms);
+        used[slot] = seen + d;
+    }
+}
+
+void settle(Span<const int64_t> changed, const Atoms &atoms) {
+    for (int64_t j : changed) ward::note_change(j, atoms);
+    ward::close_up(atoms);
+    atoms.counters[ward::START] = atoms.counters[ward::TIME];
+}
+
+}  // namespace
+
+void bind_atom_clusters(nb::module_ &kernels) {
+    auto module = kernels.def_submodule("atom_clusters", "Documents join, open and merge atoms.");
+    module.attr("MERGE") = int{MERGE};
+    module.attr("JOIN") = int{JOIN};
+    module.attr("RETIRE") = int{RETIRE};
+    module.def("learn", &learn, "pieces"_a, "owner"_a, "weight"_a, "total"_a, "atoms"_a, "used"_a, "birth"_a,
+               "seen"_a, "same"_a, "full"_a, release(),
+               R"(Let the documents of a block join, open and merge atoms, one after another.
+
+A document whose cosine with its nearest atom is at least `same` joins it. Any other opens an atom: in an unused slot,
+or, when all are used, in the slot that becomes free by merging the two atoms that are cheapest to merge, unless joining
+the nearest atom is cheaper still. Merging costs (1 - cosine) sqrt(n m / (n + m)): large atoms that differ stay apart; a
+document that joins is an atom of one.
+
+Parameters
+----------
+pieces : tuple
+    Documents in CSR form, of unit l2 norm, with numbers for terms; inverted lists of atoms, and of the documents.
+owner : ndarray of int64, shape (n_atoms + n_documents,), changed
+    Slot that each piece is part of: atoms and documents, which get theirs here; -1: none.
+weight : ndarray of float64, shape (n_atoms + n_documents,)
+    Sizes of the atoms, and what a document is worth.
+total : ndarray of float64, shape (n_atoms + n_documents,)
+    Work space.
+atoms : Merging, changed
+used, birth : ndarray of int64, shape (n_slots,), changed
+    Number of the last document that joined, and of the first.
+seen : int
+    Documents learned before the block.
+same : float
+full : int
+    What to do when all slots are used: 0 merges, 1 joins the nearest atom, 2 retires the smallest atom.)");
+    module.def("settle", &settle, "changed"_a, "atoms"_a, release(),
+               "Note that atoms have changed, and that all of `gram` is right.");
+}
+
+}  // namespace odl

@@ -1,0 +1,537 @@
+// Inverted lists and compressed rows: for each term the rows that have it, and their weights.
+//
+// The inner products of a document with all rows are sums over the lists of its own terms. Rows are atoms or documents
+// in compressed form, with numbers of their own for terms (`odl.learners.likeness.Numbers`). Rows themselves are made
+// flatter, coded on a few atoms, cut to their heaviest terms.
+#include "inverted_lists.h"
+
+#include <cmath>
+#include <vector>
+
+#include "bindings.h"
+
+namespace odl {
+
+namespace {
+
+using std::int32_t, std::int64_t, std::uint32_t;
+
+// Rows whose entries lie from spans[i, 0] to spans[i, 1] - 1.
+struct SpannedRows {
+    Table<const int64_t> spans;
+    Span<const uint32_t> terms;
+    Span<const double> weights;
+    static constexpr auto members() {
+        return std::tuple{&SpannedRows::spans, &SpannedRows::terms, &SpannedRows::weights};
+    }
+};
+
+// Terms with weights, plain and flattened.
+template <class Term, class Weight> struct Entries {
+    Span<Term> terms;
+    Span<Weight> weights, flat;
+    static constexpr auto members() { return std::tuple{&Entries::terms, &Entries::weights, &Entries::flat}; }
+};
+using OldEntries = Entries<const uint32_t, const double>;
+using NewEntries = Entries<uint32_t, double>;
+
+// The same by rows, or by terms.
+template <class Start, class Row, class Weight> struct FlatRows {
+    Span<Start> starts;
+    Span<Row> terms;
+    Span<Weight> weights, flat;
+    static constexpr auto members() {
+        return std::tuple{&FlatRows::starts, &FlatRows::terms, &FlatRows::weights, &FlatRows::flat};
+    }
+};
+using OldRows = FlatRows<const int64_t, const uint32_t, const double>;
+using NewRows = FlatRows<int64_t, uint32_t, double>;
+
+struct TwoFamilies {
+    SpannedRows early, late;
+    static constexpr auto members() { return std::tuple{&TwoFamilies::early, &TwoFamilies::late}; }
+};
+
+struct ChangedRows {
+    Span<const int64_t> starts;
+    Span<uint32_t> terms;
+    Span<double> weights;
+    static constexpr auto members() {
+        return std::tuple{&ChangedRows::starts, &ChangedRows::terms, &ChangedRows::weights};
+    }
+};
+
+void grams(Span<const int64_t> which, const SpannedRows &rows, Span<const int32_t> place, const Lists &lists,
+           Span<const int64_t> owner, Span<const double> sizes, Span<double> total, Span<uint32_t> numbers,
+           Table<double> gram) {
+    for (int64_t row_number = 0; row_number < which.size(); row_number++) {
+        int64_t row = which[row_number], first = rows.spans(row_number, 0);
+        int64_t count = rows.spans(row_number, 1) - first;
+        Span<double> line = gram[row];
+        line.fill(0.0), total.fill(0.0);
+        for (int64_t entry = 0; entry < count; entry++)
+            numbers[entry] = static_cast<uint32_t>(place[rows.terms[first + entry]]);
+        add_products(0, count, numbers, rows.weights.from(first), lists, total);
+        for (int64_t piece = 0; piece < owner.size(); piece++)
+            line[owner[piece]] = total[piece] * (sizes[row] * sizes[owner[piece]]);
+    }
+}
+
+void mirror(Span<const int64_t> which, Table<double> gram) {
+    constexpr int64_t BLOCK = 256;  // columns that are mirrored together: what is read of them fits the nearest cache
+    for (int64_t begin = 0; begin < which.size(); begin += BLOCK) {
+        auto columns = which.part(begin, std::min(begin + BLOCK, which.size()));
+        for (int64_t row = 0; row < gram.rows; row++)
+            for (int64_t column : columns) gram(row, column) = gram(column, row);
+    }
+}
+
+// Find the pieces of the largest positive products, falling, among equals that of the first owner.
+void find_largest(Span<const double> total, Span<const double> scale, Span<const int64_t> owner, Span<double> products,
+                  Span<int64_t> neighbours, Span<double> best) {
+    int64_t most = neighbours.size();
+    double least = TINY;
+    neighbours.fill(-1), best.fill(0.0);
+    for (int64_t first = 0; first < total.size(); first += products.size()) {
+        int64_t size = std::min(products.size(), total.size() - first);
+        if (!scale_products(total.data + first, scale.data + first, size, least, products.data)) continue;
+        for (int64_t piece = 0; piece < size; piece++) {
+            double value = products[piece];
+            if (value < least) continue;
+            int64_t row = owner[first + piece], rank = most;
+            while (rank > 0 && (value > best[rank - 1] || (value == best[rank - 1] && row < neighbours[rank - 1]))) {
+                if (rank < most) neighbours[rank] = neighbours[rank - 1], best[rank] = best[rank - 1];
+                rank--;
+            }
+            if (rank < most) neighbours[rank] = row, best[rank] = value;
+            least = std::max(best[most - 1], TINY);
+        }
+    }
+}
+
+void nearest(bool apart, const Rows &documents, const Lists &lists, Span<const int64_t> owner,
+             Span<const double> scale, Span<double> total, Span<double> products, Table<int64_t> neighbours,
+             Table<double> best) {
+    for (int64_t d = 0; d < documents.size(); d++) {
+        total.fill(0.0);
+        add_products(documents.starts[d], documents.starts[d + 1], documents.indices, documents.values, lists, total);
+        if (apart) total[d] = 0.0;
+        find_largest(total, scale, owner, products, neighbours[d], best[d]);
+    }
+}
+
+int64_t number(Span<const uint32_t> terms, Span<int32_t> place, int64_t count, Span<uint32_t> numbers) {
+    for (int64_t entry = 0; entry < terms.size(); entry++) {
+        uint32_t term = terms[entry];
+        if (place[term] < 0) place[term] = static_cast<int32_t>(count++);
+        numbers[entry] = static_cast<uint32_t>(place[term]);
+    }
+    return count;
+}
+
+void invert(const OldRows &compressed, const NewRows &lists) {
+    const auto &[starts, terms, weights, flat] = compressed;
+    const auto &[offsets, rows, values, flat_values] = lists;
+    for (int64_t entry = starts[0]; entry < starts[starts.size() - 1]; entry++) offsets[int64_t{terms[entry]} + 1]++;
+    for (int64_t term = 1; term < offsets.size(); term++) offsets[term] += offsets[term - 1];
+    for (int64_t row = 0; row + 1 < starts.size(); row++)
+        for (int64_t entry = starts[row]; entry < starts[row + 1]; entry++) {
+            int64_t place = offsets[terms[entry]]++;
+            rows[place] = static_cast<uint32_t>(row), values[place] = weights[entry], flat_values[place] = flat[entry];
+        }
+    for (int64_t term = offsets.size() - 1; term > 0; term--) offsets[term] = offsets[term - 1];  // ends of lists now
+    offsets[0] = 0;
+}
+
+void take(Table<const int64_t> spans, const OldEntries &entries, const NewRows &result) {
+    int64_t free = 0;
+    for (int64_t row = 0; row < spans.rows; row++) {
+        result.starts[row] = free;
+        for (int64_t entry = spans(row, 0); entry < spans(row, 1); entry++, free++) {
+            result.terms[free] = entries.terms[entry];
+            result.weights[free] = entries.weights[entry], result.flat[free] = entries.flat[entry];
+        }
+    }
+    result.starts[spans.rows] = free;
+}
+
+// Put other weights into the list that has a row, or take it out (entry -1).
+void replace(int64_t row, int64_t number, int64_t entry, const OldEntries &entries, const NewRows &lists) {
+    const auto &[bounds, owners, values, raised] = lists;
+    int64_t at = bounds[2 * number], last = bounds[2 * number + 1] - 1;
+    while (at < last && owners[at] != row) at++;
+    if (entry >= 0) {
+        values[at] = entries.weights[entry], raised[at] = entries.flat[entry];
+    } else {
+        owners[at] = owners[last], values[at] = values[last], raised[at] = raised[last];
+        bounds[2 * number + 1] = last;
+    }
+}
+
+// Put a row into the list of a term, which may have to lie elsewhere; tell whether there was room.
+bool append(int64_t row, int64_t entry, const OldEntries &entries, Span<int32_t> place, const NewRows &lists,
+            Span<int64_t> limits, Span<int64_t> counters) {
+    const auto &[bounds, owners, values, raised] = lists;
+    uint32_t term = entries.terms[entry];
+    if (place[term] < 0) place[term] = static_cast<int32_t>(counters[0]++);
+    int64_t number = place[term];
+    if (number >= limits.size()) return false;
+    int64_t first = bounds[2 * number], end = bounds[2 * number + 1], free = counters[1];
+    if (end == limits[number]) {
+        int64_t room = (end - first) * 5 / 4 + 4;
+        if (free + room > owners.size()) return false;
+        for (int64_t at = first; at < end; at++) {
+            int64_t moved = free + at - first;
+            owners[moved] = owners[at], values[moved] = values[at], raised[moved] = raised[at];
+        }
+        end += free - first;
+        bounds[2 * number] = free, limits[number] = free + room, counters[1] = free + room;
+    }
+    owners[end] = static_cast<uint32_t>(row), values[end] = entries.weights[entry], raised[end] = entries.flat[entry];
+    bounds[2 * number + 1] = end + 1;
+    return true;
+}
+
+bool exchange(Span<const int64_t> rows, Table<const int64_t> before, Table<const int64_t> after,
+              const OldEntries &entries, Span<int32_t> place, const NewRows &lists, Span<int64_t> limits,
+              Span<int64_t> counters) {
+    const auto &terms = entries.terms;
+    for (int64_t i = 0; i < rows.size(); i++) {
+        int64_t old_entry = before(i, 0), new_entry = after(i, 0);
+        while (old_entry < before(i, 1) || new_entry < after(i, 1)) {
+            bool gone = new_entry == after(i, 1) ||
+                        (old_entry < before(i, 1) && terms[old_entry] < terms[new_entry]);
+            if (gone || (old_entry < before(i, 1) && terms[old_entry] == terms[new_entry])) {
+                replace(rows[i], place[terms[old_entry]], gone ? -1 : new_entry, entries, lists);
+                old_entry++;
+                if (!gone) new_entry++;
+            } else if (append(rows[i], new_entry, entries, place, lists, limits, counters)) {
+                new_entry++;
+            } else {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+void flatten_row(int64_t begin, int64_t end, Span<const double> weights, double power, Span<double> values) {
+    double total = 0.0;
+    for (int64_t entry = begin; entry < end; entry++) {
+        values[entry] = std::pow(weights[entry], power);
+        total += values[entry] * values[entry];
+    }
+    double factor = total > 0.0 ? 1.0 / std::sqrt(total) : 0.0;
+    for (int64_t entry = begin; entry < end; entry++) values[entry] *= factor;
+}
+
+void flatten(Span<const int64_t> starts, Span<const double> weights, double power, Span<double> values) {
+    for (int64_t row = 0; row + 1 < starts.size(); row++)
+        flatten_row(starts[row], starts[row + 1], weights, power, values);
+}
+
+// Put the sum of weighted rows behind `free`, terms rising, what is 0 left out; return its end.
+int64_t add_up(Span<const int64_t> places, Span<const int64_t> source, Span<const double> factors,
+               const TwoFamilies &rows, Span<double> dense, int64_t free, const NewEntries &entries) {
+    int64_t begin = free, before = rows.early.spans.rows;
+    for (int64_t place : places) {
+        bool is_early = source[place] < before;
+        const SpannedRows &own = is_early ? rows.early : rows.late;
+        int64_t at = is_early ? source[place] : source[place] - before;
+        for (int64_t entry = own.spans(at, 0); entry < own.spans(at, 1); entry++) {
+            uint32_t term = own.terms[entry];
+            if (dense[term] == 0.0) entries.terms[free++] = term;
+            dense[term] += own.weights[entry] * factors[place];
+        }
+    }
+    std::sort(entries.terms.data + begin, entries.terms.data + free);
+    int64_t end = begin;
+    for (int64_t entry = begin; entry < free; entry++) {
+        uint32_t term = entries.terms[entry];
+        if (dense[term] != 0.0) {
+            entries.terms[end] = term, entries.weights[end] = dense[term], dense[term] = 0.0;
+            end++;
+        }
+    }
+    return end;
+}
+
+struct Cut {
+    int64_t end;
+    double norm;
+};
+
+// Move the `most` largest weights of a row to `free`, scaled to unit l2 norm; return their end, and the norm.
+Cut cut(int64_t most, int64_t begin, int64_t end, int64_t free, Span<uint32_t> terms, Span<double> weights) {
+    int64_t first = free, level = 0;
+    double least = 0.0;
+    if (end - begin > most) {
+        if (most < 1) throw std::invalid_argument("no entry of a row may remain; expected 1 or more");
+        std::vector<double> sorted(weights.data + begin, weights.data + end);
+        auto middle = sorted.begin() + (end - begin - most);
+        std::nth_element(sorted.begin(), middle, sorted.end());
+        least = *middle, level = most;
+        for (int64_t entry = begin; entry < end; entry++) level -= weights[entry] > least;
+    }
+    double total = 0.0;
+    for (int64_t entry = begin; entry < end; entry++) {
+        double weight = weights[entry];
+        if (weight == least) level--;
+        if (weight > least || (weight == least && level >= 0)) {
+            terms[free] = terms[entry], weights[free] = weight;
+            total += weight * weight;
+            free++;
+        }
+    }
+    double size = std::sqrt(total);
+    for (int64_t entry = first; entry < free; entry++) weights[entry] /= size;
+    return {free, size};
+}
+
+int64_t sums(Span<const int64_t> changed, Span<const int64_t> owner, Span<const int64_t> source,
+             Span<const double> factors, const TwoFamilies &rows, int64_t most, double power,
+             const NewEntries &entries, Span<double> dense, int64_t free, Table<int64_t> spans, Span<double> sizes) {
+    Vector<int64_t> first(changed.size() + 1);
+    for (int64_t row : owner)
+        if (row >= 0) first[row + 1]++;
+    for (int64_t i = 0; i < changed.size(); i++) first[i + 1] += first[i];
+    Vector<int64_t> order(first[changed.size()]), ends(first.size());
+    std::copy(first.begin(), first.end(), ends.data);
+    for (int64_t place = 0; place < owner.size(); place++)
+        if (owner[place] >= 0) order[ends[owner[place]]++] = place;
+    int64_t before = rows.early.spans.rows;
+    for (int64_t i = 0; i < changed.size(); i++) {
+        auto places = order.part(first[i], first[i + 1]);
+        int64_t most_terms = 0, begin = free;
+        for (int64_t place : places) {
+            int64_t at = source[place];
+            auto own = at < before ? rows.early.spans[at] : rows.late.spans[at - before];
+            most_terms += own[1] - own[0];
+        }
+        if (begin + most_terms > entries.terms.size()) return -1;
+        int64_t end = add_up(places, source, factors, rows, dense, begin, entries);
+        Cut done = cut(most, begin, end, begin, entries.terms, entries.weights);
+        free = done.end, sizes[i] = done.norm;
+        spans(changed[i], 0) = begin, spans(changed[i], 1) = free;
+        flatten_row(begin, free, entries.weights, power, entries.flat);
+    }
+    return free;
+}
+
+// Write the weights of a row, times a factor, into their places.
+void spread(int64_t row, const SpannedRows &rows, double factor, Span<double> dense) {
+    for (int64_t entry = rows.spans(row, 0); entry < rows.spans(row, 1); entry++)
+        dense[rows.terms[entry]] = rows.weights[entry] * factor;
+}
+
+double product(int64_t row, const SpannedRows &rows, Span<const double> dense) {
+    double total = 0.0;
+    for (int64_t entry = rows.spans(row, 0); entry < rows.spans(row, 1); entry++)
+        total += rows.weights[entry] * dense[rows.terms[entry]];
+    return total;
+}
+
+// Minimise x G x / 2 - target x over x >= 0, one coordinate after another; stop where nothing changes.
+void descend(int64_t count, Span<const double> target, Table<const double> gram, Span<double> x, int64_t sweeps) {
+    for (int64_t sweep = 0; sweep < sweeps; sweep++) {
+        bool moved = false;
+        for (int64_t i = 0; i < count; i++)
+            if (gram(i, i) > 0.0) {
+                double slope = target[i];
+                for (int64_t j = 0; j < count; j++) slope -= gram(i, j) * x[j];
+                double value = std::max(0.0, x[i] + slope / gram(i, i));
+                moved = moved || value != x[i];
+                x[i] = value;
+            }
+        if (!moved) return;
+    }
+}
+
+void codes(const SpannedRows &documents, const SpannedRows &atoms, Table<const int64_t> neighbours, int64_t sweeps,
+           Table<double> x, Span<double> dense, Table<double> gram) {
+    for (int64_t d = 0; d < neighbours.rows; d++) {
+        int64_t count = 0;
+        while (count < neighbours.columns && neighbours(d, count) >= 0) count++;
+        Span<double> target = gram[count];
+        spread(d, documents, 1.0, dense);
+        for (int64_t i = 0; i < count; i++) target[i] = product(neighbours(d, i), atoms, dense);
+        spread(d, documents, 0.0, dense);
+        for (int64_t i = 0; i < count; i++) {
+            spread(neighbours(d, i), atoms, 1.0, dense);
+            for (int64_t j = i; j < count; j++) {
+                gram(i, j) = product(neighbours(d, j), atoms, dense);
+                gram(j, i) = gram(i, j);
+            }
+            spread(neighbours(d, i), atoms, 0.0, dense);
+        }
+        descend(count, target, gram, x[d], sweeps);
+    }
+}
+
+void heaviest(int64_t most, const ChangedRows &compressed, Span<int64_t> ends, Span<double> sizes) {
+    int64_t free = 0;
+    for (int64_t row = 0; row < sizes.size(); row++) {
+        ends[row] = free;
+        Cut done = cut(most, compressed.starts[row], compressed.starts[row + 1], free, compressed.terms,
+                       compressed.weights);
+        free = done.end, sizes[row] = done.norm;
+    }
+    ends[ends.size() - 1] = free;
+}
+
+}  // namespace
+
+void bind_inverted_lists(nb::module_ &kernels) {
+    auto module = kernels.def_submodule("inverted_lists", "Inner products of documents by inverted lists.");
+    module.def("grams", &grams, "which"_a, "rows"_a, "place"_a, "lists"_a, "owner"_a, "sizes"_a, "total"_a,
+               "numbers"_a, "gram"_a, release(),
+               R"(Fill rows `which` of a matrix with the inner products of unit rows of these sizes.
+
+Parameters
+----------
+which : ndarray of int64
+    Rows that `rows` is of.
+rows : tuple of ndarray
+    Spans (n, 2), terms and weights of compressed rows.
+place : ndarray of int32
+    Number of each term.
+lists, owner : as of `nearest`
+sizes : ndarray, shape (n,)
+total, numbers : ndarray of float64, shape (n_pieces,), and of uint32, as long as the longest row
+    Work space.
+gram : ndarray of float64, at least n x n, changed)");
+    module.def("mirror", &mirror, "which"_a, "gram"_a, release(),
+               "Fill columns `which` with what the rows `which` have there.");
+    module.def("nearest", &nearest, "apart"_a, "documents"_a, "lists"_a, "owner"_a, "scale"_a, "total"_a,
+               "products"_a, "neighbours"_a, "best"_a, release(),
+               R"(Find the rows of the largest positive inner products with each document, falling, among equals the first.
+
+Parameters
+----------
+apart : bool
+    The rows are the documents, and none is compared with itself.
+documents, lists : tuple of ndarray
+    Compressed rows, and inverted lists of pieces.
+owner : ndarray of int64, shape (n_pieces,)
+    Row of each piece.
+scale : ndarray of float64, shape (n_pieces,)
+    What products are multiplied by; 0 for a piece that is no row any more.
+total, products : ndarray, shape (n_pieces,) and of a few
+    Work space.
+neighbours, best : ndarray of int64 and float64, shape (n_documents, m), filled
+    -1 and 0 where there are no more.)");
+    module.def("number", &number, "terms"_a, "place"_a, "count"_a, "numbers"_a, release(),
+               R"(Fill `numbers` with those that `place` has of terms; return the next number.
+
+A term without one (-1) gets the next, from `count` on.)");
+    module.def("invert", &invert, "compressed"_a, "lists"_a, release(),
+               R"(Fill the inverted lists of compressed rows, rows ascending, of their weights, plain and flattened.
+
+Parameters
+----------
+compressed : tuple of ndarray
+    Starts, terms, weights, flattened weights.
+lists : tuple of ndarray, filled
+    The first one, offsets, has zeros.)");
+    module.def("take", &take, "spans"_a, "entries"_a, "result"_a, release(),
+               R"(Fill compressed rows with the entries from spans[i, 0] to spans[i, 1], weights plain and flattened.
+
+Parameters
+----------
+spans : ndarray of int64, shape (n_rows, 2)
+entries : tuple of ndarray
+    Terms, weights, flattened weights.
+result : tuple of ndarray, filled
+    Starts, terms, weights, flattened weights.)");
+    module.def("exchange", &exchange, "rows"_a, "before"_a, "after"_a, "entries"_a, "place"_a, "lists"_a, "limits"_a,
+               "counters"_a, release(),
+               R"(Take the entries of some rows out of inverted lists and put in others; the order within a list may change.
+
+Parameters
+----------
+rows : ndarray of int64, shape (n,)
+before, after : ndarray of int64, shape (n, 2)
+    Where the entries of each row lie, terms rising.
+entries : tuple of ndarray
+place : ndarray of int32, changed
+    Number of each term, -1: none yet.
+lists : tuple of ndarray, changed
+    First and end of each list, in turn, then rows and weights.
+limits : ndarray of int64, changed
+    Where the room of each list ends.
+counters : ndarray of int64, changed
+    The next number of a term, and where the room behind all lists begins.
+
+Returns
+-------
+bool
+    Whether there was room; else the lists are of no use any more.)");
+    module.def("sums", &sums, "changed"_a, "owner"_a, "source"_a, "factors"_a, "rows"_a, "most"_a, "power"_a,
+               "entries"_a, "dense"_a, "free"_a, "spans"_a, "sizes"_a, release(),
+               R"(Fill columns with sums of weighted rows of two families, cut to their heaviest terms, of unit l2 norm.
+
+Parameters
+----------
+changed : ndarray of int64
+    The columns.
+owner : ndarray of int64
+    Place in `changed` of the sum that each summand is part of, in their order; -1: none.
+source : ndarray of int64
+    Row of the first family, or number of these and row of the second one.
+factors : ndarray of float64
+    What each is multiplied by.
+rows : tuple
+    Two families as of `take`, of weights that are not negative.
+most : int
+    Terms that remain, as of `heaviest`.
+power : float
+    Of flattened weights.
+entries : tuple of ndarray, filled from `free` on
+dense : ndarray of float64, shape (n_terms,)
+    Work space, zeros; zeros again afterwards.
+free : int
+spans : ndarray of int64, shape (n_columns, 2), changed
+    Where the entries of each column lie.
+sizes : ndarray, shape (n,), filled
+    Norms of what remains, before it is scaled.
+
+Returns
+-------
+int
+    The end of the entries, or -1: there was too little room.)");
+    module.def("flatten", &flatten, "starts"_a, "weights"_a, "power"_a, "values"_a, release(),
+               "Fill `values` with the weights of rows raised to a power, in rows of unit l2 norm.");
+    module.def("codes", &codes, "documents"_a, "atoms"_a, "neighbours"_a, "sweeps"_a, "x"_a, "dense"_a, "gram"_a,
+               release(),
+               R"(Code documents on a few atoms each: min over x >= 0 of ||p - A x||_2^2 / 2.
+
+Coordinate descent from x = 0.
+
+Parameters
+----------
+documents, atoms : tuple of ndarray
+    As `rows` of `grams`.
+neighbours : ndarray of int64, shape (n_documents, m)
+    Atoms of each document; from the first -1 on there are none.
+sweeps : int
+x : ndarray, shape (n_documents, m), filled
+    Zeros.
+dense : ndarray, shape (n_terms,)
+    Work space, zeros; zeros again afterwards.
+gram : ndarray, shape (m + 1, m)
+    Work space.)");
+    module.def("heaviest", &heaviest, "most"_a, "compressed"_a, "ends"_a, "sizes"_a, release(),
+               R"(Cut every row to its `most` largest weights, among equals the first, and scale it to unit l2 norm, in place.
+
+Parameters
+----------
+most : int
+compressed : tuple of ndarray
+    Starts, terms and weights of rows of positive weights; the last two changed.
+ends : ndarray of int64, shape (n_rows + 1,), filled
+    Where the rows start afterwards, and their end.
+sizes : ndarray, shape (n_rows,), filled
+    Norms of the rows that were cut, before they were scaled.)");
+}
+
+}  // namespace odl

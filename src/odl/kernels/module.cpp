@@ -1,0 +1,31 @@
+// The extension module odl.kernels._kernels: one submodule for each subject.
+#include <nanobind/nanobind.h>
+
+namespace odl {
+
+#define ODL_SUBJECTS(DO) \
+    DO(adapt_then_combine) \
+    DO(agent_descent) \
+    DO(atom_clusters) \
+    DO(block_descent) \
+    DO(dictionary_step) \
+    DO(edge_following) \
+    DO(fixed_point) \
+    DO(inverted_lists) \
+    DO(known_pieces) \
+    DO(lars_path) \
+    DO(simplex_projection) \
+    DO(tree_codes) \
+    DO(tree_norm) \
+    DO(ward_merging)
+
+#define ODL_DECLARE(subject) void bind_##subject(nanobind::module_ &);
+ODL_SUBJECTS(ODL_DECLARE)
+
+}  // namespace odl
+
+NB_MODULE(_kernels, module) {
+    nanobind::set_leak_warnings(false);  // at the end of a process, which nobody can act on
+#define ODL_BIND(subject) odl::bind_##subject(module);
+    ODL_SUBJECTS(ODL_BIND)
+}

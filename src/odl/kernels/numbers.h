@@ -1,0 +1,15 @@
+// Numbers taken apart.
+#pragma once
+
+#include <cmath>
+
+namespace odl {
+
+// Return e with |value| / 2^e in [1/2, 1); 0 for 0 and for what is no finite number.
+inline int exponent_of(double value) {
+    int exponent = 0;
+    if (std::isfinite(value)) std::frexp(value, &exponent);
+    return exponent;
+}
+
+}  // namespace odl

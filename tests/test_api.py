@@ -136,7 +136,6 @@ def test_mypy_sees_every_module_of_the_face():
 
 def test_types_go_with_the_package():
     assert (PACKAGE / "py.typed").is_file()
-    assert {"py.typed", "*.pyi"} <= set(SETTINGS["tool"]["setuptools"]["package-data"]["odl"])
     stub = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
     taken = {node.names[0].name: node.module for node in stub.body if isinstance(node, ast.ImportFrom)}
     assert taken == odl._PUBLIC

@@ -17,7 +17,6 @@ HOOKS = {"sys.unraisablehook"}  # which Python's documentation says to set
 EXCEPTIONS = {
     # Standard streams that the caller closed are opened on the null device, as Python's documentation says of sys.
     "src/odl/cli/__init__.py": {"setattr(sys, name, open(number, mode, encoding='utf-8', closefd=False))"},
-    "src/odl/kernels/compiled.py": {"_nrt"},  # numba's compiler, where libraries are built
     "src/odl/live/server.py": {"gc.freeze"},  # the process of `odl watch --http` is its own
 }
 OF_SNAKEMAKE = {"workflow", "rules", "checkpoints"}  # names that every Snakefile has

@@ -55,7 +55,6 @@ COMMANDS = {
 UNREAD = {("regret", "{f0.h5}"), ("emergings", "{dual_averaging/emerging.tsv}")}  # names a timestep, or a folder
 NOT_READING = {
     "plan",
-    "compile",
     "schema",
     "collect",
     "run",

@@ -16,9 +16,9 @@ STAGES = ("corpus", "features", "learn", "alerts")
 RULE = re.compile(r"^(?:rule|checkpoint) (\w+):$", re.M)
 PLACE = re.compile(r"\{((?:input|output|params|wildcards)(?:\.\w+)?):q\}")
 OWN = {("share", "sources"), ("read", "sources"), ("newpage", "feedback")}  # named by a person
-# Inputs that say only when a job may run, or hold what another input holds: libraries, the table beside the order,
-# alerts that have to be there before a checkpoint is dropped.
-ORDER = {"kernels", "table", "alerts"}
+# Inputs that say only when a job may run, or hold what another input holds: the table beside the order, alerts that
+# have to be there before a checkpoint is dropped.
+ORDER = {"table", "alerts"}
 # Of as many as there are, or of a stream that the page is called after: a function of the rule names them.
 MANY = {("read", "shares"), ("newpage", "alerts"), ("newpage", "documents"), ("newpage", "features")}
 # Arguments that change no content, or in which `sources` or `alerts` are given.

@@ -110,7 +110,7 @@ def test_projection_in_a_metric(rng):
         count = int(rng.integers(1, 12))
         values, steps = rng.normal(0.2, 0.5, count), 10.0 ** rng.uniform(-2, 2, count)
         found = values.copy()
-        dictionary_step._project(np.array([0, count]), np.arange(count), found, steps)
+        dictionary_step.project(np.array([0, count]), np.arange(count), found, steps)
         assert found.min() >= 0 and found.sum() <= 1 + 1e-9
         theta = ((values - found) / steps)[found > 0]
         if np.maximum(values, 0).sum() <= 1:
@@ -119,7 +119,7 @@ def test_projection_in_a_metric(rng):
             assert np.isclose(found.sum(), 1) and np.allclose(theta, theta[0]) and theta[0] > 0
             assert (values[found == 0] <= theta[0] * steps[found == 0] + 1e-12).all()
         equal = values.copy()
-        dictionary_step._project(np.array([0, count]), np.arange(count), equal, np.ones(count))
+        dictionary_step.project(np.array([0, count]), np.arange(count), equal, np.ones(count))
         assert np.allclose(equal, project_column(values), atol=1e-9)
 
 

@@ -600,16 +600,17 @@ def test_recipes_of_containers_take_what_a_wheel_is_made_of(name):
     taken = {
         word
         for line in lines
-        if line.startswith("COPY ") or re.match(r" +\S+ /src/", line)
+        if re.match(r"COPY (?!--from)| +\S+ /src/", line)
         for word in line.removeprefix("COPY ").split()[:-1]
     }
     assert all((ROOT / path).exists() for path in taken)
-    assert taken >= {"src", "pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", *wheel_parts()}
+    assert taken >= {"src", "pyproject.toml", "CMakeLists.txt", "README.md", "LICENSE", *wheel_parts()}
 
 
 def wheel_parts():
-    """Return what setup.py puts into a wheel beside the package."""
-    return re.findall(r'"([\w./]+)"', re.search(r"^SHARED = \((.*)\)$", (ROOT / "setup.py").read_text(), re.M)[1])
+    """Return what CMake puts into a wheel beside the package."""
+    text = (ROOT / "CMakeLists.txt").read_text()
+    return re.search(r"install\(DIRECTORY ([\w ]+) DESTINATION", text)[1].split() + re.findall(r"FILES (\w\S+)", text)
 
 
 def test_lines_are_wrapped():

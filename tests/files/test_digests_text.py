@@ -143,7 +143,7 @@ class TestVerify:
 
     def test_what_has_digests_is_counted(self, study, capsys):
         assert cli.main(["verify", str(study)]) in (0, None)
-        assert capsys.readouterr().out.startswith(f"odl verify: {len(FILES)} files and ")
+        assert capsys.readouterr().out.startswith(f"odl verify: {len(FILES)} files, ")
 
     @pytest.mark.parametrize("kind", FILES)
     def test_an_edited_file_is_named(self, study, kind):

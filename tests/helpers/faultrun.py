@@ -16,7 +16,7 @@ from pathlib import Path
 import faults
 
 COLUMNS = ["kind", "fraction", "early", "rule", "status", "unlocked", "temporary", "marks", "outcome"]
-AT = ["start", "read", "index", "batch", "kernels", "features", "update", "baselines", "evaluate", "plan", "tables"]
+AT = ["start", "read", "index", "batch", "features", "update", "baselines", "evaluate", "plan", "tables"]
 AT += ["figures", "page", "between jobs"]
 
 

@@ -37,7 +37,7 @@ STEP = 0.05  # seconds between two looks
 PATIENCE = 300  # seconds for one phase of a run, on a busy machine
 GRACE = 15  # seconds after the end of Snakemake in which its jobs have to end
 SURVIVED = "survived"
-RULES = {"compile": "kernels", "summarise": "tables"}  # subcommands that have another name than their rule
+RULES = {"summarise": "tables"}  # subcommands that have another name than their rule
 
 
 class Moment(NamedTuple):
@@ -207,7 +207,7 @@ def present(study):
 
 
 def parts(study):
-    """Return the temporary files of the study: ours below the results, the compiler's, and those in TMPDIR."""
+    """Return the temporary files of the study: ours below the results, and those in TMPDIR."""
     found = [path for path in study.results.rglob(".*") if path.is_file()]
     found += [path for path in (study.folder / "src").rglob("*.tmp*") if path.is_file()]
     return found + [path for path in (study.folder / "tmp").rglob("*") if path.is_file()]

@@ -3,6 +3,7 @@
 ``python tests/helpers/mutants.py --rooms kernels learners files --sample 40 --seed 7`` applies 40 edits, one at a time,
 to a copy of the tree, runs the tests of the edited module there with ``-x`` and prints which edits were killed;
 survivors last. An edit turns a comparison, an operator, a condition, a constant or a sign, or leaves a statement out.
+One of C++ is compiled in the copy; where that fails it is none.
 The tests of a module are tests/ROOM/test_MODULE.py and the only test file of its room. After them come the files that
 import it, the most specific first, else those of the modules that do, else those of its room that name it. At last
 come those of what is told of all settings. Without a seed one is drawn, and printed.
@@ -34,11 +35,12 @@ from typing import NamedTuple
 from places import ROOT
 
 PACKAGE = ROOT / "src" / "odl"
+TOOLS = Path(sys.executable).parent  # cmake and ninja
 COPIED = ("src", "tests", "workflow", "config", "data", "docs", "profiles", "benchmarks", "release", "paper", ".github")
 STRICT, SHARES = ("kernels", "learners", "files"), (0.95, 0.85)  # of the edits to be killed: in these rooms, elsewhere
 PATIENCE = 1800  # seconds for one call of the tests on a busy machine: what takes longer is listed, and not as killed
 COLLECTING = "--collect-only"
-LONGEST = {"kernels": 240, "": 90}  # CPU seconds of a test, by the room of the edit: the first one compiles
+LONGEST = 90  # CPU seconds of a test
 MOST = 6  # test files of a module: those that name it most often
 OF_ALL = ("tests/test_structure.py::test_the_schema_is_what_the_code_says",
           "tests/docs/test_docs.py::test_defaults_of_learners_are_those_of_their_classes")  # fmt: skip
@@ -47,6 +49,18 @@ TURNED = {
     ast.NotIn: "in", ast.Is: "is not", ast.IsNot: "is", ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*",
     ast.FloorDiv: "*", ast.Mod: "*", ast.Pow: "*", ast.And: "or", ast.Or: "and",
 }  # fmt: skip
+CPP = (".cpp", ".h")  # modules that are named with their suffix
+BUILD = Path("build") / "mutants"  # of the extension module, in a copy
+NO_CODE = re.compile(rb'//[^\n]*|R"\((?:.|\n)*?\)"|"(?:\\.|[^"\\\n])*"|\'.\'|^#.*$|static_assert[^;]*;', re.M)
+TURNED_CPP = {
+    b"<": "<=", b"<=": "<", b">": ">=", b">=": ">", b"==": "!=", b"!=": "==", b"+": "-", b"-": "+", b"*": "/",
+    b"/": "*", b"%": "*", b"&&": "||", b"||": "&&", b"+=": "-=", b"-=": "+=", b"*=": "/=", b"/=": "*=", b"++": "--",
+    b"--": "++",
+}  # fmt: skip
+OPERATOR_CPP = re.compile(rb" (<=|>=|==|!=|&&|\|\||[-+*/]=|[-<>+*/%]) (?=\S)|(?<=\w|\])(\+\+|--)")
+NUMBER_CPP = re.compile(rb"(?<![\w.\"])(\d+\.\d*(?:e-?\d+)?|\d+(?:e-?\d+)?)(?![\w.])")
+CONDITION_CPP = re.compile(rb"\b(?:if|while) \(")
+CALL_CPP = re.compile(rb"^ +(?!check_place)[\w:.]+\([^;{}=]*\);$", re.M)
 
 
 class Edit(NamedTuple):
@@ -58,9 +72,16 @@ class Edit(NamedTuple):
     text: str
 
 
+def path_of(module, folder=ROOT):
+    """Return the path of a module in a copy of the tree."""
+    return folder / "src" / "odl" / (module if module.endswith(CPP) else f"{module}.py")
+
+
 def edits_of(module):
-    """Return all edits of a module; annotations, messages and what is declared for numba stay as they are."""
-    source = (PACKAGE / f"{module}.py").read_bytes()
+    """Return all edits of a module; annotations, messages and bindings stay as they are."""
+    source = path_of(module).read_bytes()
+    if module.endswith(CPP):
+        return [Edit(module, *found) for found in _turned_cpp(source)]
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
@@ -115,6 +136,44 @@ def _turned(node, span, source):
         yield (*span(node), repr(node.value + 1) if isinstance(node.value, int) else repr(2.0 * node.value + 1.0))
 
 
+def _turned_cpp(source):
+    """Yield (first, last, text) of each edit of C++, inside functions other than those that bind them."""
+    code = NO_CODE.sub(lambda part: b" " * len(part[0]), source).partition(b"\nvoid bind_")[0]
+    inside = [0]  # how many braces are open, but for those of namespaces and structures
+    opened = []
+    for at, sign in enumerate(code):
+        if sign == ord("{"):
+            line = code[code.rfind(b"\n", 0, at) + 1 : at]
+            opened.append(not re.match(rb"\s*(namespace|(template <.*> )?(struct|class|enum)) ?", line))
+        elif sign == ord("}") and opened:
+            opened.pop()
+        inside.append(any(opened))
+    for found in OPERATOR_CPP.finditer(code):
+        group = 1 if found[1] else 2
+        if found[2] and code[found.end() : found.end() + 1] == b")":
+            continue  # the step of a loop
+        yield (*found.span(group), TURNED_CPP[found[group]])
+    for found in NUMBER_CPP.finditer(code):
+        if inside[found.start()]:
+            whole = found[1].isdigit()
+            yield (*found.span(1), str(int(found[1]) + 1) if whole else repr(2.0 * float(found[1]) + 1.0))
+    for found in CONDITION_CPP.finditer(code):
+        first, depth = found.end(), 1
+        last = first
+        while depth:
+            depth += {ord("("): 1, ord(")"): -1}.get(code[last], 0)
+            last += 1
+        if b";" not in code[first:last]:
+            yield first, last - 1, f"!({source[first : last - 1].decode()})"
+    for found in CALL_CPP.finditer(code):
+        if inside[found.start()]:
+            yield (*found.span(), ";")
+    for word, other in ((rb"\btrue\b", "false"), (rb"\bfalse\b", "true")):
+        for found in re.finditer(word, code):
+            if inside[found.start()]:
+                yield (*found.span(), other)
+
+
 def _is(node, kinds):
     return isinstance(node, ast.Constant) and isinstance(node.value, kinds)
 
@@ -123,6 +182,8 @@ def modules():
     """Return the names of all modules, by the names under which they, or what they give `odl`, are imported."""
     names = [path.relative_to(PACKAGE).with_suffix("").as_posix() for path in sorted(PACKAGE.rglob("*.py"))]
     known = {f"odl.{name.removesuffix('/__init__').replace('/', '.')}": name for name in names}
+    known |= {f"odl.kernels.{path.name}": f"kernels/{path.name}" for path in (PACKAGE / "kernels").glob("*.h")}
+    known |= {f"odl.kernels.{path.stem}": f"kernels/{path.name}" for path in (PACKAGE / "kernels").glob("*.cpp")}
     for node in ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ImportFrom) and node.module in known:
             known |= {f"odl.{alias.name}": known[node.module] for alias in node.names}
@@ -130,7 +191,9 @@ def modules():
 
 
 def imported(path, known):
-    """Return how often each module is named where a file imports it, kernels by their library included."""
+    """Return how often each module is named where a file imports it."""
+    if path.name.endswith(CPP):
+        return Counter(f"kernels/{name}" for name in re.findall(r'^#include "(.*)"', path.read_text(), re.M))
     tree, counts, aliases = ast.parse(path.read_text(encoding="utf-8")), Counter(), {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
@@ -138,8 +201,6 @@ def imported(path, known):
                 one = known.get(f"{node.module}.{alias.name}") or known.get(node.module)
                 if one:
                     aliases[alias.asname or alias.name] = one
-        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "Kernels" and _is(node.args[0], str):
-            counts[f"kernels/{node.args[0].value}"] += 1
     counts.update(aliases.values())
     counts.update(aliases[node.id] for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in aliases)
     return counts
@@ -148,7 +209,7 @@ def imported(path, known):
 def tests_of(module, by_test, users):
     """Return the test files of a module: of its name and the only one of its room; then those that import it."""
     room = [path for path in by_test if path.parent.name == module.split("/")[0]]
-    name = module.removesuffix("/__init__").split("/")[-1]
+    name = module.removesuffix("/__init__").split("/")[-1].partition(".")[0]
     own = [path for path in room if path.stem == f"test_{name}"] or room[: len(room) == 1]
     others = dict.fromkeys(_importing(module, by_test, users) or _naming(name, room))
     return own, [*(path for path in others if path not in own), *OF_ALL]
@@ -178,8 +239,7 @@ def tested(folder, tests, edit):
     """Run tests in a copy of the tree until one fails; return what became of them."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "mutants", *map(str, tests)]
     paths = os.pathsep.join(str(folder / name) for name in ("src", "tests/helpers"))
-    longest = LONGEST.get(edit.module.split("/")[0], LONGEST[""])
-    variables = {"PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1", "ODL_LONGEST": str(longest)}
+    variables = {"PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1", "ODL_LONGEST": str(LONGEST)}
     variables = {**os.environ, **variables, "ODL_EDITED": "|".join(_functions(edit))}
     try:
         done = subprocess.run(
@@ -198,8 +258,10 @@ def tested(folder, tests, edit):
 
 
 def _functions(edit):
-    """Return the names of the functions and classes that an edit lies in."""
-    source = (PACKAGE / f"{edit.module}.py").read_bytes()
+    """Return the names of the functions and classes that an edit of Python lies in."""
+    if edit.module.endswith(CPP):
+        return []
+    source = path_of(edit.module).read_bytes()
     line = source.count(b"\n", 0, edit.first) + 1
     return [
         node.name
@@ -223,21 +285,56 @@ def pytest_collection_modifyitems(items):
 def judged(edit, tests, copies):
     """Apply an edit to a free copy of the tree, run its tests, take it back; return (outcome, seconds)."""
     folder, start = copies.get(), time.monotonic()
-    path = folder / "src" / "odl" / f"{edit.module}.py"
+    path = path_of(edit.module, folder)
     whole = path.read_bytes()
+
+    def write(content):
+        path.write_bytes(content)
+        return not edit.module.endswith(CPP) or built(folder)
+
     try:
-        path.write_bytes(whole[: edit.first] + edit.text.encode() + whole[edit.last :])
-        shutil.rmtree(folder / ".pytest_cache", ignore_errors=True)
-        outcomes = (tested(folder, part, edit) for part in tests if part)
-        outcome = next((each for each in outcomes if each != "passed"), "passed")
-        path.write_bytes(whole)
+        outcome = "no edit: not compiled"
+        if write(whole[: edit.first] + edit.text.encode() + whole[edit.last :]):
+            shutil.rmtree(folder / ".pytest_cache", ignore_errors=True)
+            outcomes = (tested(folder, part, edit) for part in tests if part)
+            outcome = next((each for each in outcomes if each != "passed"), "passed")
+        write(whole)
         if outcome == "failed" and not _sound(folder, edit, [test for part in tests for test in part]):
             outcome = "broken: fails without the edit"
     finally:
-        path.write_bytes(whole)
+        write(whole)
         copies.put(folder)
     outcome = {"passed": "survived", "failed": "killed"}.get(outcome, outcome)
     return outcome, time.monotonic() - start
+
+
+def built(folder):
+    """Build the extension module of a copy of the tree; return whether it compiles."""
+    if not (folder / BUILD / "build.ninja").exists():
+        import nanobind
+
+        settings = {
+            "SKBUILD_STATE": "editable",
+            "Python_EXECUTABLE": sys.executable,
+            "nanobind_DIR": nanobind.cmake_dir(),
+        }
+        words = [f"-D{name}={value}" for name, value in settings.items()]
+        subprocess.run(
+            [
+                TOOLS / "cmake",
+                "-S",
+                folder,
+                "-B",
+                folder / BUILD,
+                "-G",
+                "Ninja",
+                f"-DCMAKE_MAKE_PROGRAM={TOOLS / 'ninja'}",
+                *words,
+            ],
+            check=True,
+            capture_output=True,
+        )
+    return subprocess.run([TOOLS / "cmake", "--build", folder / BUILD], capture_output=True).returncode == 0
 
 
 def _sound(folder, edit, tests):
@@ -248,7 +345,7 @@ def _sound(folder, edit, tests):
 
 
 def copied(folder):
-    """Copy what tests need into a new folder; caches of compiled code come along."""
+    """Copy what tests need into a new folder, the extension module included."""
     for name in COPIED:
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("*.egg-info"))
     for path in ROOT.iterdir():
@@ -259,11 +356,11 @@ def copied(folder):
 
 def shown(edit):
     """Return an edit in one line."""
-    source = (PACKAGE / f"{edit.module}.py").read_bytes()
+    source, path = path_of(edit.module).read_bytes(), path_of(edit.module).relative_to(PACKAGE)
     line = source.count(b"\n", 0, edit.first) + 1
     begin, end = source.rfind(b"\n", 0, edit.first) + 1, source.find(b"\n", edit.last)
     new = source[begin : edit.first] + edit.text.encode() + source[edit.last : end]
-    return f"{edit.module}.py:{line}: {' '.join(new.decode().split())}"
+    return f"{path}:{line}: {' '.join(new.decode().split())}"
 
 
 def drawn(rooms, number, seed):
@@ -272,7 +369,7 @@ def drawn(rooms, number, seed):
     by_test = {path.relative_to(ROOT): imported(path, known) for path in sorted((ROOT / "tests").rglob("test_*.py"))}
     users = {}
     for name in {*known.values()}:
-        for one in imported(PACKAGE / f"{name}.py", known):
+        for one in imported(path_of(name), known):
             users.setdefault(one, []).append(name)
     names = [
         name for name in known.values() if (name.split("/")[0] in rooms if rooms else name.split("/")[0] != "papers")
@@ -302,8 +399,9 @@ def main():
             copies.put(copied(Path(place) / str(number)))
         counts = report(lines, pool.map(lambda edit: judged(edit, tests[edit.module], copies), edits))
     wanted = SHARES[not set(args.rooms) or not set(args.rooms) <= set(STRICT)]
-    share = counts["killed"] / len(edits)
-    print(f"{counts['killed']} of {len(edits)} killed ({share:.0%}), at least {wanted:.0%} wanted; seed {args.seed}")
+    number = len(edits) - counts["no edit: not compiled"]
+    share = counts["killed"] / number
+    print(f"{counts['killed']} of {number} killed ({share:.0%}), at least {wanted:.0%} wanted; seed {args.seed}")
     return 0 if share >= wanted else 1
 
 

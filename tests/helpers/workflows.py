@@ -55,8 +55,8 @@ class Result(NamedTuple):
 
 
 def link_or_copy(source, target):
-    """Copy a file; one of compiled code, which is only ever replaced as a whole, shares its bytes."""
-    if source.endswith((".nbi", ".nbc")):
+    """Copy a file; the extension module, which is only ever replaced as a whole, shares its bytes."""
+    if source.endswith(".so"):
         try:
             os.link(source, target)
         except OSError:
@@ -133,8 +133,7 @@ class Study:
 
     @classmethod
     def create(cls, folder, config=None, base=None):
-        """Copy the workflow and the package into a new folder; their code is compiled before."""
-        compiled()
+        """Copy the workflow and the package into a new folder."""
         shutil.copytree(ROOT / "data", folder / "data", ignore=lambda _, names: set(names) - {"corpora.csv"})
         shutil.copy2(ROOT / "Snakefile", folder / "Snakefile")
         for name in COPIED:
@@ -275,12 +274,6 @@ def h5_attributes(path):
     """Return the attributes of a file of the pipeline."""
     with h5py.File(path) as file:
         return dict(file.attrs)
-
-
-@functools.cache
-def compiled():
-    """Compile the code of the repository, which copies of it find."""
-    subprocess.run([sys.executable, "-m", "odl", "step", "compile"], check=True, env=environment(ROOT))
 
 
 @functools.cache

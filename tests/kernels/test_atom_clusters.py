@@ -6,7 +6,6 @@ from scipy import optimize, sparse
 
 from odl import learners
 from odl.errors import ParameterError
-from odl.kernels import ward_merging
 from odl.learners import clusters, likeness
 from odl.learners.sparse_atoms import largest_per_row
 
@@ -333,9 +332,3 @@ def test_products_of_atoms_that_changed_are_those_of_all(rng):
         assert np.array_equal(gram, other) and np.array_equal(gram, gram.T)
         sums = A.toarray() * sizes
         assert np.allclose(gram, sums.T @ sums)
-
-
-def test_what_the_kernels_keep_of_prices_has_room():
-    names = {"BLOCK": "PRICES", "LANES": "LANES", "CANDIDATES": "CANDIDATES", "UNKNOWN": "UNKNOWN", "NEVER": "NEVER"}
-    for name, copy in names.items():
-        assert getattr(clusters, copy) == getattr(ward_merging, name)

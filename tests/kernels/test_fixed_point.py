@@ -82,9 +82,8 @@ def test_a_start_that_is_wrong_is_iterated_from(rng, monkeypatch):
     model, P, A = material("nmf_huber", rng)
     made, owner = network("ring", 9, degree=2), np.arange(9)
     slow = coding.over_network(P, A, model, owner, made, **MANY)
-    monkeypatch.setattr(
-        coding.fixedpoint, "spread", lambda weights, mu, pull: fixed_point.spread(weights, 0.5 * mu, 2.0 * pull)
-    )
+    right = fixed_point.spread
+    monkeypatch.setattr(fixed_point, "spread", lambda weights, mu, pull: right(weights, 0.5 * mu, 2.0 * pull))
     near = coding.over_network(P, A, model, owner, made, tolerance=1e-9, iterations=12_000, at_fixed_point=True)
     assert near.iterations.min() > 10
     np.testing.assert_allclose(near.costs, slow.costs, atol=1e-7)

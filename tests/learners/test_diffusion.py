@@ -10,7 +10,6 @@ from odl.distributed import coding, models
 from odl.distributed.inference import diffuse, share_all
 from odl.distributed.networks import network
 from odl.errors import ParameterError
-from odl.kernels import agent_descent
 
 
 def dual_of(model, x, A, y):
@@ -29,16 +28,6 @@ def test_the_optimum_is_certified_by_its_dual(name, rng):
         assert gap == pytest.approx(score - model.dual(x, W, nu), abs=1e-12)
     assert 0 < np.count_nonzero(Y) < Y.size
     np.testing.assert_allclose(found.residual + found.penalty, found.score, rtol=1e-14)
-
-
-@pytest.mark.parametrize("name", ["sparse_svd", "nmf"])
-def test_codes_from_products_and_from_entries_are_the_same(name, rng):
-    model, P, A = material(name, rng)
-    arguments = coding.pack(A), 60, coding.constants(model), 1e-12, 10_000, 0.0, 0.0
-    _, codes, parts = agent_descent.code_documents((P.indptr, P.indices, P.data), *arguments)
-    found = coding.centralised(P, A, model, tolerance=1e-12)
-    np.testing.assert_allclose(found.codes.toarray(), codes, atol=1e-6)
-    np.testing.assert_allclose(found.score, parts[0] + parts[1], rtol=1e-11)
 
 
 def test_the_screen_leaves_no_active_atom_out(rng):

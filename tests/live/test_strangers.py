@@ -23,7 +23,6 @@ def test_the_process_that_learns_imports_nothing_from_the_folder(news, tmp_path)
     ):
         (news / name).parent.mkdir(exist_ok=True)
         (news / name).write_text(CODE)
-    (news / ".numba_config.yaml").write_text("cache_dir: pickles\n")
     (news / "matplotlibrc").write_text("backend: module://own.yaml\n")
     lines = "".join(json.dumps(streams.post(week, number, "sea")) + "\n" for week in (3, 4) for number in range(5))
     said = subprocess.run(
@@ -32,4 +31,4 @@ def test_the_process_that_learns_imports_nothing_from_the_folder(news, tmp_path)
         env={**os.environ, "PYTHONPATH": "own:"},
     )  # fmt: skip
     assert said.returncode == 0 and '"provisional": false' in said.stdout, said.stderr
-    assert not [*news.rglob("imported")] and not (news / "pickles").exists()
+    assert not [*news.rglob("imported")]

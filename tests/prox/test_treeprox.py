@@ -89,8 +89,7 @@ def test_dual_norm_is_where_the_prox_vanishes(norm, problem):
     """Omega*(z) <= tau exactly where the prox of tau Omega leaves nothing of z; the bound is within its margin."""
     tree, z, lam = problem
     order, layout = treeprox.layout(tree)
-    work = np.empty(tree.n_nodes), np.empty(tree.n_nodes)
-    bound = tree_norm.dual_norm(z[order], layout, lam, norm == "linf", *work)
+    bound = tree_norm.dual_norm(z[order], layout, lam, norm == "linf")
     assert np.isfinite(bound) and bound >= lam
     assert not treeprox.prox_tree(z, tree, bound * (1 + 1e-9), norm=norm).any()
     below = lam + 0.9 * (bound - lam)  # the margin is a twentieth of what lies above lam

@@ -205,9 +205,9 @@ def test_the_generic_profile_on_another_scheduler(local, tmp_path):
     held = study.bytes()
     assert any(name.endswith("/da/k8/2.h5") for name in held)
     assert held == {name: value for name, value in local.bytes().items() if name in held}
-    # read, index, kernels, two blocks of the stream (one twice, for it was killed), of the chain, the baselines.
+    # read, index, two blocks of the stream (one twice, for it was killed), of the chain, the baselines.
     asked = [json.loads(path.read_text()) for path in (tmp_path / "batch").glob("*.json")]
-    assert len(asked) == 9 and all(job["megabytes"] >= 600 and job["minutes"] >= 2 for job in asked)
+    assert len(asked) == 8 and all(job["megabytes"] >= 600 and job["minutes"] >= 2 for job in asked)
     assert len(commands(study, "odl step update")) == 3
 
 

@@ -20,7 +20,7 @@ FIGURES = list(figures.modules())
 def test_a_fresh_run_ends_with_the_report(fresh):
     study, result = fresh
     streams = {f"{rule} {t}" for rule in ("batch", "features", "baselines") for t in range(4)} - {"baselines 0"}
-    single = {"read", "index", "kernels", "evaluate_baselines", "plan"}
+    single = {"read", "index", "evaluate_baselines", "plan"}
     assert result.names("run", "t") == single | streams | chain("da") | chain("pg") | SHOWN
     assert len(result.jobs) == len(result.names("run", "t", "algorithm")) + 1
     page = (study.results / "report.html").read_text()
@@ -47,8 +47,8 @@ def test_nothing_to_be_done_after_a_run(fresh):
 
 def test_jobs_have_the_threads_of_their_rule(fresh, study):
     found = fresh[0].threads()
-    rules = {rule.removesuffix("_baselines") for rule in fresh[1].names()} - {"kernels", "tables"}
-    assert {entry["command"] for entry in found} == rules | {"compile", "summarise"}
+    rules = {rule.removesuffix("_baselines") for rule in fresh[1].names()} - {"tables"}
+    assert {entry["command"] for entry in found} == rules | {"summarise"}
     for entry in found:
         assert set(entry["threads"].values()) == {"1"}, entry
     last = study.checkpoint("pg", 3)
@@ -121,7 +121,7 @@ class TestChangedSettings:
         jobs = self.plan(study, "seed", "run", "k", "t", seeds=[0, 1], atoms=[8, 9], **runs)
         chains = {f"{seed} {run} {k}" for seed in (0, 1) for run in ("da", "om", "pg") for k in (8, 9)}
         new = chains - {"0 da 8", "0 pg 8"}
-        assert jobs == {"kernels", "plan"} | SHOWN | {f"evaluate {one}" for one in new} | {
+        assert jobs == {"plan"} | SHOWN | {f"evaluate {one}" for one in new} | {
             f"update {one} {t}" for one in new for t in range(4)
         }
         assert self.plan(study, "t", seeds=[0], atoms=[8], runs=["pg"]) == SHOWN | {"plan"}
@@ -135,12 +135,11 @@ def contents(study):
 class TestEditedSources:
     def test_one_learners_source_reruns_its_chain(self, study):
         study.edit("learners/dual_averaging.py")
-        assert study.run("-n").names("run", "t") == {"kernels"} | chain("da") | SHOWN
+        assert study.run("-n").names("run", "t") == chain("da") | SHOWN
 
     def test_kernels_rerun_all_learners(self, study):
-        study.edit("kernels/edge_following.py")
-        both = {"kernels dual_averaging", "kernels projected_gradient"}
-        assert study.run("-n").names("algorithm", "run", "t") == both | chain("da") | chain("pg") | SHOWN
+        study.edit("kernels/edge_following.cpp")
+        assert study.run("-n").names("run", "t") == chain("da") | chain("pg") | SHOWN
 
     def test_pictures_and_page_are_drawn_again(self, study):
         study.edit("report/figures/scores.py")
@@ -228,7 +227,7 @@ def test_coders_weights_and_a_window(study):
     before = study.bytes()
     chains = chain("admm-coder") | chain("corpus-idf") | chain("fixed")
     compared = {f"baselines {t}" for t in (1, 2, 3)} | {"evaluate_baselines"}
-    assert study.run().names("run", "t") == chains | SHOWN | {"plan", "kernels"} | compared
+    assert study.run().names("run", "t") == chains | SHOWN | {"plan"} | compared
     # Two timesteps back is all there is until t = 2.
     assert [study.bytes()[path] == before[path] for path in (f"/mine/seed0/baselines/{t}.h5" for t in (1, 2, 3))] == [
         True, True, False,

@@ -24,7 +24,7 @@ def made(tmp_path_factory):
 
 def test_experiments_run_and_are_shown(made):
     study, result = made
-    assert result.names("experiment", "part") == {"kernels", *RUN, "page"}
+    assert result.names("experiment", "part") == {*RUN, "page"}
     page = (study.results / "report.html").read_text()
     assert 'id="experiment-convergence"' in page and 'id="experiment-inpainting"' in page
     assert (study.results / "experiments" / "convergence" / "paths.tsv").exists()

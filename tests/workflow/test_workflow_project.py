@@ -20,39 +20,27 @@ WORDS = {
 }
 
 
-def built(folder, libraries):
-    """Return the wheel that is built with compiled kernels of a folder, or with none."""
+def built(folder):
+    """Return the wheel of this platform."""
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir"]
-    variables = {**os.environ, "ODL_LIBRARIES": str(libraries)}
-    done = subprocess.run([*build, folder, ROOT], capture_output=True, text=True, timeout=300, env=variables)
+    done = subprocess.run([*build, folder, ROOT], capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr[-3000:]
     (wheel,) = folder.glob("*.whl")
     return wheel
-
-
-@pytest.mark.long
-def test_a_wheel_with_kernels_is_for_one_platform(tmp_path):
-    (tmp_path / "libraries").mkdir()
-    (tmp_path / "libraries" / "exact-linux.so").write_bytes(b"\0GLIBC_2.29\0GLIBC_2.5\0")
-    (tmp_path / "libraries" / "exact-linux.so.sha256").write_text("its digest")
-    platform = built(tmp_path, tmp_path / "libraries")
-    assert re.search(r"-manylinux_2_29_\w+\.whl" if sys.platform == "linux" else r"-(?!any)\w+\.whl", platform.name)
-    with zipfile.ZipFile(platform) as archive:
-        libraries = {f"odl/kernels/libraries/exact-linux.so{end}" for end in ("", ".sha256")}
-        assert {*archive.namelist()} >= libraries | {"odl/share/workflow/Snakefile"}
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
     """An environment with the wheel, and what it depends on from that of the tests; its folder of commands."""
     base = tmp_path_factory.mktemp("wheel")
-    wheel = built(base, "none")
+    wheel = built(base)
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     wanted = ["workflow/Snakefile", "workflow/schemas/config.schema.json", "config/config.yaml", "data/corpora.csv"]
     assert {f"odl/share/{name}" for name in [*wanted, "profiles/default/config.yaml"]} <= set(names)
     assert sum(name.startswith("odl/share/data/") for name in names) == 1  # no download
-    assert wheel.name.endswith("-py3-none-any.whl") and not any(name.endswith(".so") for name in names)
+    (module,) = (name for name in names if name.endswith((".so", ".pyd")))
+    assert module.startswith("odl/kernels/_kernels.") and "odl/kernels/inverted_lists.cpp" in names
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(base / "env")], check=True)
     site = next((base / "env").glob("lib/python*/site-packages"))
     with zipfile.ZipFile(wheel) as archive:

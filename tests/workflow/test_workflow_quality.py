@@ -56,7 +56,7 @@ def measured(fresh, tmp_path_factory):
 def test_one_job_a_stream(measured):
     study, result = measured
     made = {"experiment mine", "experiment entry", "experiment overview"}
-    made |= {"read mine", "read entry", "kernels levels", "kernels adaptive", "page"}
+    made |= {"read mine", "read entry", "page"}
     assert result.names("experiment", "corpus", "algorithm") == made
     assert study.run("-n").jobs == []
 

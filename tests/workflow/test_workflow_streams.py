@@ -98,7 +98,7 @@ def test_tdt2_from_a_mirror(corpora, tmp_path):
     chain = study.folder / "results" / "tdt2" / "tdt2" / "seed0" / "dual-averaging" / "k50"
     target = study.target(chain / "2.h5")
     result = study.run(target, ODL_MIRROR=str(corpora))
-    assert result.names() == {"download", "read", "index", "batch", "features", "kernels", "update"}
+    assert result.names() == {"download", "read", "index", "batch", "features", "update"}
     assert str(corpora / "tdt2") in result.text
     file = "tdt2/TDT2_with_time.mat"
     assert (study.folder / "data" / file).read_bytes() == (corpora / file).read_bytes()

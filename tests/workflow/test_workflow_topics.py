@@ -32,7 +32,7 @@ def grouped(fresh, tmp_path_factory):
 
 def test_only_what_is_new_runs(grouped):
     study, result = grouped
-    made = {"kernels topics"} | STEPS | TABLES
+    made = STEPS | TABLES
     assert result.names("run", "t", "algorithm") == made
     assert study.run("-n").jobs == []
 
@@ -77,7 +77,7 @@ def test_what_a_change_reruns(grouped, tmp_path):
     assert "emerging da" in jobs and not [job for job in jobs if job.startswith(("topics", "update"))]
     study.configure(before)
     study.edit("papers/emerging.py")
-    assert study.run("-n").names("run", "t") == {"kernels"} | STEPS | tables
+    assert study.run("-n").names("run", "t") == STEPS | tables
 
 
 def test_a_run_that_is_not_made_is_named(grouped, tmp_path):

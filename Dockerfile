@@ -1,22 +1,24 @@
 # docker build -t odl .
 # docker run --rm -v "$PWD":/data --user "$(id -u):$(id -g)" odl init news posts/*.jsonl     (docs/clusters.md)
-FROM python:3.11-slim
+FROM python:3.11-slim AS build
 
-# The C compiler links the kernels, which are compiled here, once for every user of the image.
+# The compiler builds the wheel, and is not in the image.
 # hadolint ignore=DL3008
-RUN apt-get update \
-    && apt-get install -y --no-install-recommends gcc libc6-dev \
-    && rm -rf /var/lib/apt/lists/*
-
-COPY pyproject.toml setup.py MANIFEST.in README.md LICENSE constraints.txt /src/
+RUN apt-get update && apt-get install -y --no-install-recommends g++
+COPY pyproject.toml CMakeLists.txt README.md LICENSE /src/
 COPY src /src/src
 COPY workflow /src/workflow
 COPY profiles /src/profiles
 COPY config/config.yaml /src/config/config.yaml
 COPY data/corpora.csv /src/data/corpora.csv
-RUN pip install --no-cache-dir --constraint /src/constraints.txt "/src[http,parquet]" \
-    && rm -rf /src \
-    && odl step compile --cores 0
+RUN pip wheel --no-deps --wheel-dir /wheels /src
+
+FROM python:3.11-slim
+
+COPY constraints.txt /wheels/
+COPY --from=build /wheels /wheels
+RUN pip install --no-cache-dir --constraint /wheels/constraints.txt "$(ls /wheels/*.whl)[http,parquet]" \
+    && rm -rf /wheels
 
 # Whoever runs it has no home in the image.
 ENV HOME=/tmp

@@ -3,8 +3,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Versions to install: those tested together, constraints-oldest.txt for the oldest allowed, /dev/null for the newest.
 CONSTRAINTS := constraints.txt
+BUILD := scikit-build-core nanobind cmake ninja
+KERNELS := CMakeLists.txt $(wildcard src/odl/kernels/*.cpp src/odl/kernels/*.h)
+INSTALL := $(BIN)/pip install --quiet --no-build-isolation --constraint $(CONSTRAINTS)
 
-.PHONY: run schema test test-long mutants fuzz bench faults slurm scale lint format docs dist release clean
+.PHONY: run kernels schema test test-long mutants fuzz bench faults slurm scale lint format docs dist release clean
 
 run: .venv/installed
 	@$(BIN)/snakemake --quiet host rules reason
@@ -14,19 +17,17 @@ run: .venv/installed
 
 test: .venv/tested
 	$(MAKE) --no-print-directory lint
-	$(BIN)/odl step compile --cores 0
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 # What takes long, before an issue is called resolved: real schedulers, many strikes, many malformed files.
 test-long: .venv/tested
-	$(BIN)/odl step compile --cores 0
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m long
+	$(BIN)/python tests/helpers/sanitized.py
 	$(BIN)/python tests/helpers/fuzz.py
 	$(BIN)/python tests/helpers/faultrun.py
 
 # Wrong edits drawn at random, which the tests of their modules have to see: an hour or two (docs/extending.md).
 mutants: .venv/tested
-	$(BIN)/odl step compile --cores 0
 	$(BIN)/python tests/helpers/mutants.py --rooms kernels learners files
 	$(BIN)/python tests/helpers/mutants.py
 
@@ -49,6 +50,9 @@ slurm: .venv/tested
 scale: .venv/tested
 	$(BIN)/python benchmarks/scale.py
 
+# Builds the kernels that were edited, as every target here does.
+kernels: .venv/installed
+
 # What learners, readers, experiments and figures say of themselves, for the workflow (docs/extending.md).
 schema: .venv/installed
 	$(BIN)/odl step schema --write
@@ -64,27 +68,27 @@ format: .venv/tested
 	$(BIN)/ruff check --fix .
 	$(BIN)/snakefmt Snakefile workflow
 
-# The environment with the versions that were tested together; kernels are compiled when a run first needs them.
-.venv/installed: pyproject.toml $(CONSTRAINTS)
+# The environment with the versions that were tested together. Kernels that were edited are built again.
+.venv/installed: pyproject.toml $(CONSTRAINTS) $(KERNELS)
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed: make PYTHON=python3.11')"
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --constraint $(CONSTRAINTS) "setuptools>=77"
-	ODL_LIBRARIES=none $(BIN)/pip install --quiet --no-build-isolation --constraint $(CONSTRAINTS) --editable ".[compile]"
+	$(INSTALL) $(BUILD)
+	$(INSTALL) --editable .
 	touch $@
 
 .venv/tested: .venv/installed
-	ODL_LIBRARIES=none $(BIN)/pip install --quiet --no-build-isolation --constraint $(CONSTRAINTS) --editable ".[test,bench]"
+	$(INSTALL) --editable ".[test,bench]"
 	touch $@
 
 # The documentation site with two pages to look at, into build/site; warnings and links to nowhere are errors.
 docs: .venv/tested
-	ODL_LIBRARIES=none $(BIN)/pip install --quiet --no-build-isolation --constraint $(CONSTRAINTS) --editable ".[docs]"
+	$(INSTALL) --editable ".[docs]"
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -c docs . build/site
 	$(BIN)/python docs/demo.py build/site/demo
 	$(BIN)/python docs/check_links.py build/site
 	@echo "build/site/docs/index.html"
 
-# The source distribution and a wheel for this platform, with the kernels compiled, into dist/.
+# The source distribution and a wheel for this platform and this Python, into dist/.
 dist: .venv/installed
 	$(BIN)/pip install --quiet build
 	$(BIN)/python -m build --outdir dist .

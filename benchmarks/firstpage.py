@@ -3,13 +3,9 @@
     make dist
     python benchmarks/firstpage.py dist/*.whl
 
-Each line: what was done, seconds on the clock, CPU seconds (of all its processes), and how many files of compiled
-kernels there are since. The wheel is installed without a cache of packages, so the clock depends on the network;
-`--constraint` takes a file of versions. `--posts` goes to the page of one's own files, by `odl init` and `odl run`,
-`--needed` to that of the default corpus without compiling all kernels before: in both the workflow compiles what it
-needs. `--calls` makes the first call of every learner, of emerging topics and of ranks in turn (what two of
-them share is compiled by the first), and no more. Of several wheels, such as that for all platforms and that for one,
-each gets an environment of its own.
+Each line: what was done, seconds on the clock, CPU seconds (of all its processes). The wheel is installed without a
+cache of packages, so the clock depends on the network; `--constraint` takes a file of versions. `--posts` goes to the
+page of one's own files, by `odl init` and `odl run`. Of several wheels each gets an environment of its own.
 """
 
 import argparse
@@ -22,15 +18,12 @@ from pathlib import Path
 from measure import child, facts
 
 CODE = "from odl.config import places; print(places.SNAKEFILE)"
-NAMES = "from odl import learners; print(*learners.LEARNERS, 'topics', 'ranks')"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("wheel", type=Path, nargs="+")
     parser.add_argument("--posts", type=Path, nargs="+", help="one's own files, for odl init and odl run")
-    parser.add_argument("--needed", action="store_true", help="compile only what the default study needs")
-    parser.add_argument("--calls", action="store_true", help="make the first call of every learner, and no more")
     parser.add_argument("--constraint", type=Path, help="versions to install")
     parser.add_argument("--cores", default="all")
     parser.add_argument("--keep", type=Path, help="folder to copy the page to")
@@ -54,22 +47,16 @@ def measured(place, wheel, args):
 
     def step(said, *command):
         cost = child(command, folder, alone)
-        print(f"{said:<34} {cost.wall:7.1f} s  {cost.cpu:7.1f} CPU s  {compiled(place):4} files", flush=True)
+        print(f"{said:<34} {cost.wall:7.1f} s  {cost.cpu:7.1f} CPU s", flush=True)
         return cost
 
     step("python -m venv", sys.executable, "-m", "venv", place / "venv")
     step("pip install", bin / "pip", "install", "--quiet", *versions, wheel.resolve())
     print(f"the package: {size(place) / 1e6:.1f} MB, the environment: {size(place, '*') / 1e6:.0f} MB", flush=True)
-    if args.calls:
-        for name in child([bin / "python", "-c", NAMES], folder, alone).printed.split():
-            step(f"odl step compile {name}", bin / "odl", "step", "compile", name)
-        return
     if args.posts:
         step("odl init", bin / "odl", "init", "news", *[path.resolve() for path in args.posts])
         step("odl run", bin / "odl", "run", "news")
         return
-    if not args.needed:
-        step("odl step compile", bin / "odl", "step", "compile")
     workflow = child([bin / "python", "-c", CODE], folder, alone).printed.strip()
     given = ["--quiet", "all", "--cores", args.cores]
     step("the default study", bin / "snakemake", "-s", workflow, *given)
@@ -79,12 +66,6 @@ def measured(place, wheel, args):
         args.keep.mkdir(parents=True, exist_ok=True)
         for name in ("new.html", "report.html"):
             shutil.copy(page.with_name(name), args.keep)
-
-
-def compiled(place):
-    """Return how many files numba and the C compiler have made of the kernels."""
-    packages = (place / "venv").glob("lib/python*/site-packages/odl")
-    return sum(path.suffix in (".so", ".nbi") for package in packages for path in package.rglob("__pycache__/*"))
 
 
 def size(place, package="odl"):

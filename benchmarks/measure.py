@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("odl", "numpy", "scipy", "numba", "h5py", "highspy", "snakemake")
+PACKAGES = ("odl", "numpy", "scipy", "h5py", "highspy", "snakemake")
 COLUMNS = ("part", "what", "value", "unit", "in units", "limit", "verdict")
 SECONDS = {"CPU s": 1.0, "CPU ms": 1e-3, "CPU us": 1e-6, "CPU min": 60.0}
 ON_THE_CLOCK = ("s", "ms", "us", "min")

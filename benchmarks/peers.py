@@ -9,7 +9,7 @@ import os
 import sys
 
 # Before numpy is imported; children inherit it.
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "TORCH_NUM_THREADS")
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TORCH_NUM_THREADS")
 if __name__ == "__main__":
     os.environ.update(dict.fromkeys(THREADS, "1"))
 

@@ -9,7 +9,7 @@ import os
 import sys
 
 # Before numpy is imported; children inherit it.
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"
 
 import argparse  # noqa: E402
@@ -32,8 +32,6 @@ import squared  # noqa: E402
 import whatsnew  # noqa: E402
 
 from odl.files import storage  # noqa: E402
-from odl.jobs import compile as ahead  # noqa: E402
-from odl.kernels import marshalling  # noqa: E402
 
 PARTS = {
     "coder": inside.coder,
@@ -105,7 +103,6 @@ def write(path, facts, rows):
 def main(arguments=None):
     """Measure, print the table, write it; return the exit status."""
     options, facts = parse(arguments), measure.facts()
-    ahead.build_all(marshalling.names(), ahead.aloud)
     size = material.QUICK if options.quick else material.FULL
     subject = material.Material(size, material.find_corpora(options.corpora))
     facts.append(("stream", f"{subject.name}, {len(subject.batches)} batches of {size.batch}"))

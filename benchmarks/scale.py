@@ -34,7 +34,7 @@ def run(study, cores, changes):
     overlay, config = study / "streams.json", f"config/{study.name}.yaml"
     overlay.write_text(json.dumps(changes))
     words = [measure.tool("snakemake"), "--cores", str(cores), "--configfile", config, str(overlay)]
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     variables = {**os.environ, **threads}
     log, began, spent = study / "snakemake.log", time.monotonic(), (0.0, 0.0)
     with log.open("w") as file:

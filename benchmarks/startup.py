@@ -16,7 +16,7 @@ import tempfile
 
 import h5py
 
-PARTS = {"python": "pass", "numpy": "import numpy", "scipy.sparse": "import scipy.sparse", "numba": "import numba"}
+PARTS = {"python": "pass", "numpy": "import numpy", "scipy.sparse": "import scipy.sparse"}
 
 
 def jobs(root, k, t, folder):

@@ -116,6 +116,33 @@ class TestSources:
         assert said.startswith("4 files of other kinds: ") and "1 in .pdf (pdftotext makes texts)" in said
         assert filekinds.left_out([str(tmp_path / "a.jsonl")]) == ""
 
+    def test_a_packed_copy_of_a_file_is_left_out_and_named(self, tmp_path):
+        for name, packed in (("app.log.1", "one"), ("app.log.2", "another"), ("app.log.3", None)):
+            (tmp_path / name).write_text(f"2026-01-05 10:00:00 {name} one")
+            with gzip.open(tmp_path / f"{name}.gz", "wt") as file:
+                file.write(f"2026-01-05 10:00:00 {name} {packed}")
+        (tmp_path / "app.log.3.gz").write_bytes((tmp_path / "app.log.3.gz").read_bytes()[:-9])
+        named, _ = filekinds.find([str(tmp_path)])
+        names = ["app.log.3", "app.log.3.gz", "app.log.2", "app.log.2.gz", "app.log.1"]
+        assert [name for name, _ in listing.find_files(named)] == names
+        assert filekinds.left_out(named) == "1 packed copy: app.log.1.gz (the same as app.log.1)"
+        alone = [str(tmp_path / "app.log.1.gz")]
+        assert len(listing.find_files(alone)) == 1 and filekinds.left_out(alone) == ""
+
+    def test_hidden_folders_of_a_maildir_are_named_until_they_are_read(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        for number, folder in enumerate(("cur", "new", ".Sent/cur", ".Sent/new", ".Lists.odl/cur", ".git/x")):
+            path = tmp_path / "mail" / folder / f"{number}.host:2,S"
+            path.parent.mkdir(parents=True)
+            path.write_text("From: a@example.org\nDate: Mon, 5 Jan 2026 10:00:00 +0000\nSubject: rain\n\nrain\n")
+        named, kind = filekinds.find(["mail"])
+        assert len(listing.find_files(named, kind)) == 2
+        said = "messages in hidden folders, to be named by themselves: mail/"
+        assert filekinds.left_out(named, kind) == f"3 {said}.Lists.odl, mail/.Sent"
+        named, kind = filekinds.find(["mail", "mail/.Sent"])
+        assert len(listing.find_files(named, kind)) == 4
+        assert filekinds.left_out(named, kind) == f"1 {said}.Lists.odl"
+
     def test_rotated_logs_become_a_pattern(self, tmp_path):
         paths = [str(tmp_path / name) for name in ("app.log", "app.log.1", "app.log.2.gz")]
         for path in paths:

@@ -358,4 +358,4 @@ def test_blank_lines_before_the_header(tmp_path, blank):
     path.write_bytes((blank + "id,text\n\na,storm\n").encode())
     assert read(path).ids == ["a"]
     path.write_bytes((blank + "id,text\na\n").encode())
-    refused("it has 1 fields, the header 2", path)
+    refused("it has 1 field, the header 2", path)

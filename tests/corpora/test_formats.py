@@ -220,6 +220,36 @@ def test_a_record_of_a_table_that_is_wrong_is_unreadable_and_the_next_one_is_rea
     assert reasons["line 8"].startswith("it is not UTF-8 (byte 0xe9)")
 
 
+@pytest.mark.parametrize("sign", [",", ";", "\t"])
+def test_lines_above_a_clear_header_are_skipped(tmp_path, sign):
+    rows = [["id", "time", "text"], *([f"a{n}", f"2026-01-0{n}", "the disk fails"] for n in range(1, 6))]
+    table = "\n".join(sign.join(row) for row in rows)
+    for above in ("Report of January\n\nby the desk\n", f"Report{sign}2026\n"):
+        found = list(formats.rows(put(tmp_path / "a.csv", above + table)))
+        assert len(found) == 5 and found[0][1] == dict(zip(rows[0], rows[1], strict=True))
+    headless = "\n".join(sign.join(row) for row in rows[1:])
+    wrong = [
+        row for _, row in formats.rows(put(tmp_path / "b.csv", f"title\n{headless}"), formats.Form(delimiter=sign))
+    ]
+    assert len(wrong) == 5 and set(map(str, wrong)) == {"it has 3 fields, the header 1"}
+    one = "id,text\n" + "a\n"
+    assert [str(row) for _, row in formats.rows(put(tmp_path / "c.csv", one))] == ["it has 1 field, the header 2"]
+
+
+def test_quotation_marks_behind_backslashes_are_read_where_only_so_all_rows_fit(tmp_path):
+    lines = ["id,text", r'1,"the \"old\" disk"', r'2,"ends with \""', r'3,"in C:\\new\\"', '4,"plain"']
+    found = [row["text"] for _, row in formats.rows(put(tmp_path / "a.csv", "\n".join(lines)))]
+    assert found == ['the "old" disk', 'ends with "', r"in C:\\new\\", "plain"]
+    kept = ["id,text", r'1,"a ""path"" of C:\new\"', "2,b"]
+    rows = list(formats.rows(put(tmp_path / "b.csv", "\n".join(kept))))
+    assert rows[0][1]["text"] == 'a "path" of C:\\new\\'
+    mixed = [*lines, '5,"one "two" three"']
+    reasons = [
+        str(row) for _, row in formats.rows(put(tmp_path / "c.csv", "\n".join(mixed))) if not isinstance(row, dict)
+    ]
+    assert any("written twice, not behind a backslash" in reason for reason in reasons)
+
+
 def test_a_line_that_is_too_long_is_unreadable(tmp_path, monkeypatch):
     monkeypatch.setattr(formats, "LONGEST_LINE", 50)
     path = put(tmp_path / "a.jsonl", '{"text": "a"}\n{"text": "' + 200 * "x" + '"}\n{"text": "b"}\n')

@@ -86,3 +86,23 @@ def test_hits_of_a_search_are_rows_and_a_document_with_a_list_inside_is_one():
     assert [row["_source.message"] for _, row in found] == ["disk full"] * 2
     post = {"text": "disk full", "entities": {"urls": [{"url": "a"}]}}
     assert [row["text"] for _, row in jsonrows.rows([(1, json.dumps(post))])] == ["disk full"]
+
+
+def test_tables_of_pandas_and_objects_by_id_are_rows():
+    rows = [{"id": f"a{n}", "text": f"rain {n}", "labels": {"x": n}} for n in range(3)]
+    columns = {name: {str(n): row[name] for n, row in enumerate(rows)} for name in rows[0]}
+    split = {"columns": list(rows[0]), "index": [0, 1, 2], "data": [list(row.values()) for row in rows]}
+    by_id = {row["id"]: {name: row[name] for name in ("text", "labels")} for row in rows}
+    for table in (columns, split, by_id):
+        for indent in (None, 1):
+            found = read(json.dumps(table, indent=indent))
+            assert found == [(f"object {n}", row) for n, row in enumerate(rows, start=1)]
+    pandas = pytest.importorskip("pandas")
+    for orient in ("columns", "split", "records", "table"):
+        found = read(pandas.DataFrame({"id": ["a", "b"], "text": ["rain", "pump"]}).to_json(orient=orient))
+        assert [(row["id"], row["text"]) for _, row in found] == [("a", "rain"), ("b", "pump")]
+    [(_, values)] = read(json.dumps([["a", "rain"], ["b", "pump"]]))
+    assert isinstance(values, Unreadable) and 'orient="records", lines=True' in values
+    for one in ({"user": {"name": "a"}, "message": {"text": "rain"}}, {"columns": ["a", "b"], "data": [["x"]]}):
+        [(place, row)] = read(json.dumps(one))
+        assert place == "line 1" and row.items() >= one.items()

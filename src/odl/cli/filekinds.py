@@ -137,7 +137,7 @@ def unread(paths):
 
 
 def left_out(sources, kind=None):
-    """Return a sentence's part on files of folders and patterns that no reader knows, "" if there are none."""
+    """Return a sentence's part on files of folders and patterns that are not read, "" if there are none."""
     wide = [source for source in sources if kind is None and not os.path.isfile(source)]
     every = {path for source in wide for _, path in listing.expand(source, "text") or ()}
     others = sorted(every - {path for source in wide for _, path in listing.expand(source) or ()})
@@ -145,7 +145,15 @@ def left_out(sources, kind=None):
     parts = [f"{n:,} in {end}{TODO.get(end, '')}" for end, n in counts.most_common(ENDS)]
     more = sum(counts.values()) - sum(n for _, n in counts.most_common(ENDS))
     parts += [f"{more:,} others"] * bool(more)
-    return f"{len(others):,} files of other kinds: {', '.join(parts)}" if others else ""
+    said = [f"{len(others):,} files of other kinds: {', '.join(parts)}"] * bool(others)
+    paths = [path for source in sources for _, path in listing.expand(source, kind) or ()]
+    copies = sorted(listing.packed_copies(paths).items())
+    named = [f"{os.path.basename(path)} (the same as {os.path.basename(plain)})" for path, plain in copies]
+    what = "copies" if len(copies) > 1 else "copy"
+    said += [f"{len(copies):,} packed {what}: {_few(named)}"] * bool(copies)
+    mail = listing.hidden_mail(sources)
+    n, folders = sum(n for _, n in mail), _few([folder for folder, _ in mail])
+    return "; ".join(said + [f"{n:,} messages in hidden folders, to be named by themselves: {folders}"] * bool(mail))
 
 
 def _few(names):
@@ -260,19 +268,24 @@ def delimiter_of(files, kind, encoding):
         head += [] if formats.LEAD.fullmatch(text.rstrip("\r\n")) else [text]
         if number == formats.HEADER_LINES:
             break
-    usual = "\t" if ".tsv" in path.lower() else ","
-    best = formats.delimiter_in(head, usual)
-    header = next((line.strip() for line in head if line.strip()), "")
-    return "" if best == usual else f"{best!r}, as in {header[:60]!r}"
+    best, above = formats.beginning_of(head, path)
+    header = next((line.strip() for line in head[above:] if line.strip()), "")
+    skipped = f"; lines above it are no rows of {path}" * (above > 0)
+    same = best == formats.usual_delimiter(path) and not above
+    return "" if same else f"{best!r}, as in {header[:60]!r}{skipped}"
 
 
 def unquoted(files, options):
     """Return the first table with tabs in which quotation marks enclose no fields, None where there is none."""
+    from odl.corpora import formats
+
     kind, reader = options.get("kind"), check_encoding(options.get("encoding", "utf-8"))
     for _, path in files if options.get("delimiter", "\t") == "\t" else ():
         tabs = "delimiter" in options or ".tsv" in path.lower()
         if (kind or listing.kind_in(path)) == "csv" and tabs and _wrong_rows(path, reader, True):
-            return None if _wrong_rows(path, reader, False) else path
+            head = [text for _, text in islice(_texts(path, reader), formats.HEADER_LINES)]
+            known = formats.has_backslashes(head, "\t") or _wrong_rows(path, reader, False)
+            return None if known else path
     return None
 
 

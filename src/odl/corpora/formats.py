@@ -25,6 +25,8 @@ TIMES = ("name", "front-matter", "modified")
 DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])(?:[-_.]?(0[1-9]|[12]\d|3[01]))?(?!\d)")
 HEADER_LINES = 200  # by which the delimiter of a table is told
 ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that do not fit
+ESCAPED_QUOTE = re.compile(r'(?<!\\)((?:\\\\)*)\\"')
+DIGIT = re.compile(r"\d")
 LEAD = re.compile(r"\s*|sep=.|#TYPE .*")  # before the names of columns: a blank line, those of spreadsheets, PowerShell
 BATCH_ROWS = 1024  # of Parquet, in memory at a time
 QUOTING = {True: csv.QUOTE_MINIMAL, False: csv.QUOTE_NONE}
@@ -182,11 +184,13 @@ def _csv_rows(binary, path, delimiter, encoding, quoted):
     errors = encoding.errors if encoding.second else "surrogateescape"
     try:
         with io.TextIOWrapper(binary, encoding=encoding.start(), errors=errors, newline="") as file:
-            every, head = lines(file, path), []
-            if delimiter is None:
-                head = list(islice(every, HEADER_LINES))
-                delimiter = delimiter_in(head, "\t" if ".tsv" in str(path).lower() else ",")
-            yield from _records(_Lines(chain(head, every)), path, delimiter, quoted, encoding)
+            every = lines(file, path)
+            head = list(islice(every, HEADER_LINES))
+            every = chain(head, every)
+            if quoted and has_backslashes(head, delimiter or usual_delimiter(path)):
+                head, every = [doubled(line) for line in head], map(doubled, every)
+            delimiter, above = beginning_of(head, path, delimiter)
+            yield from _records(_Lines(every), path, delimiter, quoted, encoding, above)
     finally:
         csv.field_size_limit(limit)
 
@@ -217,7 +221,7 @@ class _Lines:
         self.again += self.record[:0:-1]
 
 
-def _records(source, path, delimiter, quoted, encoding):
+def _records(source, path, delimiter, quoted, encoding, above):
     def reader():
         return csv.reader(source, delimiter=delimiter, strict=True, quoting=QUOTING[quoted])
 
@@ -228,6 +232,8 @@ def _records(source, path, delimiter, quoted, encoding):
             fields = next(records, None)
         except csv.Error as error:
             todo = "correct it, or set options.quoted: false if quotation marks are part of the text"
+            if any('\\"' in line for line in source.record):
+                todo = "correct it: a quotation mark in a quoted field is written twice, not behind a backslash"
             if header is None:
                 raise DataError(f"{path} {place} is not CSV ({error})", "quoted fields", todo) from error
             source.go_back()
@@ -237,13 +243,23 @@ def _records(source, path, delimiter, quoted, encoding):
         if fields is None:
             return
         if header is None:
-            if not LEAD.fullmatch(delimiter.join(fields)):
+            if LEAD.fullmatch(delimiter.join(fields)):
+                continue
+            above -= 1
+            if above < 0:
                 header = _header(path, fields)
         elif fields and len(fields) != len(header):
             if todo := delimiter_of(header):
-                raise DataError(f"{path} {place} has {len(fields)} fields", f"{len(header)} as in the header", todo)
+                raise DataError(
+                    f"{path} {place} has {len(fields)} field{'s' * (len(fields) > 1)}",
+                    f"{len(header)} as in the header",
+                    todo,
+                )
             if any(field.strip() for field in fields):
-                yield place, Unreadable(f"it has {len(fields)} fields, the header {len(header)}")
+                yield (
+                    place,
+                    Unreadable(f"it has {len(fields)} field{'s' * (len(fields) > 1)}, the header {len(header)}"),
+                )
         elif fields:
             wrong = next((text for text in fields if not text.isascii() and ESCAPED.search(text)), None)
             if wrong is not None:
@@ -283,6 +299,62 @@ def _values(column):
         numbers = column.cast(pa.timestamp("ms", tz=zone), safe=False).cast(pa.int64()).to_pylist()
         return [None if number is None else EPOCH + timedelta(milliseconds=number) for number in numbers]
     return column.to_pylist()
+
+
+def usual_delimiter(path):
+    """Return what separates the fields of a table where its content does not tell."""
+    return "\t" if ".tsv" in str(path).lower() else ","
+
+
+def beginning_of(head, path, delimiter=None):
+    """Return the delimiter of a table by its first lines, if none is set, and how many records are above its header."""
+    usual = usual_delimiter(path)
+    best = delimiter or delimiter_in(head, usual)
+    if fitting_fields(head, best):
+        return best, 0
+    signs = [delimiter] if delimiter else dict.fromkeys((usual, *DELIMITERS))
+    return next(((sign, above) for sign in signs if (above := records_above(head, sign))), (best, 0))
+
+
+def records_above(head, sign):
+    """Return how many records, such as the title of a report, are above a clear header; 0 if none is clear.
+
+    Above it, records have fewer fields; below it, nearly all have as many as it has; and in a column where nearly all
+    of them have digits, it has none.
+    """
+    try:
+        rows = [row for row in csv.reader(head, delimiter=sign) if not LEAD.fullmatch(sign.join(row))]
+    except csv.Error:
+        return 0
+    width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
+    above = next((number for number, row in enumerate(rows) if len(row) >= width), 0)
+    header, below = rows[above] if rows else [], [row for row in rows[above + 1 :] if len(row) == width]
+    if width < 2 or len(header) != width or len(below) < max(2, 0.9 * (len(rows) - above - 1)):
+        return 0
+    plain = all(field.strip() and not DIGIT.search(field) for field in header) and len(set(header)) == width
+    with_digits = (sum(DIGIT.search(row[n]) is not None for row in below) for n in range(width))
+    return above if plain and max(with_digits) >= 0.9 * len(below) else 0
+
+
+def has_backslashes(head, sign):
+    """Return whether quotation marks in fields are behind a backslash, as in exports of MySQL: only so the rows fit."""
+    return any('\\"' in line for line in head) and not _fits(head, sign) and _fits(list(map(doubled, head)), sign)
+
+
+def doubled(line):
+    """Return a line with quotation marks written twice in the place of those behind a backslash."""
+    return ESCAPED_QUOTE.sub(r'\1""', line)
+
+
+def _fits(head, sign):
+    """Return whether all records of the first lines of a table are right, but for the last one, which may be cut."""
+    rows, records = [], csv.reader(head, delimiter=sign, strict=True)
+    try:
+        rows.extend(row for row in records if row)
+    except csv.Error:
+        if records.line_num < len(head) or len(head) < HEADER_LINES:
+            return False
+    return len({len(row) for row in rows}) == 1
 
 
 def delimiter_in(head, usual):

@@ -1,4 +1,4 @@
-"""Objects of JSON as programs write them: one a line, over several lines, in one list, or in a list of one object."""
+"""Objects of JSON as programs write them: one a line, over several lines, in a list, or in one object as a table."""
 
 import json
 import re
@@ -9,6 +9,8 @@ STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 BETWEEN = re.compile(r"[\s,\x1e\0]*")  # also of RFC 7464
 HALF = re.compile(r"\\u[dD][89a-fA-F]")  # of a pair of surrogates
 DEPTH, WIDTH = 3, 50  # of objects inside of objects, whose values become columns
+FEWEST = 3  # objects by id that are documents
+RECORDS = 'pandas writes objects with orient="records", lines=True'
 DECODER = json.JSONDecoder()
 REPR = re.compile(r"\{\s*'")
 
@@ -25,7 +27,7 @@ def rows(lines):
     """
     first = None
     for number, (place, row) in enumerate(_objects(lines)):
-        if number == 0 and isinstance(row, dict) and (held := _list_in(row)):
+        if number == 0 and isinstance(row, dict) and (held := _table_in(row) or _list_in(row)):
             first = place, row, held
             continue
         if first:
@@ -90,7 +92,7 @@ def _split(pending, listed):
             return None, error.pos < len(text.rstrip()) and not error.msg.startswith("Unterminated")
         except (ValueError, RecursionError):
             return None, True
-        row = row if isinstance(row, dict) else Unreadable(f"it is a JSON {type(row).__name__}, not an object")
+        row = row if isinstance(row, dict) else _no_object(row)
         same = sum(place.split(".")[0] == f"line {number}" for place, _ in found[-WIDTH:])
         found.append((f"line {number}.{same + 1}" if same else f"line {number}", row))
         at = BETWEEN.match(text, at).end()
@@ -105,13 +107,36 @@ def _alone(pending):
             continue
         try:
             row = json.loads(text)
-            row = row if isinstance(row, dict) else Unreadable(f"it is a JSON {type(row).__name__}, not an object")
+            row = row if isinstance(row, dict) else _no_object(row)
         except RecursionError:
             row = Unreadable("it is not JSON (too deep)")
         except ValueError as error:
             spelled = "; it is Python's repr(), which json.dumps() would write as JSON" if REPR.match(text) else ""
             row = Unreadable(f"it is not JSON ({error}){spelled}")
         yield f"line {number}", row
+
+
+def _no_object(value):
+    hint = f"; {RECORDS}" if isinstance(value, list) else ""
+    return Unreadable(f"it is a JSON {type(value).__name__}, not an object{hint}")
+
+
+def _table_in(row):
+    """Return the rows of an object that is a table: columns and data, or objects by row or by id; else None.
+
+    pandas' ``to_json`` writes the first with ``orient="split"``, the second by default, the third with "index".
+    """
+    columns, data, inner = row.get("columns"), row.get("data"), list(row.values())
+    if isinstance(columns, list) and isinstance(data, list) and data:
+        same = all(isinstance(one, list) and len(one) == len(columns) for one in data)
+        return [dict(zip(map(str, columns), one, strict=True)) for one in data] if same else None
+    if len(inner) < 2 or not all(type(one) is dict and one for one in inner):
+        return None
+    if all(one.keys() == inner[0].keys() for one in inner) and all(map(str.isdecimal, inner[0])):
+        return [{name: column[number] for name, column in row.items()} for number in inner[0]]
+    texts = [{name for name, value in one.items() if isinstance(value, str)} for one in inner]
+    shared = len(inner) >= FEWEST and set.intersection(*texts)
+    return [{"id": name, **one} for name, one in row.items()] if shared else None
 
 
 def _list_in(row, depth=1):

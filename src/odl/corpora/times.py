@@ -57,6 +57,11 @@ PARTS = {  # directives of strptime, as parts of a pattern
     "y": r"\d\d", "j": r"\d{1,3}", "f": r"\d{1,6}", "u": r"\d", "w": r"\d", "Z": r"[A-Za-z]+", "%": "%",
     "z": r"(?:Z|[+-]\d\d:?\d\d(?::?\d\d)?)",
 }  # fmt: skip
+MAIL = re.compile(  # the usual form of RFC 2822, which most mail and feeds have
+    r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), )?(\d{1,2}) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) (\d{4}) "
+    r"(\d\d):(\d\d):(\d\d) (?:([+-]\d\d)(\d\d)|GMT|UTC?)"
+)
+MONTH = {name[:3].title(): number for number, name in enumerate(MONTHS, 1)}
 FORMAT_SCHEMA = {"type": ["string", "array", "null"], "items": {"type": "string"}, "minLength": 1, "minItems": 1}
 WAY_OUT = "the option time_format (--time-format) says how times are written, such as '%d.%m.%Y %H:%M'"
 
@@ -182,6 +187,8 @@ def _from_digits(text):
 
 
 def _from_text(text, dates):
+    if (found := MAIL.fullmatch(text)) and (moment := _from_mail(*found.groups())):
+        return moment
     try:
         return datetime.fromisoformat(text)
     except ValueError:
@@ -199,6 +206,17 @@ def _from_text(text, dates):
             raise
         order = f" that is {dates}: correct it, or the option dates" if dates else f": {error}"
         raise ValueError(f"the time {text!r} is no date{order}") from error
+
+
+def _from_mail(day, month, year, hour, minute, second, hours, minutes):
+    """Return the moment of a date of mail, None for one that does not exist or ends in a leap second."""
+    zone = UTC
+    try:
+        if hours:
+            zone = timezone(timedelta(minutes=60 * int(hours) + int(hours[0] + minutes)))
+        return datetime(int(year), MONTH[month], int(day), int(hour), int(minute), int(second), tzinfo=zone)
+    except ValueError:
+        return None
 
 
 def _split(text):

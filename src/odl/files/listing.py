@@ -1,9 +1,11 @@
 """A person's own files: which a file, a folder or a pattern names, and of what kind each is."""
 
 import glob
+import lzma
 import os
 import re
 import zlib
+from functools import lru_cache
 
 from odl.errors import DataError
 from odl.files import contents, packing
@@ -117,6 +119,18 @@ def _hidden(name):
     return OF_SERVERS.fullmatch(last) is not None or any(part.startswith(".") and part != ".." for part in parts)
 
 
+def hidden_mail(sources):
+    """Return (folder, number of messages) of folders of Maildir++, such as .Sent, that sources do not read."""
+    bases = [source if os.path.isdir(source) else _fixed(source) for source in sources if not os.path.isfile(source)]
+    bases = sorted({os.path.normpath(base or ".") for base in bases})
+    found = []
+    for base in bases:
+        for folder in sorted(glob.glob(os.path.join(glob.escape(base), ".*", ""))):
+            n = sum(len(glob.glob(os.path.join(glob.escape(folder), part, "*"))) for part in ("cur", "new"))
+            found += [(os.path.normpath(folder), n)] * (n > 0 and os.path.normpath(folder) not in bases)
+    return found
+
+
 def _written(path):
     """Return whether odl wrote a file into a folder of its own, or beside documents."""
     folder, name = os.path.split(path)
@@ -150,7 +164,8 @@ def endings():
 def find_files(sources, kind=None):
     """Return (name, path) of the files named by files, folders and patterns (`expand`).
 
-    What is not UTF-8 in a name, or breaks a line, is replaced by "?" there, not in the path.
+    What is not UTF-8 in a name, or breaks a line, is replaced by "?" there, not in the path. Packed copies of files
+    that are named as well are left out (`packed_copies`).
 
     Raises
     ------
@@ -175,4 +190,34 @@ def find_files(sources, kind=None):
             named[name] = path
     if not named:
         raise DataError("no source was given for documents", "files or folders", "name them")
-    return list(named.items())
+    copies = packed_copies(named.values())
+    return [(name, path) for name, path in named.items() if path not in copies]
+
+
+def packed_copies(paths):
+    """Return packed file -> the file beside it of which it is a copy, such as app.log.1.gz of app.log.1."""
+    paths = set(map(str, paths))
+    pairs = [(path, os.path.splitext(path)[0]) for path in paths if path.lower().endswith(packing.ENDINGS)]
+    return {path: plain for path, plain in pairs if plain in paths and _alike(path, plain)}
+
+
+def _alike(path, plain):
+    """Return whether two files have the same content, unpacked."""
+    try:
+        stats = [os.stat(one) for one in (path, plain)]
+    except OSError:
+        return False
+    return _same_content(path, plain, tuple((stat.st_size, stat.st_mtime_ns, stat.st_ino) for stat in stats))
+
+
+@lru_cache(maxsize=1024)
+def _same_content(path, plain, _):
+    """Compare two files, once for what they are now."""
+    try:
+        with packing.opened(path) as one, packing.opened(plain) as other:
+            while (data := one.read(packing.BUFFER)) == other.read(packing.BUFFER):
+                if not data:
+                    return True
+    except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError):
+        pass
+    return False

@@ -48,7 +48,7 @@ def _agents(material, name, settings):
     owner = np.arange(k)
     for graph in ("fully_connected", "erdos_renyi"):
         made = networks.network(graph, k, probability=max(0.1, 4.0 / k), seed=SEED)
-        coding.over_network(few[:1], A, model, owner, made, iterations=20)  # compiles
+        coding.over_network(few[:1], A, model, owner, made, iterations=20)  # the first call is not counted
         seconds, found = cpu(coding.over_network, few, A, model, owner, made)
         rounds, where = found.iterations.sum(), f"{what}, diffusion, {graph}"
         off = np.abs(found.score - exact) / exact
@@ -66,7 +66,7 @@ def _agents(material, name, settings):
 def _at_once(where, P, A, model, owner, network, exact, seconds):
     """Time the fixed point found at once, beside the `seconds` of the iterations that end there."""
     at_fixed_point = partial(coding.over_network, at_fixed_point=True)
-    at_fixed_point(P[:1], A, model, owner, network)  # compiles
+    at_fixed_point(P[:1], A, model, owner, network)  # the first call is not counted
     took, _ = cpu(at_fixed_point, P, A, model, owner, network)
     small = at_fixed_point(P, A, model, owner, network, mu=0.001)
     off = np.abs(small.score - exact) / exact

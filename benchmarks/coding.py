@@ -3,7 +3,7 @@
     python benchmarks/coding.py [--documents 1000] [--skip highspy ...]
 
 Every solver gets the same documents and the same dictionary; slow ones see fewer of the documents. Times are CPU
-time of this process (all its threads), including checks and conversions; kernels are compiled before timing.
+time of this process (all its threads), including checks and conversions.
 """
 
 import os

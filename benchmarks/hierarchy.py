@@ -12,6 +12,7 @@ from scipy import sparse
 
 from odl import learners, novelty, trees
 from odl.coding import fista
+from odl.kernels import tree_norm
 from odl.papers import reconstruction
 from odl.prox import treeprox
 
@@ -25,7 +26,7 @@ ITERATIONS = (5, 10, 20, 50, 100, 200, 500)  # of spams; the first that is accur
 def prox(place, U, tree, lam, norm):
     """Write the prox of the rows of U into `place`: new memory for every call would be timed with it."""
     np.copyto(place, U)
-    treeprox.tree_prox.prox_rows(place, treeprox.layout(tree)[1], np.full(len(U), lam), norm == "linf", False)
+    tree_norm.prox_rows(place, treeprox.layout(tree)[1], np.full(len(U), lam), norm == "linf", False)
     return place
 
 
@@ -97,7 +98,7 @@ def batch_and_dictionary(material, atoms, nodes):
 
 
 def timed(function, repeats):
-    """Return (median CPU seconds, result); compiled beforehand."""
+    """Return (median CPU seconds, result), after a first call that is not counted."""
     function()
     results = [cpu(function) for _ in range(repeats)]
     return median(seconds for seconds, _ in results), results[0][1]

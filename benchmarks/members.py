@@ -1,11 +1,11 @@
-"""Which topic an item joins: members of topics by words and likeness (`odl.alerts.candidates`), and by likeness alone.
+"""Which event a document joins: precision and recall of the members of events where labels exist.
 
     ODL_MIRROR=... python benchmarks/members.py [--streams posts tdt2] [--seeds 0 1 2] [--documents 500] [--output FILE]
 
 `posts` are those of benchmarks/newsposts.py, cleaned as `odl init` does; the other streams are those of
-config/quality.yaml. The learner is `levels`, alerts have their default settings, a batch has so many documents. The
-label of a topic is that of most of its items in its first period. Of the items of later periods: how many joined a
-topic, how many of these have its label (precision), how many of those that have a topic's label joined such a topic
+config/quality.yaml. The learner is `levels`, alerts are those of `odl init`, a batch has so many documents. The label
+of an event is that of most of its documents in its first period. Of the documents of later periods: how many joined an
+event, how many of these have its label (precision), how many of those that have an event's label joined such an event
 (recall).
 About 40 CPU seconds for a stream and seed.
 """
@@ -20,8 +20,8 @@ import levels
 import newsposts
 
 from odl import corpora
-from odl.alerts import candidates
-from odl.alerts.memory import nothing
+from odl.alerts import periods
+from odl.config.sections import Alerts
 from odl.files import tables
 from odl.jobs import alerts, runs, update
 from odl.stream import features
@@ -30,9 +30,6 @@ RAW = {"columns": {"time": "sent", "text": "message", "id": "name"}, "min_words"
 RAW["clean"] = ["headers", "encoded", "quotes", "signatures"]
 ENTRY = {"held_back": 0.5, "first": 1, "last": 24}
 FEATURES = {"tf": "log", "idf": "past", "min_df": 0, "vocabulary": "growing"}
-
-
-RULES = {"words and likeness": {}, "likeness alone, as before": {"NEEDED": 0, "CLOSE": 1.0}}
 
 
 def stream(name, seed, size):
@@ -70,64 +67,38 @@ def thread(text):
     return subject or None
 
 
-def periods(name, seed, batches):
-    """Return what `candidates.advance` is called with, period by period: no rule changes it."""
+def members(name, seed, batches):
+    """Return ids and events of the documents of every period."""
     learner = {"algorithm": "levels", "recency": 0.5}
     run = runs.parse(
         {"corpus": name, "seed": seed, "run": "levels", "atoms": 1, "learner": learner, "features": FEATURES}
     )
-    calls, advance, past = [], candidates.advance, None
-
-    def noted(memory, *arguments):
-        calls.append(arguments)
-        return advance(memory, *arguments)
-
+    found, past, settings = [], None, Alerts(gates=True)
     with tempfile.TemporaryDirectory() as place:
         for t, batch in enumerate(batches):
             data, state, scores, output = (f"{place}/{t}.{part}" for part in ("features", "h5", "scores", "alerts"))
             known, previous = (f"{place}/{t - 1}.{part}" if t else None for part in ("h5", "alerts"))
-            past = features.follow(batch, past, data)
+            past, before = features.follow(batch, past, data), runs.Before(previous, known=known)
             update.update(data, state, scores, f"{place}/timings.tsv", run=run, before=runs.Before(known))
-            candidates.advance = noted
-            try:
-                alerts.follow(
-                    alerts.Written(data, scores, state), output, run=run, before=runs.Before(previous, known=known)
-                )
-            finally:
-                candidates.advance = advance
-    return calls
-
-
-def assigned(calls, rule):
-    """Return (ids, topics) of the items of every period under a rule: constants of the module."""
-    usual = {name: getattr(candidates, name) for name in rule}
-    try:
-        for name, value in rule.items():
-            setattr(candidates, name, value)
-        memory, members = nothing(calls[0][-1]), []
-        for arguments in calls:
-            memory, changed = candidates.advance(memory, *arguments)
-            members.append((arguments[1].ids, changed.topic.tolist()))
-    finally:
-        for name, value in usual.items():
-            setattr(candidates, name, value)
-    return members
+            alerts.follow(alerts.Written(data, scores, state), output, run=run, settings=settings, before=before)
+            found.append((past.ids, periods.read(output).event.tolist()))
+    return found
 
 
 def judged(found, labels):
-    """Return topics, items that joined one, and their precision and recall.
+    """Return events, documents that joined one, and their precision and recall.
 
     Parameters
     ----------
     found : list of (list of str, list of int)
-        Ids of the items of every period, and numbers of their topics, 0 for none.
+        Ids of the documents of every period, and numbers of their events, 0 for none.
     labels : dict of str to str
     """
     label, joined, right, due = {}, 0, 0, 0
-    for ids, topics in found:
+    for ids, events in found:
         names, first = [labels[name] for name in ids], {}
         known = set(label.values())
-        for name, number in zip(names, topics, strict=True):
+        for name, number in zip(names, events, strict=True):
             if name is None:
                 continue
             due += name in known
@@ -137,7 +108,7 @@ def judged(found, labels):
                 first.setdefault(number, Counter())[name] += 1
         label |= {number: min(counts, key=lambda name: (-counts[name], name)) for number, counts in first.items()}
     share = {"precision": right / joined if joined else float("nan"), "recall": right / due if due else float("nan")}
-    return {"topics": len(label), "joined": joined, "right": right, **share}
+    return {"events": len(label), "joined": joined, "right": right, **share}
 
 
 def main():
@@ -151,12 +122,10 @@ def main():
     for name in given.streams:
         for seed in given.seeds:
             batches, kinds = stream(name, seed, given.documents)
-            calls = periods(name, seed, batches)
-            for rule, constants in RULES.items():
-                members = assigned(calls, constants)
-                for kind, labels in kinds.items():
-                    rows.append({"stream": name, "seed": seed, "label": kind, "rule": rule, **judged(members, labels)})
-                    print(*rows[-1].values(), sep="\t", flush=True)
+            found = members(name, seed, batches)
+            for kind, labels in kinds.items():
+                rows.append({"stream": name, "seed": seed, "label": kind, **judged(found, labels)})
+                print(*rows[-1].values(), sep="\t", flush=True)
     tables.write_table(given.output, rows)
 
 

@@ -33,7 +33,7 @@ def rows_of_ranks(material):
     state = centre.fit_terms(centre.start(first, k, novelty.generator(SEED, "start")), P.shape[1])
     P, A = P[: min(size.highs, DOCUMENTS)], state.dictionary
     owner, network = learner.agents_of(k)
-    coding.over_network(P[:1], A, learner.model, owner, network, iterations=10)  # compiles
+    coding.over_network(P[:1], A, learner.model, owner, network, iterations=10)  # the first call is not counted
     alone, found = cpu(
         lambda: coding.over_network(P, A, learner.model, owner, network, **learner.diffusion),
     )

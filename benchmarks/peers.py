@@ -36,7 +36,6 @@ from odl import corpora  # noqa: E402
 from odl.config.sections import Order  # noqa: E402
 from odl.corpora import checks, news20  # noqa: E402
 from odl.evaluation import metrics  # noqa: E402
-from odl.jobs import compile as ahead  # noqa: E402
 from odl.stream import batching, features  # noqa: E402
 
 BUDGET, FEWEST = 20, 10  # documents a timestep; novel and known ones of a timestep that is judged
@@ -57,7 +56,6 @@ def main(arguments=None):
     folder = material.find_corpora(args.corpora)
     if folder is None:
         parser.error("no corpora: name their folder by --corpora, ODL_CORPORA or ODL_MIRROR")
-    ahead.build_all(ahead.needed(("adaptive", "levels")), ahead.aloud)
     facts, found = measure.facts(), {name: {} for name in args.streams}
     with tempfile.TemporaryDirectory() as place:
         for seed in args.seeds:

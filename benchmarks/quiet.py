@@ -35,14 +35,14 @@ from members import FEATURES, RAW
 from scipy import sparse, stats
 
 from odl import corpora, novelty
-from odl.alerts import alarms, calibration, decision, memory
-from odl.alerts.candidates import near_duplicates
-from odl.alerts.model import Period, Topic, Watch
+from odl.alerts import alarms, calibration, decision
+from odl.alerts.model import Event, Period, Watch
 from odl.cli.init import survey
 from odl.config.sections import Alerts
 from odl.files import tables
 from odl.files.documents import NO_TIME
-from odl.jobs import runs
+from odl.jobs import alerts, runs
+from odl.stream.duplicates import near_duplicates
 from odl.stream.weighting import Weighed
 
 sys.path.insert(0, str(levels.HERE / "tests/helpers"))
@@ -86,6 +86,10 @@ def stream(name):
         if name in recipes.MADE:
             recipes.write(Path(place), name, recipes.made(name, MADE, 0, quiet=True))
             report = survey([f"{place}/{name}/*"], {})
+            return corpora.read("documents", report.sources, report.options), FEATURES | report.features
+        dated = os.path.join(os.environ.get("ODL_MIRROR", "."), "events", f"{name}.jsonl.gz")
+        if os.path.exists(dated):
+            report = survey([dated], {})
             return corpora.read("documents", report.sources, report.options), FEATURES | report.features
         if name == "posts":
             newsposts.write(path := f"{place}/posts.jsonl", newsposts.read(Path(os.environ["ODL_MIRROR"])))
@@ -153,42 +157,40 @@ def scored(name, seed, documents, parts):
             scores, state = novelty.score_and_learn(learner, learner.fit_terms(state, P.shape[1]), P)
         counts = batch.counts[:]
         Q, looked = weighed.weigh_words(counts), weighed.without_stop_words(counts)
-        repeats = np.zeros(len(part), dtype=bool)
+        titles = [documents.titles[row] for row in part.tolist()]
         yield decision.Arrivals(
-            batch.t, part.tolist(), near_duplicates(Q), repeats, Q, looked, batch.vocabulary, batch.frequencies,
-            batch.n_before,
-        ), scores  # fmt: skip
+            batch.t, near_duplicates(Q), np.zeros(len(part), dtype=bool), Q, looked,
+            alerts.titled(titles, looked, batch.vocabulary), batch.vocabulary, batch.frequencies, batch.n_before,
+            np.full(len(part), NO_TIME), [""] * len(part),
+        ), scores, part.tolist()  # fmt: skip
 
 
 def judged(periods):
-    """Return `Judged` of every period after the warm-up."""
-    told, past, kept = (
-        [],
-        decision.Past(memory.nothing(SETTINGS), np.zeros(0)),
-        Watch("", "", 1, 0, vars(SETTINGS), (), {}),
-    )
-    for documents, scores in periods:
+    """Return `Judged` of every period that is proven."""
+    told, past, kept = [], decision.Past.nothing(), Watch("", "", 1, 0, vars(SETTINGS), (), {})
+    for documents, scores, ids in periods:
         decided, past = decision.decide(documents, scores, past, SETTINGS)
         if documents.t:
             past = past._replace(recent=calibration.recent_after(past.recent, scores, SETTINGS.window))
         kept = watched(kept, documents, scores, decided)
-        if decided.warm_up:
+        if decided.unproven or not documents.t:
             continue
-        opened = decided.pool[np.isin(decided.pool, decided.opened.rows)][: SETTINGS.room(len(decided.items))]
-        shown = [documents.ids[row] for row in np.flatnonzero(np.isin(documents.first, opened)).tolist()]
-        told.append(
-            Judged(documents.t, shown, int((decided.tail[decided.pool] <= SETTINGS.level).sum()), alarms.of(kept))
-        )
+        rows = {row for one in decided.headlines if not one.repeated for row in one.rows}
+        by_level = int((decided.tail <= SETTINGS.tail).sum())
+        told.append(Judged(documents.t, [ids[row] for row in sorted(rows)], by_level, alarms.of(kept)))
     return told
 
 
 def watched(watch, documents, scores, decided):
     """Return a watch with one more period, as far as alarms about its words and scores look at it."""
     unseen = np.mean(documents.frequencies[documents.counts.indices] == 0) if documents.t else 1.0
-    none, n = (NO_TIME, NO_TIME), len(documents.ids)
-    period = Period(documents.t, *none, n, n, decided.warm_up, 0, (), (), (), scores.score, decided.tail, float(unseen))
-    born = {number: Topic(number, (), documents.t, {}, {}, "", "", []) for number, _ in decided.changes.born}
-    return replace(watch, periods=(*watch.periods, period), topics=watch.topics | born)
+    n = len(documents.first)
+    period = Period(
+        documents.t, NO_TIME, NO_TIME, n, n, 0.0, decided.unproven, decided.p, {}, False, 0, (), (), (), {}, (), (),
+        scores.score, decided.tail, float(unseen),
+    )  # fmt: skip
+    born = {number: Event(number, (), (), 0.0, documents.t) for number in decided.born}
+    return replace(watch, periods=(*watch.periods, period), events=watch.events | born)
 
 
 def row_of(name, seed, size, options):

@@ -13,6 +13,7 @@ import recipes
 from odl import TextNovelty
 from odl.alerts import breakdown, read
 from odl.cli import main
+from odl.stream import features as features_of
 from odl.text.tokens import analyser
 
 # Of each: words of two topics that are there from the start, of one that enters, and what stands between words; "_" is
@@ -152,26 +153,30 @@ def test_the_topic_that_enters_is_found(name, features, segment, tmp_path, monke
     assert main(["run", str(tmp_path / "news")]) == 0, capsys.readouterr().err
     monkeypatch.chdir(tmp_path / "news")
     watch = read.alerts_of(".", lone=False)
-    alerts = [alert for period in watch.periods for alert in period.alerts]
-    others = [alert for alert in alerts if alert.topic != alerts[0].topic]
-    assert len(others) <= (2 if name == "Thai" and not segment else 0)  # where pairs of letters meet across words
-    alerts = [alert for alert in alerts if alert not in others]
+    told = [one for period in watch.periods for one in period.headlines]
+    last = watch.periods[-1]
+    ids = features_of.read(f"{watch.place.features}/{last.t}.h5").ids
     entering = {row["id"] for row in rows if row["new"] and row["id"].startswith(f"{WEEKS - 1}-")}
-    assert len(alerts) > 15 and {alert.id for alert in alerts} <= entering
+    assert told and len(told) == len(last.headlines), told  # no other period speaks
+    assert {ids[row] for one in told for row in one.rows} <= entering and max(one.size for one in told) > 10
+    assert {one.event for one in told} == {told[0].event}
     hangul = "pairs" if name == "Korean" else "words"
     tokens = analyser({"tokeniser": "words", "stop_words": None, "hangul": hangul, "segment": segment})
     texts = [unicodedata.normalize("NFC", row["text"]) for row in rows]
     words = [set(map(str.casefold, tokens(row["text"]))) for row in rows]
     known = set().union(*(own for own, row in zip(words, rows, strict=True) if row["id"] not in entering))
     own = set().union(*words) - known
-    for alert in alerts:
-        assert alert.reasons and alert.reasons[0].word.casefold() in own, alert.reasons
-        text = unicodedata.normalize("NFC", alert.text)
-        assert all(phrase in text for phrase, _ in breakdown.phrases(alert)), breakdown.line(alert)  # as it spells them
-        assert alert.topic_name and all(any(part in text for text in texts) for part in alert.topic_name)
-    reasons = {phrase for alert in alerts for phrase, _ in breakdown.phrases(alert)}
-    phrases = {*alerts[0].topic_name, *(one.phrase for one in watch.periods[-1].unseen)}
-    assert len(phrases) > 3 and watch.periods[-1].unseen
+    documents = [last.documents_of[row] for one in told for row in one.examples]
+    assert documents
+    for each in documents:
+        assert each.reasons and each.reasons[0].word.casefold() in own, each.reasons
+        text = unicodedata.normalize("NFC", each.text)
+        assert all(phrase in text for phrase, _ in breakdown.phrases(each)), breakdown.line(each)  # as it spells them
+    for one in told:
+        assert one.name and all(any(part in text for text in texts) for part in one.name)
+    reasons = {phrase for each in documents for phrase, _ in breakdown.phrases(each)}
+    phrases = {*told[0].name, *(one.phrase for one in last.unseen)}
+    assert len(phrases) > 3 and last.unseen
     made = [unicodedata.normalize("NFC", word.replace("_", " ")) for word in STREAMS[name][2].split() if "_" in word]
     for one in made:
         inside = {phrase for phrase in reasons | phrases if not {*one.split()}.isdisjoint(phrase.split())}
@@ -229,10 +234,13 @@ def test_a_page_in_ten_languages(tmp_path, capsys):
     told = watch.periods[1].languages
     assert told.keys() - {""} == {*list(FUNCTION_WORDS)[:9], "Han or kana"}
     assert all(abs(n - 12) <= 2 for name, n in told.items() if name), told
-    alerts = [alert for period in watch.periods for alert in period.alerts]
-    assert {alert.id.split("-")[0] for alert in alerts} == FUNCTION_WORDS.keys() - {"german", "swedish"}
-    assert {alert.id.split("-")[1] for alert in alerts} == {str(WEEKS - 1)}
-    reasons = {phrase for alert in alerts for phrase, _ in breakdown.phrases(alert)}
+    told = [(period, one) for period in watch.periods for one in period.headlines]
+    documents = [period.documents_of[row] for period, one in told for row in one.examples]
+    ids = features_of.read(f"{watch.place.features}/{watch.periods[-1].t}.h5").ids
+    assert {period.t for period, _ in told} == {watch.periods[-1].t}
+    languages = {ids[row].split("-")[0] for _, one in told for row in one.rows}
+    assert languages == FUNCTION_WORDS.keys() - {"german", "swedish"}
+    reasons = {phrase for each in documents for phrase, _ in breakdown.phrases(each)}
     assert reasons and {word for phrase in reasons for word in phrase.split()} <= {"Apollo", "Rocket", "Orbit", "Luna"}
     text = (tmp_path / "it" / "new.html").read_text(encoding="utf-8")
     assert "Languages of the documents of the latest period" in text
@@ -255,13 +263,13 @@ def test_odl_init_takes_the_files_of_a_recipe(name, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_an_incident_that_tickets_mention_beside_other_things_is_one_topic(seed):
+def test_an_incident_that_tickets_mention_beside_other_things_is_one_event(seed):
     """Its words bring the tickets together, in both weeks; nothing else is an alert."""
     frame = pd.DataFrame(recipes.made("tickets", 3000, seed), columns=["id", "time", "text"])
     stream = TextNovelty(period="week", initial=750)
     told = stream.update(frame)
     incident = frame["text"].str.count("|".join(recipes.INCIDENT.split())) >= 5
-    topic = told["topic"][told["alert"]].unique()
-    assert len(topic) == 1 and topic[0] > 0
-    assert told["topic"].eq(topic[0]).tolist() == incident.tolist()
-    assert set(re.findall(r"\w+", stream.topics_["name"][topic[0]])) <= set(recipes.INCIDENT.split())
+    event = told["event"][told["alert"]].unique()
+    assert len(event) == 1 and event[0] > 0
+    assert told["event"].eq(event[0]).tolist() == incident.tolist()
+    assert set(re.findall(r"\w+", stream.events_["name"][event[0]])) <= set(recipes.INCIDENT.split())

@@ -123,6 +123,19 @@ class CheckpointError(StorageError):
     """
 
 
+class EarlierError(StorageError):
+    """An earlier version wrote the files that are to be continued.
+
+    Examples
+    --------
+    >>> from odl.errors import EarlierError
+    >>> EarlierError("news was learned by an earlier version", "this one", "type: odl run news --again").status
+    2
+    """
+
+    status = 2
+
+
 class BusyError(OdlError):
     """Another run has the folder.
 

@@ -19,12 +19,12 @@ def quiet(n, seed, documents=200):
     rng, watch = np.random.default_rng(seed), newpages.watch(3)
     periods = [
         replace(
-            watch.periods[-1], t=t, first=newpages.START + 7 * DAY * t + int(rng.integers(DAY)), alerts=(),
-            warm_up=False, tails=rng.uniform(size=documents), first_seen=rng.binomial(2000, 0.03) / 2000,
+            watch.periods[-1], t=t, first=newpages.START + 7 * DAY * t + int(rng.integers(DAY)), headlines=(),
+            unproven=False, tails=rng.uniform(size=documents), first_seen=rng.binomial(2000, 0.03) / 2000,
         )
         for t in range(n)
     ]  # fmt: skip
-    return replace(watch, periods=tuple(periods), topics={})
+    return replace(watch, periods=tuple(periods), events={})
 
 
 def kinds(watch, now=None):
@@ -48,12 +48,12 @@ def test_what_changes_is_told_after_two_periods(length):
         last = [replace(period, **change) for period in watch.periods[-2:]]
         assert kinds(replace(watch, periods=(*watch.periods[:-1], last[1]))) == []
         assert kinds(replace(watch, periods=(*watch.periods[:-2], *last))) == [kind]
-    born = {1: replace(newpages.watch().topics[1], birth=length - 2)}
-    assert kinds(replace(watch, periods=(*watch.periods[:-2], *last), topics=born)) == []  # it brings its words
+    born = {1: replace(newpages.watch().events[1], birth=length - 2)}
+    assert kinds(replace(watch, periods=(*watch.periods[:-2], *last), events=born)) == []  # it brings its words
     old = {1: replace(born[1], birth=length - 3)}
-    assert kinds(replace(watch, periods=(*watch.periods[:-2], *last), topics=old)) == [kind]  # born before they came
+    assert kinds(replace(watch, periods=(*watch.periods[:-2], *last), events=old)) == [kind]  # born before they came
     flood = replace(watch.periods[-1], first_seen=0.4)  # boilerplate is new in one period only
-    assert kinds(replace(watch, periods=(*watch.periods[:-1], flood), topics=born)) == ["words"]
+    assert kinds(replace(watch, periods=(*watch.periods[:-1], flood), events=born)) == ["words"]
 
 
 def test_two_periods_are_told_where_many_words_are_always_new():
@@ -72,9 +72,9 @@ def test_a_pause_and_a_budget_that_is_full():
     assert kinds(watch, end + 7 * DAY) == [] and kinds(watch, end + 17 * DAY) == ["pause"]
     assert kinds(watch, end + 365 * DAY) == []  # nobody waits for more
     assert kinds(watch, end - 12 * 3_600_000) == [] and kinds(watch, end - 2 * DAY) == ["ahead"]
-    full = [replace(period, budget=1, alerts=newpages.watch().periods[-1].alerts[:1]) for period in watch.periods]
+    full = [replace(period, budget=1, headlines=newpages.watch().periods[-1].headlines) for period in watch.periods]
     gates = {**watch.settings, "gates": True}
-    full[-1] = replace(full[-1], budget=2, alerts=2 * full[-1].alerts)
+    full[-1] = replace(full[-1], budget=2, headlines=2 * full[-1].headlines)
     told = replace(watch, periods=(*watch.periods[:8], *full[8:]), settings=gates)
     assert kinds(told) == ["budget"] and alarms.of(told)[0].text.startswith("The budget of 2 has been full for 4")
     assert kinds(replace(watch, periods=(*watch.periods[:9], *full[9:]), settings=gates)) == []

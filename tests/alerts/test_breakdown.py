@@ -10,8 +10,9 @@ import watched
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odl.alerts import breakdown, read, show
+from odl.alerts import breakdown, maps, read
 from odl.alerts.model import Reason, Rest
+from odl.files import columns
 
 SHARES = st.lists(st.floats(-1, 1, allow_nan=False), max_size=30)
 
@@ -22,7 +23,7 @@ def alert(shares, own=(), context=0.0, kept=12, rest=True):
     reasons = [Reason(f"w{i}", x) for i, x in enumerate(up[:kept])]
     reasons += [Reason(f"own{i}", x) for i, x in enumerate(own)][: max(kept - len(reasons), 0)]
     left = Rest(len(up[kept:]), max(up[kept:], default=0.0), len(low), sum(low))
-    (plain,) = [each for each in newpages.watch().periods[-1].alerts if each.rank == 1]
+    plain = newpages.watch().periods[-1].documents_of[0]
     score = sum(shares) + sum(own) + context
     return replace(plain, score=score, reasons=tuple(reasons), led=len(up[:kept]), own=sum(own), context=context,
                    rest=left if rest else None)  # fmt: skip
@@ -146,9 +147,9 @@ def test_a_stream_adds_up(tmp_path, rest):
     run = watched.run_of("adaptive", 20, context=0.4, contrast=0.3)
     watched.follow(tmp_path, run, watched.LAUNCHES[:7], {"rest": rest})
     watch, n = read.alerts_of(tmp_path), 0
-    for each in [each for period in watch.periods for each in period.alerts]:
+    for each in [each for period in watch.periods for each in period.documents_of.values()]:
         n += 1
-        held = show.as_map(each, watch.periods[each.t])
+        held = maps.document_map(watch, watch.periods[each.t], each)
         assert sum(percent for _, _, percent in held["parts"]) == 100 and (held["rest"] is not None) == rest
         if rest:
             low = each.score - each.context - each.own - sum(reason.share for reason in each.reasons[: each.led])
@@ -164,4 +165,4 @@ def test_the_last_word_is_named_where_it_has_a_share(last, told):
 
 
 def test_lines_of_a_terminal_have_so_many_columns():
-    assert show.wrapped("気象衛星と oil 新", 8) == ["気象衛星", "と oil", "新"]
+    assert columns.wrapped("気象衛星と oil 新", 8) == ["気象衛星", "と oil", "新"]

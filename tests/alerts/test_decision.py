@@ -1,4 +1,4 @@
-"""Decisions on periods made for each rule: which items are novel, how many are looked at, what opens a gate."""
+"""Decisions on periods of made streams: what speaks, what is an event, what is carried."""
 
 from types import SimpleNamespace
 
@@ -6,131 +6,171 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from odl.alerts import decision, gates, memory
+from odl.alerts import decision
+from odl.alerts.decision import Arrivals, Past, decide
 from odl.config.sections import Alerts
+from odl.files.documents import NO_TIME
 
-N, N_TERMS = 100, 120
-SETTINGS = Alerts(warm_up=100, pool=10, budget=3)
-RECENT = np.arange(1000) / 1000
-
-
-@pytest.fixture
-def documents():
-    """A hundred documents without a word in common."""
-    Q, no = sparse.csr_array(np.eye(N, N_TERMS)), np.zeros(N, dtype=bool)
-    ids, words = [f"d{row}" for row in range(N)], [f"w{term}" for term in range(N_TERMS)]
-    return decision.Arrivals(3, ids, np.arange(N), no, Q, Q, words, np.full(N_TERMS, 50), 1000)
-
-
-def decided(documents, score, settings=SETTINGS, recent=RECENT, empty=(), compared=None):
-    """What is decided where nothing came before but scores."""
-    none = np.isin(np.arange(N), empty)
-    past = decision.Past(memory.nothing(settings), recent, compared)
-    return decision.decide(documents, SimpleNamespace(score=score, empty=none), past, settings)
+N_TERMS, SIZE = 300, 60
+VOCABULARY = [f"usual{term}" for term in range(N_TERMS - 6)] + [
+    "calendar",
+    "load",
+    "blank",
+    "queue",
+    "timeout",
+    "retry",
+]
+SETTINGS = Alerts(gates=True)
+NONE = np.zeros(0, dtype=np.int64)
 
 
-@pytest.fixture
-def score():
-    """Row 0 is the most novel; the tail probability of row r is (r + 1) / 1001, but for ties."""
-    return 1 - (np.arange(N) + 0.5) / 1000
+class Stream:
+    """A made stream that is decided on period by period; some documents of a period have three words of an event."""
 
+    def __init__(self, settings=SETTINGS, seed=0):
+        self.rng, self.past, self.settings = np.random.default_rng(seed), Past.nothing(), settings
+        self.t, self.n, self.frequencies, self.scores = 0, 0, np.zeros(N_TERMS, dtype=np.int64), []
+        self.rates = np.append(0.5 / np.arange(1, N_TERMS - 5), np.zeros(6))
 
-def test_looked_at_are_items_up_to_twice_the_level(documents, score):
-    settings = Alerts(warm_up=100, pool=1000, level=0.02)
-    told, _ = decided(documents, score, settings)
-    assert told.tail.tolist() == [(row + 1) / 1001 for row in range(N)]
-    assert told.pool.tolist() == list(range(40)) and told.tail[39] <= 0.04 < told.tail[40]
-    told, _ = decided(documents, score, Alerts(warm_up=100, pool=1000, level=20 / 1001))
-    assert told.pool.tolist() == list(range(40))  # one with just this tail is among them
-
-
-@pytest.mark.parametrize(("budget", "n"), [(3, 10), (5, 10), (6, 12), (0.07, 14)])
-def test_the_pool_has_twice_the_budget_and_some_items_at_least(documents, score, budget, n):
-    told, _ = decided(documents, score[::-1], Alerts(warm_up=100, pool=10, budget=budget))
-    assert told.pool.tolist() == list(range(N - 1, N - 1 - n, -1))
-
-
-def test_what_repeats_or_has_no_word_is_not_looked_at(documents, score):
-    first, repeats = np.arange(N), np.arange(N) == 2
-    first[5] = 4
-    told, _ = decided(documents._replace(first=first, repeats=repeats), score, empty=[7])
-    assert told.pool.tolist() == [0, 1, 3, 4, 6, 8, 9, 10, 11, 12] and 5 not in told.items
-    assert told.tail[7] == 1
-
-
-@pytest.mark.parametrize(("n", "warm_up"), [(99, True), (100, False)])
-def test_a_warm_up_looks_at_nothing(documents, score, n, warm_up):
-    told, past = decided(documents, score, recent=RECENT[-n:])
-    assert (told.warm_up, len(told.pool)) == (warm_up, 0 if warm_up else 10)
-    assert past.recent is not None and past.gates is None
-
-
-def test_documents_share_the_topic_of_their_item(documents, score):
-    Q = np.eye(N, N_TERMS)
-    Q[:4] = 0
-    Q[:4, :2] = np.sqrt(0.5)
-    first = np.arange(N)
-    first[3] = 2
-    told, past = decided(documents._replace(Q=sparse.csr_array(Q), first=first), score)
-    assert told.topic[:5].tolist() == [1, 1, 1, 1, 0] and told.changes.sizes == {1: 3}
-    assert past.topics.number.tolist() == [1]
-
-
-class TestGates:
-    settings = Alerts(warm_up=100, pool=10, budget=3, gates=True)
-
-    def test_items_that_open_a_gate_are_kept_beyond_the_pool(self, documents, score):
-        """A word of ten items that was in no document; but two of them are not among the most novel."""
-        counts = np.eye(N, N_TERMS)
-        counts[[*range(8), 60, 30], 110] = 1
-        frequencies = np.where(np.arange(N_TERMS) == 110, 0, 50)
-        told, past = decided(
-            documents._replace(counts=sparse.csr_array(counts), frequencies=frequencies), score, self.settings
+    def period(self, events=(), size=SIZE, score=None, titles=False):
+        """Decide on a period; events are pairs of the first of three words and the number of documents."""
+        X = (self.rng.random((size, N_TERMS)) < self.rates).astype(float)
+        titled = np.zeros_like(X)
+        first = 0
+        for term, members in events:
+            X[first : first + members, term : term + 3] = 1
+            titled[first : first + members, term : term + 3] = titles
+            first += members
+        X, titled = sparse.csr_array(X), sparse.csr_array(titled)
+        times = np.full(size, NO_TIME)
+        arrivals = Arrivals(self.t, np.arange(size), np.zeros(size, dtype=bool), X, X, titled, VOCABULARY,
+                            self.frequencies, self.n, times, [""] * size)  # fmt: skip
+        scored = SimpleNamespace(
+            score=self.rng.random(size) if score is None else score, empty=np.zeros(size, dtype=bool)
         )
-        assert told.pool.tolist() == [*range(10), 30, 60]
-        assert told.opened.words.tolist() == [*range(8), 30, 60] and told.opened.of(60) == "words"
-        assert told.opened.terms_of(60, sparse.csr_array(counts)) == [110]
-        assert told.opened.terms_of(9, sparse.csr_array(counts)) == []
-        assert len(past.gates.items) == len(past.gates.births) == 1
+        self.past = self.past._replace(recent=np.array(self.scores[-2000:]))
+        decided, self.past = decide(arrivals, scored, self.past, self.settings)
+        self.scores += scored.score.tolist() if self.t else []
+        self.t, self.n = self.t + 1, self.n + size
+        self.frequencies = self.frequencies + np.bincount(X.indices, minlength=N_TERMS)
+        return decided
 
-    def test_a_broad_word_opens_the_gate_only_to_what_it_brings_together(self, documents, score):
-        """Of sixty items with it, five have another unusual word with it; the others tell nothing new."""
-        counts = np.eye(N, N_TERMS)
-        counts[:60, 110], counts[:5, 111] = 1, 1
-        frequencies = np.where(np.arange(N_TERMS) == 111, 0, 50)
-        changed = documents._replace(counts=sparse.csr_array(counts), frequencies=frequencies)
-        told, _ = decided(changed, score, self.settings)
-        assert told.opened.terms.tolist() == [110, 111] or told.opened.terms.tolist() == [111, 110]
-        assert told.opened.words.tolist() == [0, 1, 2, 3, 4]
+    def quiet(self, n=12):
+        """Decide on periods without anything new."""
+        return [self.period() for _ in range(n)]
 
-    def test_what_repeats_counts_no_word(self, documents, score):
-        counts = np.eye(N, N_TERMS)
-        counts[:10, 110] = 1
-        frequencies = np.where(np.arange(N_TERMS) == 110, 0, 50)
-        changed = documents._replace(counts=sparse.csr_array(counts), frequencies=frequencies)
-        told, _ = decided(changed._replace(repeats=np.arange(N) < 8), score, self.settings)
-        assert not len(told.opened.words)
-        told, _ = decided(changed, score, self.settings, empty=range(8))
-        assert not len(told.opened.words)
 
-    def test_rows_are_those_of_documents(self, documents, score):
-        """Where rows before are no items: the lone one is row 50."""
-        first = np.arange(N)
-        first[1:20] = 0
-        high = np.where(np.arange(N) == 50, 9.0, score)
-        told, _ = decided(documents._replace(first=first), high, self.settings)
-        assert told.opened.lone.tolist() == [50] and told.pool[0] == 50
+def test_a_word_that_enters_is_a_headline_with_its_documents_and_an_event():
+    stream = Stream()
+    assert not any(decided.speaks for decided in stream.quiet())
+    decided = stream.period([(294, 8)])
+    (headline,) = decided.headlines
+    assert decided.speaks and decided.p <= 0.01 and decided.born == [1]
+    assert {*headline.words[:3]} == {"calendar", "load", "blank"} and headline.rows == tuple(range(8))
+    assert headline.gate == "words" and headline.event == 1 and headline.state == "new" and headline.usual < 0.1
+    assert decided.event[:8].tolist() == [1] * 8 and decided.sizes[1] >= 8
+    assert {*headline.examples} <= {*range(8)}
 
-    def test_a_new_topic_opens_the_gate(self, documents, score):
-        Q = np.eye(N, N_TERMS)
-        Q[:4] = 0
-        Q[:4, :2] = np.sqrt(0.5)
-        compared = gates.Past(births=np.full(10, 2))
-        told, past = decided(documents._replace(Q=sparse.csr_array(Q)), score, self.settings, compared=compared)
-        assert told.opened.topics.tolist() == [0, 1, 2, 3] and past.gates.births[-1] == 4
-        told, _ = decided(documents._replace(Q=sparse.csr_array(Q)), score, self.settings, compared=past.gates)
-        assert not len(told.opened.topics)
 
-    def test_the_first_period_opens_none(self, documents, score):
-        told, past = decided(documents._replace(t=0), score, self.settings)
-        assert not len(told.opened.rows) and past.gates is not None and not len(past.gates.items)
+def test_day_two_is_the_same_event_and_is_told_if_it_grows():
+    stream = Stream()
+    stream.quiet()
+    stream.period([(294, 8)])
+    (same,) = stream.period([(294, 8)]).headlines
+    assert same.event == 1 and same.state == "ongoing" and same.repeated
+    (more,) = stream.period([(294, 30)]).headlines
+    assert more.event == 1 and more.state == "growing" and not more.repeated
+
+
+def test_two_events_of_one_period_are_two_headlines():
+    stream = Stream()
+    stream.quiet()
+    decided = stream.period([(294, 8), (297, 7)])
+    assert [one.event for one in decided.headlines] == [1, 2]
+    assert stream.past.events.names == ["calendar\tload\tblank", "queue\ttimeout\tretry"]
+
+
+def test_a_quiet_period_has_headlines_below_the_bar_and_novel_documents():
+    stream = Stream()
+    decided = stream.quiet()[-1]
+    assert not decided.headlines and 0 < len(decided.below) <= decision.BELOW
+    assert all(one.gate == "" and one.p > 0.01 for one in decided.below)
+    assert decided.novel.tolist() == np.argsort(-np.array(stream.scores[-SIZE:]))[:5].tolist()
+
+
+def test_an_unproven_period_speaks_of_nothing_but_shows_words():
+    stream = Stream()
+    stream.period()
+    decided = stream.period([(294, 20)])
+    assert decided.unproven and not decided.speaks and decided.below[0].words[0] == "calendar" and decided.p == 1
+
+
+def test_what_is_certain_speaks_where_something_enters_in_every_period():
+    stream, told = Stream(), []
+    stream.rates[:] = 0.002
+    for t in range(20):
+        stream.rates[6 * t : 6 * t + 6] = 0.25
+        told.append(stream.period())
+        stream.rates[6 * t : 6 * t + 6] = 0.0
+    off = Stream(Alerts(gates=True, certain=0))
+    assert off.settings.certain == 0 and any(one.gate == "certain" for decided in told for one in decided.headlines)
+
+
+def test_few_documents_in_two_periods_speak_together():
+    stream = Stream()
+    stream.quiet(20)
+    first = stream.period([(294, 3)])
+    second = stream.period([(294, 3)])
+    both = [one.gate for one in second.headlines]
+    assert first.speaks or both == ["two periods"]
+
+
+def test_many_documents_are_a_headline_of_volume():
+    stream = Stream()
+    stream.quiet()
+    decided = stream.period(size=400)
+    (headline,) = [one for one in decided.headlines if one.gate == "volume"]
+    assert headline.size == 400 and headline.usual == SIZE and decided.usual == SIZE and not headline.repeated
+    again = [one for one in stream.period(size=380).headlines if one.gate == "volume"]
+    assert all(one.repeated for one in again)
+
+
+def test_a_document_alone_speaks():
+    stream = Stream()
+    stream.quiet()
+    score = stream.rng.random(SIZE)
+    score[7] = 40.0
+    decided = stream.period(score=score)
+    assert [(one.gate, one.rows) for one in decided.headlines] == [("lone", (7,))]
+
+
+@pytest.mark.parametrize("titles", [False, True])
+def test_a_title_counts_in_a_small_period(titles):
+    stream = Stream()
+    for _ in range(20):
+        stream.period(size=12)
+    decided = stream.period([(294, 1)], size=12, titles=titles)
+    strongest = max([*decided.headlines, *decided.below], key=lambda one: one.t, default=None)
+    assert (strongest is not None and strongest.words[0] == "calendar") == titles
+
+
+def test_what_is_carried_is_the_same_from_arrays():
+    one, other = Stream(), Stream()
+    for stream in (one, other):
+        stream.quiet(4)
+        stream.period([(294, 8)])
+    other.past = decision.from_arrays(decision.as_arrays(other.past))
+    for _ in range(3):
+        first, second = one.period([(294, 2)]), other.period([(294, 2)])
+        assert first.p == second.p and first.headlines == second.headlines
+        np.testing.assert_array_equal(first.event, second.event)
+    for mine, yours in zip(decision.as_arrays(one.past).values(), decision.as_arrays(other.past).values(), strict=True):
+        same = (mine != yours).nnz == 0 if sparse.issparse(mine) else np.array_equal(mine, yours)
+        assert same
+
+
+def test_without_gates_only_documents_are_ranked():
+    stream = Stream(Alerts(budget=3))
+    stream.quiet(3)
+    decided = stream.period([(294, 20)])
+    assert not decided.headlines and not decided.below and len(decided.novel) == 6

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from odl.alerts import explain
+from odl.alerts import events, explain
 from odl.alerts.feedback import Entry
 from odl.alerts.model import Near, Reason
 from odl.files.documents import NO_TIME
@@ -18,28 +18,34 @@ DAY = 86_400_000
 
 
 @pytest.fixture
-def alert():
-    (first, *_) = newpages.watch().periods[-1].alerts
+def watch():
+    return newpages.watch()
+
+
+@pytest.fixture
+def found(watch):
     reasons = [Reason(f"w{n}", share) for n, share in enumerate([0.3] + 21 * [0.02])]
     reasons += [Reason(f"low{n}", -share) for n, share in enumerate([0.001, 0.002, 0.003, 0.014])]
     return replace(
-        first, id="a:7", title="A title", members=("a:7", *(f"b:{n}" for n in range(11))), score=0.8, tail=0.015,
-        reasons=tuple(reasons), context=0.1, meaning=0.04, time=40 * DAY, source="a.csv", line=7, url="", rank=3, t=11,
-        topic=5, state="growing", topic_name=("duct tape", "nasa"),
-        nearest=(Near(3, ("market", "price"), 0.314, "c:1", 2), Near(4, (), 0.2)),
+        watch.periods[-1].documents_of[0], id="a:7", title="A title", members=("a:7", *(f"b:{n}" for n in range(11))),
+        score=0.8, tail=0.015, reasons=tuple(reasons), context=0.1, meaning=0.04, time=40 * DAY, source="a.csv", line=7,
+        nearest=(Near(3, ("market", "price"), 0.314, "c:1"), Near(4, (), 0.2)), rank=3, url="", opening=(),
     )  # fmt: skip
 
 
-def test_a_document_line_by_line(alert):
+def test_a_document_line_by_line(watch, found):
     before = explain.Earlier("d:1", "One before", 38 * DAY, 9, 0.5)
     meant = explain.Earlier("d:2", "By meaning", NO_TIME, 8, 0.25)
-    text = explain.document_text(alert, before, meant, False)
+    text = explain.document_text(watch, found, before, meant, {"dod", "jpeg", "w0"})
     assert text.splitlines() == [
         "A title",
         "  id: a:7  (1970-02-10, a.csv:7)",
-        "  score 0.8000, number 3 of period 11; as high or higher: 1.5 % of recent",
+        "  score 0.8000, number 3 of 2024-01-29 to 02-04; as high or higher: 1.5 % of recent",
         f"  one of 12 near-duplicates: a:7, {', '.join(f'b:{n}' for n in range(9))}",
-        "  topic 5 [growing] duct tape, nasa",
+        "  headline: dod, render, jpeg (12 documents, usually <1)",
+        "  event 5 [new] dod, render, jpeg",
+        "    log-likelihood ratio 7.2, others join from 3.0 on: dod +4.5, jpeg +3.9, "
+        "own words that it does not have -1.2",
         "",
         "  share of the score   word",
         "    0.3000   37.5 %   w0",
@@ -48,21 +54,32 @@ def test_a_document_line_by_line(alert):
         "   -0.0200   -2.5 %   (low3, low2, low1 and 1 more: what speaks for what is known)",
         "    0.1000   12.5 %   (context: what no word of it has)",
         "    0.0400    5.0 %   (meaning: how far its vector is from those before)",
-        "  nearest of the dictionary: atom 3 (cosine 0.31, topic 2, e.g. c:1): market, price",
+        "  nearest of the dictionary: atom 3 (cosine 0.31, e.g. c:1): market, price",
         "  nearest of the dictionary: atom 4 (cosine 0.20)",
-        "  most similar before: d:1 (cosine 0.50, last seen 1970-02-08, 2 days before, period 9) One before",
+        "  most similar before: d:1 (cosine 0.50, last seen 1970-02-08, 2 days before) One before",
         "  nearest by meaning: d:2 (cosine 0.25, period 8) By meaning",
     ]
 
 
-def test_what_a_document_does_not_have_is_not_told(alert):
+def test_the_sum_of_own_words_is_the_evidence_that_events_use(watch):
+    """Equation (1) of `odl.alerts.events`, by the code that decides."""
+    event = watch.events[5]
+    vocabulary = [one.word for one in event.words]
+    X = sparse.csr_array(np.array([[1.0, 0, 1], [0, 0, 0], [1, 1, 1]]))
+    rates = [sparse.csr_array(np.array([[getattr(one, name) for one in event.words]])) for name in ("inside", "before")]
+    for row, expected in zip(X.toarray(), events.likelihood(X, *rates)[:, 0], strict=True):
+        words = {word for word, has in zip(vocabulary, row, strict=True) if has}
+        assert sum(ratio for *_, ratio in explain.own_likelihood(event, words)) == pytest.approx(expected)
+
+
+def test_what_a_document_does_not_have_is_not_told(watch, found):
     few = [Reason("w0", 0.5), Reason("low", -0.1), Reason("none", -1e-7)]
-    bare = replace(alert, members=("a:7",), topic=0, context=0.0, meaning=0.0, nearest=(), reasons=tuple(few), title="")
-    bare = replace(bare, time=NO_TIME, source="", text="of w0 in it", score=0.0)
-    assert explain.document_text(bare, None, None, True).splitlines() == [
+    bare = replace(found, members=("a:7",), event=0, context=0.0, meaning=0.0, nearest=(), reasons=tuple(few), title="")
+    bare = replace(bare, time=NO_TIME, source="", text="of w0 in it", score=0.0, t=1, row=30)
+    assert explain.document_text(watch, bare, None, None, set()).splitlines() == [
         "a:7",
         "  id: a:7  (no date)",
-        "  score 0.0000, number 3 of period 11; warm-up: not compared with anything",
+        "  score 0.0000, number 3 of 2023-11-20 to 26; unproven",
         "  of w0 in it",
         "",
         "  share of the score   word",
@@ -71,37 +88,44 @@ def test_what_a_document_does_not_have_is_not_told(alert):
     ]
 
 
-def test_a_topic_line_by_line(monkeypatch):
-    """With all its documents, once each; without a place nothing is looked up."""
-    watch = newpages.watch()
-    topic = replace(
-        watch.topics[1], name=("duct tape", "nasa"), sizes={9: 2, 10: 11}, earlier=3, atom=0, title="T" * 120
-    )
-    topic = replace(topic, history=[(9, "new"), (10, "growing")], birth=9, representative="a:1")
-    feedback = (Entry("topic:1", "muted", "grows"), Entry("topic:2", "known"))
-    watch = replace(watch, topics={1: topic}, feedback=feedback, place=None)
+def test_an_event_line_by_line(watch, monkeypatch):
+    watch = replace(watch, feedback=(Entry("event:1", "muted", "grows"), Entry("event:2", "known")))
     lines = [
-        "Topic 1 [growing] duct tape, nasa",
-        "  first in period 9; 16 documents so far; e.g. a:1",
-        f"      {'T' * 100}",
+        "Event 1 [ended] wheat, tonnes, yen",
+        "  2023-12-04 to 10 to 2023-12-25 to 31; 36 documents",
         "  you said: muted in periods in which it is not growing",
-        "  the dictionary holds it in atom 0",
-        "  history: new in 9, growing in 10",
-        "  documents by period: 9: 2, 10: 11",
+        "  states: new 2023-12-04 to 10, ongoing 2023-12-11 to 17, ended 2024-01-08 to 14",
+        "  documents: █▇▆▄  (a block is a period, at most 12: 2023-12-04 to 10)",
+        "",
+        "  own word                inside    before",
+        "  wheat                   90.0 %     1.0 %",
+        "  tonnes                  70.0 %     1.0 %",
+        "  yen                     50.0 %     1.0 %",
+        "  A document belongs if the sum of its log-likelihood ratios is above 3.0.",
     ]
-    assert explain.topic_text(watch, 1).splitlines() == lines
-    assert "atom" not in explain.topic_text(replace(watch, topics={1: replace(topic, atom=-1)}), 1)
-    of = [explain.Member(9, "a:1", "x" * 90, "a", 0), explain.Member(10, "a:2", "", "a", 0)]
-    monkeypatch.setattr(explain, "members", lambda place, topics, silence: {1: of})
-    assert explain.topic_text(replace(watch, place="somewhere"), 1).splitlines() == [
-        *lines,
-        "  all 2 documents:",
-        f"    period 9: {'x' * 80}  (id: a:1)",
-        "    period 10: a:2  (id: a:2)",
-    ]
-    monkeypatch.setattr(explain, "members", lambda place, topics, silence: {1: of * 9})
-    told = explain.topic_text(replace(watch, place="somewhere"), 1)
-    assert "  all 18 documents, near-duplicates among them:\n" in told
+    assert explain.event_text(watch, 1).splitlines() == lines
+    of = [explain.Member(3, f"a:{n}", "x" * 90, "a", 0) for n in range(30)]
+    of += [explain.Member(4, "posts.jsonl:3000", "", "a", 0)]
+    monkeypatch.setattr(explain, "members", lambda place, events: {1: of})
+    told = explain.event_text(replace(watch, place="somewhere"), 1).splitlines()[len(lines) :]
+    assert told[1] == "  31 documents, central ones first:" and told[-1] == "    and 11 more"
+    assert told[2] == "    2023-12-11 to 17  posts.jsonl:3000  (id: posts.jsonl:3000)" and len(told) == 23
+
+
+def test_a_thousand_periods_are_one_line_of_blocks():
+    text, each = explain.chart(dict.fromkeys(range(1000), 3), 0, 999)
+    assert len(text) <= 60 and each == 17 and text[0] == "█"
+    assert explain.chart({5: 1}, 5, 5) == ("█", 1)
+
+
+def test_a_number_is_an_event_unless_a_document_has_it_as_id(watch, monkeypatch):
+    monkeypatch.setattr(explain, "find", lambda place, what: (2, 7) if what in ("3", "d1") else None)
+    named = {what: explain.resolved(watch, what) for what in ("3", "event:3", "topic:3", "#4", "5", "d1", "99", "²")}
+    assert named == {
+        "3": ((2, 7), 0), "event:3": (None, 3), "topic:3": (None, 3), "#4": (None, 4), "5": (None, 5),
+        "d1": ((2, 7), 0), "99": (None, 0), "²": (None, 0),
+    }  # fmt: skip
+    assert explain.named(watch, "topic:4") == explain.named(watch, "4") == "event:4"
 
 
 def test_the_most_similar_is_looked_for_before_the_document(monkeypatch):

@@ -24,10 +24,10 @@ def entry_of(*entries, members=("a", "b"), source="wire", topic=3, state="ongoin
 
 
 def test_the_line_of_a_parent_goes_before_that_of_the_item():
-    source, topic, first, second = (Entry(what, "known") for what in ("source:wire", "topic:3", "a", "b"))
+    source, topic, first, second = (Entry(what, "known") for what in ("source:wire", "event:3", "a", "b"))
     assert entry_of(second, first, topic, source) == source and entry_of(second, first, topic) == topic
     assert entry_of(second, first) == first and entry_of(second) == second
-    assert entry_of(Entry("source:desk", "known"), Entry("topic:4", "known"), Entry("c", "known")) is None
+    assert entry_of(Entry("source:desk", "known"), Entry("event:4", "known"), Entry("c", "known")) is None
 
 
 def test_what_is_followed_is_shown_whatever_else_is_said():
@@ -39,26 +39,34 @@ def test_what_is_followed_is_shown_whatever_else_is_said():
 @pytest.mark.parametrize(("time", "holds"), [(10 * DAY - 1, True), (10 * DAY, False), (NO_TIME, True)])
 def test_a_line_holds_before_its_day(time, holds):
     assert Entry("a", "muted", "1970-01-11").holds("new", time) == holds
-    assert Verdicts([Entry("topic:3", "muted", "1970-01-11")]).of_topic(3, "new", time) == "muted" * holds
+    assert Verdicts([Entry("event:3", "muted", "1970-01-11")]).of_event(3, "new", time) == "muted" * holds
 
 
 def test_a_line_until_it_grows_holds_in_all_other_states():
-    line = Entry("topic:3", "known", "grows")
+    line = Entry("event:3", "known", "grows")
     assert [state for state in ("new", "ongoing", "growing", "returning", "ended") if not line.holds(state, 0)] == [
         "growing"
     ]
     assert line.when == " in periods in which it is not growing" and Entry("a", "known", "2026-01-02").when
-    assert Entry("a", "known").when == "" and Entry("a", "known").topic == Entry("topic:0", "known").topic == 0
+    assert Entry("a", "known").when == "" and Entry("a", "known").event == Entry("event:0", "known").event == 0
 
 
-def period(folder, t, topics, ids):
+def test_a_line_of_an_earlier_version_names_an_event():
+    line = Entry("topic:3", "known")
+    assert line.event == 3 and entry_of(line) == line and Verdicts([line]).of_event(3, "new", 0) == "known"
+
+
+def period(folder, t, events, ids):
     """A file of alerts, as far as feedback reads it."""
     with storage.writing(folder / f"{t}.h5", "alerts") as file:
-        storage.write_array(file, "topic", np.array(topics))
-        storage.write_strings(file, "ids", ids)
+        storage.write_array(file, "event", np.array(events))
+        for name, texts in (("ids", ids), ("titles", ids), ("sources", [""])):
+            storage.write_strings(file, name, texts)
+        for name in ("source", "times"):
+            storage.write_array(file, name, np.zeros(len(ids), dtype=np.int64))
 
 
-def test_documents_of_topics_are_those_of_all_periods(tmp_path):
+def test_documents_of_events_are_those_of_all_periods(tmp_path):
     period(tmp_path, 0, [7, 0, 5], ["a", "b", "c"])
     period(tmp_path, 1, [7, 8], ["d", "e"])
     period(tmp_path, 3, [7], ["f"])  # behind a gap: of an earlier, longer run
@@ -67,22 +75,22 @@ def test_documents_of_topics_are_those_of_all_periods(tmp_path):
     assert feedback.members(tmp_path, {7, 9}) == {"7": ["d"], "9": []}
 
 
-def test_lines_follow_their_topics_to_other_numbers(tmp_path):
+def test_lines_follow_their_events_to_other_numbers(tmp_path):
     """By most of the documents; one without any is taken out, and of two that meet the later one stays."""
     period(tmp_path, 0, [7, 7, 5, 0], list("abcd"))
     period(tmp_path, 1, [8], ["e"])
     before = {"1": ["a", "b", "c"], "2": ["d"], "4": ["e"]}
-    entries = [Entry("topic:1", "muted"), Entry("topic:2", "known"), Entry("topic:4", "known"), Entry("x", "follow")]
-    kept, said = renumbered([*entries, Entry("topic:8", "muted")], tmp_path, before)
-    assert kept == [Entry("topic:7", "muted"), Entry("topic:8", "muted"), Entry("x", "follow")]
+    entries = [Entry("event:1", "muted"), Entry("event:2", "known"), Entry("event:4", "known"), Entry("x", "follow")]
+    kept, said = renumbered([*entries, Entry("event:8", "muted")], tmp_path, before)
+    assert kept == [Entry("event:7", "muted"), Entry("event:8", "muted"), Entry("x", "follow")]
     assert said == [
-        "feedback.csv: topic:1 is topic:7 now, by 2 of its 3 documents",
-        "feedback.csv: topic:2 is no topic any more, its line (known) is gone",
-        "feedback.csv: topic:4 is topic:8 now, by 1 of its 1 documents",
-        "feedback.csv: topic:8 was said to be known and is muted now",
+        "feedback.csv: event:1 is event:7 now, by 2 of its 3 documents",
+        "feedback.csv: event:2 is no event any more, its line (known) is gone",
+        "feedback.csv: event:4 is event:8 now, by 1 of its 1 documents",
+        "feedback.csv: event:8 was said to be known and is muted now",
     ]
-    same, nothing = renumbered([Entry("topic:7", "muted")], tmp_path, {"7": ["a", "b"]})
-    assert same == [Entry("topic:7", "muted")] and nothing == []
+    same, nothing = renumbered([Entry("event:7", "muted")], tmp_path, {"7": ["a", "b"]})
+    assert same == [Entry("event:7", "muted")] and nothing == []
 
 
 def say_late(folder, entry, meet):
@@ -109,7 +117,7 @@ def test_what_is_said_at_the_same_time_is_all_kept(tmp_path):
     """Twelve pairs of processes: without a lock, each of a pair reads the table before the other has written."""
     at_once = multiprocessing.get_context("fork")
     for pair in range(12):
-        entries = [Entry(f"topic:{2 * pair + one}", "muted") for one in (1, 2)]
+        entries = [Entry(f"event:{2 * pair + one}", "muted") for one in (1, 2)]
         meet = at_once.Barrier(2)
         both = [at_once.Process(target=say_late, args=(tmp_path, entry, meet)) for entry in entries]
         for one in both:
@@ -117,7 +125,7 @@ def test_what_is_said_at_the_same_time_is_all_kept(tmp_path):
         for one in both:
             one.join(60)
         assert [one.exitcode for one in both] == [0, 0]
-    assert {entry.topic for entry in feedback.read(tmp_path)} == set(range(1, 25))
+    assert {entry.event for entry in feedback.read(tmp_path)} == set(range(1, 25))
 
 
 def test_a_killed_process_locks_nobody_out(tmp_path):
@@ -128,7 +136,7 @@ def test_a_killed_process_locks_nobody_out(tmp_path):
     meet.wait(60)
     one.kill()
     one.join(60)
-    feedback.add(tmp_path, Entry("topic:1", "muted"))
+    feedback.add(tmp_path, Entry("event:1", "muted"))
     assert len(feedback.read(tmp_path)) == 1
 
 
@@ -137,7 +145,7 @@ def test_a_file_system_without_locks_is_said(tmp_path, monkeypatch, capsys):
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", none)
-    feedback.add(tmp_path, Entry("topic:1", "muted"))
+    feedback.add(tmp_path, Entry("event:1", "muted"))
     assert len(feedback.read(tmp_path)) == 1
     said = capsys.readouterr().err
     assert said.startswith(f"odl: {tmp_path} has no locks") and said.count("\n") == 1
@@ -156,19 +164,19 @@ def test_a_spreadsheet_runs_nothing_of_what_is_said(tmp_path):
 
 def test_what_was_said_is_taken_back(tmp_path):
     """Of a thing that nobody spoke of nothing is written, not even an empty table."""
-    assert feedback.remove(tmp_path, "topic:1") == [] and not (tmp_path / feedback.FILE).exists()
-    said = [Entry("topic:1", "muted", "grows"), Entry("d7", "follow", note="why")]
+    assert feedback.remove(tmp_path, "event:1") == [] and not (tmp_path / feedback.FILE).exists()
+    said = [Entry("event:1", "muted", "grows"), Entry("d7", "follow", note="why")]
     for entry in said:
         feedback.add(tmp_path, entry)
-    assert feedback.remove(tmp_path, "topic:1") == said[:1]
+    assert feedback.remove(tmp_path, "event:1") == said[:1]
     assert feedback.read(tmp_path) == tuple(said[1:])
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("what,verdict\ntopic:1,maybe\n", "line 2 has the verdict 'maybe'; expected one of known, muted, follow"),
-        ("what,verdict,until\ntopic:1,muted,soon\n", "line 2 says until 'soon'"),
+        ("what,verdict\nevent:1,maybe\n", "line 2 has the verdict 'maybe'; expected one of known, muted, follow"),
+        ("what,verdict,until\nevent:1,muted,soon\n", "line 2 says until 'soon'"),
         ("what,verdict,until\na,muted,grows\n", "line 2 says until grows of 'a'"),
         ("who\nx\n", "has the columns who"),
         ("what,verdict\n,muted\n", "names nothing"),

@@ -11,7 +11,7 @@ import pytest
 import streams
 from scipy import sparse, stats
 
-from odl.alerts import gates, periods, read, unseen, wordlist
+from odl.alerts import gates, periods, read, surprise, unseen, wordlist
 from odl.alerts.model import Unseen
 from odl.cli import main
 from odl.config.sections import Alerts
@@ -65,13 +65,13 @@ def test_words_of_too_few_items_or_sources_are_not_told():
 
 
 def test_a_warm_up_is_silent_and_remembered():
-    told, past = unseen.judge(unseen.Past(), items([12]), SETTINGS, warm_up=True)
+    told, past = unseen.judge(unseen.Past(), items([12]), SETTINGS, unproven=True)
     assert told == [] and len(past.largest) == 1
 
 
 def test_no_more_periods_than_the_gates_are_remembered():
-    past = after([2], gates.PERIODS + 3)
-    assert len(past.largest) == len(past.shares) == gates.PERIODS
+    past = after([2], gates.HISTORY + 3)
+    assert len(past.largest) == len(past.shares) == gates.HISTORY
 
 
 def test_a_word_that_left_a_bounded_vocabulary_is_not_told():
@@ -107,7 +107,7 @@ def test_what_is_remembered_is_the_excess_of_new_words_alone():
     """Of two of sixty items, though words that are known are in all."""
     _, past = unseen.judge(unseen.Past(), items([2]), SETTINGS)
     a = 0.5 + 401 / 2000
-    mean, shape = 60 * a / 401, 1 / (1 / a + gates.SPREAD)
+    mean, shape = 60 * a / 401, 1 / (1 / a + surprise.SPREAD)
     law = stats.nbinom(shape, shape / (shape + mean))
     assert np.isclose(past.largest[0, 0], -np.log10(law.sf(1))) and past.largest[0, 1] == 60
 
@@ -168,34 +168,35 @@ def test_words_line_by_line():
     watch = replace(watch, settings={**watch.settings, "unseen": 3})
     title = f"T2 {'x' * 90}"[:79] + "…"
     assert wordlist.as_text(watch, [last]).splitlines() == [
-        "posts, period 2, 1970-01-02: 9 documents",
+        "posts, 1970-01-02: 9 documents, usually 38",
         "",
-        "Log4j shell  (1,200 items of 2 files since 1970-01-02, half of them within 2 days; "
+        "Log4j shell  (1,200 documents of 2 files since 1970-01-02, half of them within 2 days; "
         "an earlier period had 0.2 such words)",
         "    T0   (id: d0)",
         "    d1  (id: d1)",
         f"    {title}  (id: d2)",
         "    and 1197 more",
         "",
-        "three  (3 items; an earlier period had 1.0 such words)",
+        "three  (3 documents; an earlier period had 1.0 such words)",
         "    T0   (id: d0)",
         "    d1  (id: d1)",
         f"    {title}  (id: d2)",
         "",
-        "As many as chance brings, from 3 items on: usual (4)",
+        "As many as chance brings, from 3 documents on: usual (4)",
     ]
     beside = tuple(replace(second, phrase=name) for name in ("three of it", "ثلاثة", "hree", "usual three", *"abcd"))
     assert wordlist.as_text(watch, [replace(last, unseen=(first, second, *beside))]).splitlines()[8] == (
-        "three of it, \u2068ثلاثة\u2069, hree, usual three, a, b, …  (3 items; an earlier period had 1.0 such words)"
+        "three of it, \u2068ثلاثة\u2069, hree, usual three, a, b, …  (3 documents; "
+        "an earlier period had 1.0 such words)"
     )
     few = replace(last, unseen=(other,))
     assert wordlist.as_text(watch, [few]).splitlines()[2:] == [
-        "No word was seen for the first time in more items than chance brings.",
-        "As many as chance brings, from 3 items on: usual (4)",
+        "No word was seen for the first time in more documents than chance brings.",
+        "As many as chance brings, from 3 documents on: usual (4)",
     ]
-    assert wordlist.closing(watch, replace(last, unseen=(first,)), 1) == [""]
-    assert wordlist.closing(watch, replace(few, warm_up=True), 0) == ["Warm-up: nothing is new yet.", ""]
-    assert "write unseen: 3" in wordlist.closing(newpages.watch(), few, 0)[0]
+    unproven = wordlist.as_text(watch, [replace(last, unproven=True, unseen=())]).splitlines()
+    assert unproven[2:] == ["Unproven: too little came before to tell which words are new."]
+    assert "write unseen: 3" in wordlist.as_text(newpages.watch(), [few])
     told = [json.loads(line) for line in wordlist.as_jsonl(watch, [last]).splitlines()]
     assert [(one["phrase"], one["first"], one["half"]) for one in told] == [
         ("Log4j shell", "1970-01-02T00:00:00Z", 2 * day), ("three", None, None), ("usual", "1970-01-02T00:00:00Z", 0),
@@ -233,14 +234,14 @@ def test_from_the_files_to_the_reader(folder, capsys):
     assert not any(one.beyond for period in watch.periods[:-1] for one in period.unseen)
     assert main(["new", str(folder), "--words"]) == 0
     text = capsys.readouterr().out
-    assert "10 items of 2 files since 2026-03-" in text and "(id: a360)" in text
+    assert "10 documents of 2 files since 2026-03-" in text and "(id: a360)" in text
     assert main(["new", str(folder), "--words", "--format", "jsonl", "--since", "2026-01-01"]) == 0
     (line,) = capsys.readouterr().out.splitlines()
     assert json.loads(line)["words"] == ["log4j", "shell"] and len(json.loads(line)["documents"]) == 10
     page = (folder / "new.html").read_text(encoding="utf-8")
     assert (
         "Words never seen before</h2>" in page
-        and "<b>Log4j shell</b> 10 items of 2 files" in page
+        and "<b>Log4j shell</b> 10 documents of 2 files" in page
         and "<b>…" not in page
     )
     assert main(["new", str(folder), "--words", "--format", "slack"]) != 0
@@ -256,7 +257,7 @@ def test_words_of_their_own_make_no_period_speak(folder, tmp_path):
     assert main(["run", str(folder)]) == 0
     without = [periods.read(path) for path in sorted(place.glob("*.h5"))]
     for one, other in zip(with_words, without, strict=True):
-        assert one.pool == other.pool and one.names == other.names and np.array_equal(one.score, other.score)
+        assert one.headlines == other.headlines and one.items == other.items and np.array_equal(one.score, other.score)
         assert other.unseen == []
     assert NO_TIME not in [one.facts["first"] for one in without]
 

@@ -249,9 +249,9 @@ def test_the_table_of_a_person_s_folder_is_that_of_the_study_below(results, tmp_
     assert f"name {tmp_path / results / 'mine'}." in capsys.readouterr().err
 
 
-def test_digits_without_end_are_no_topic(monkeypatch):
+def test_digits_without_end_are_no_event(monkeypatch):
     monkeypatch.setattr(explain, "find", lambda *_: None)
-    watch = SimpleNamespace(place=None, topics={12: None})
+    watch = SimpleNamespace(place=None, events={12: None})
     for what, number in (("topic:12", 12), ("#12", 12), ("9" * 5000, 0), ("topic:" + "9" * 5000, 0)):
         assert explain.resolved(watch, what) == (None, number)
 

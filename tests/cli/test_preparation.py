@@ -46,25 +46,30 @@ class TestStopWords:
 
 
 class TestPeriods:
-    @pytest.mark.parametrize(("a_day", "period"), [(300, "day"), (40, "week"), (8, "month"), (2, "month"), (1, "year")])
-    def test_the_shortest_period_with_enough_documents(self, a_day, period):
-        times = [day("2020-01-01") + DAY * number // a_day for number in range(a_day * 1500)]
+    @pytest.mark.parametrize(
+        ("a_day", "period"), [(7, "day"), (6, "week"), (0.9, "month"), (0.2, "quarter"), (0.05, "year")]
+    )
+    def test_the_shortest_period_whose_median_has_seven_documents(self, a_day, period):
+        times = [day("2000-01-01") + int(DAY * number / a_day) for number in range(int(a_day * 3650))]
         found, said = preparation.batches_of(times)
-        assert (found["by"], found["period"], found["initial"]) == ("period", period, min(1000, len(times) // 5))
-        assert said.startswith(f"by {period}, about")
+        assert found == {"by": "period", "period": period, "initial": min(100, len(times) // 5)}
+        assert said.startswith(f"by {period}, the shortest period that usually has 7 documents (median ")
+        assert f"each {period} is compared with those before it" in said
+        assert f"by {period}, as you say" in preparation.batches_of(times, period)[1]
+
+    def test_empty_days_do_not_count(self):
+        times = [day("2020-01-01") + DAY * (3 * (number // 8)) for number in range(800)]
+        assert preparation.batches_of(times)[0]["period"] == "day"
 
     def test_without_times_or_in_one_moment_by_documents(self):
-        assert preparation.batches_of([NO_TIME] * 3000)[0] == {"by": "documents", "documents": 480, "initial": 600}
+        assert preparation.batches_of([NO_TIME] * 3000)[0] == {"by": "documents", "documents": 72, "initial": 100}
         assert preparation.batches_of([5] * 3000)[0]["by"] == "documents"
         assert preparation.batches_of([NO_TIME] * 3000)[1].endswith("alerts begin with number 2")
-        assert preparation.batches_of([NO_TIME] * 300)[1].endswith("write warm_up: 100 into alerts of odl.yaml")
-        assert preparation.alerts_begin([100, 199, 1, 1, 1]).endswith("number 4")
-        assert preparation.alerts_begin([100, 150]).endswith("write warm_up: 100 into alerts of odl.yaml")
-        for few in ([450], [60, 300]):
-            assert preparation.alerts_begin(few).endswith(
-                "more documents bring them, or shorter periods (batches in odl.yaml)"
-            )
-        assert preparation.batches_of([5, 5])[0] == {"by": "documents", "documents": 1, "initial": 1}
+        assert preparation.batches_of([NO_TIME] * 60)[1].endswith("strongest words are shown as unproven")
+        assert preparation.alerts_begin([30, 19, 1, 1, 1]).endswith("number 4")
+        assert preparation.alerts_begin([30, 19]).endswith("are shown as unproven")
+        assert preparation.batches_of([NO_TIME] * 60)[0] == {"by": "documents", "documents": 7, "initial": 12}
+        assert preparation.batches_of([5, 5])[0] == {"by": "documents", "documents": 7, "initial": 1}
 
     def test_too_little(self):
         with pytest.raises(DataError, match="1 document; expected at least two"):

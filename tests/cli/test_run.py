@@ -1,6 +1,7 @@
 """`odl run`: what is refused before it begins, and where the results lie."""
 
 import io
+import random
 import re
 import subprocess
 import sys
@@ -19,6 +20,25 @@ from odl.config import project
 from odl.engine import folder as folders
 from odl.errors import ConfigError
 from odl.files.documents import NO_TIME
+
+SUBJECTS = "soil seed water plant leaf root bed prune compost sun pan salt bread oven butter dough bake flour"
+
+
+def test_a_stream_of_sixty_documents_is_shown_as_unproven(tmp_path, capsys):
+    """Five most novel documents and the strongest words; nothing is called new."""
+    draw = random.Random(1)
+    rows = [draw.sample(SUBJECTS.split(), 8) for _ in range(52)]
+    rows += [["server", "outage", "router", *draw.sample(SUBJECTS.split(), 4)] for _ in range(8)]
+    rows = [{"id": n, "time": f"2026-03-{n // 2 + 1:02d}", "text": " ".join(words)} for n, words in enumerate(rows)]
+    jsonl(tmp_path / "short" / "a.jsonl", rows)
+    assert cli.main(["init", str(tmp_path / "short")]) == 0
+    assert "by week, the shortest period that usually has 7 documents" in capsys.readouterr().out
+    assert cli.main(["run", str(tmp_path / "short")]) == 0
+    said = capsys.readouterr().out
+    assert "Most novel documents (unproven)" in said and said.count("      id: ") == 5 + 3
+    assert re.search(r"server outage router +\d+ +<1 +unproven", said)
+    assert "Unproven: 42 documents scored before, alerts need 50." in said
+    assert not any(period.speaks for period in alerts_read.alerts_of(tmp_path / "short").periods)
 
 
 class TestRun:
@@ -94,7 +114,7 @@ class TestRun:
         (folder / "new.html").rmdir()
         assert cli.main(["run", str(folder)]) == 0
         told = capsys.readouterr().out.partition("\n")[0]
-        assert "periods 4 to 5" in told
+        assert told == "news, 2026-02-02 to 2026-02-13: 120 documents in 2 periods"
         assert cli.main(["run", str(folder)]) == 0
         assert capsys.readouterr().out.partition("\n")[0] == told
 

@@ -34,28 +34,46 @@ def contents(root):
     return {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
 
 
-def test_several_periods_are_one_list_by_topic(home):
-    watch = read.alerts_of(home)
-    first, *_, last = watch.periods
-    text = show.as_text(watch, watch.periods)
-    assert text.startswith(f"made, periods 0 to 5, {show.date_of(first.first)} to {show.date_of(last.last)}: ")
-    listed = [line for line in text.splitlines() if line.startswith("Topic ")]
-    numbers = {alert.topic for period in watch.periods for alert in period.alerts if alert.topic}
-    assert len(listed) == len(numbers) > 0
-    (launch,) = [topic for topic in watch.topics.values() if {"rocket", "launch", "mission"} & set(topic.name)]
-    assert f"Topic {launch.number} [new, {launch.state}]" in text and f"({launch.size} documents)" in text
-    speaking, scored = sum(bool(period.alerts) for period in watch.periods), watch.periods[3:]
-    assert f", in {speaking} of {len(scored)} periods.\nWarm-up before them: 3 of the periods" in text
-    assert show.as_text(watch, [last]) in odl("new", home).stdout
+def test_a_quiet_period_folds_what_is_not_unusual(home):
+    assert odl("new", home).stdout == "made, 1998-02-05: 80 documents, usually 80\n\nNothing new.\n"
+    day = ("--since", "1998-01-29", "--until", "1998-01-29")
+    text = odl("new", home, *day).stdout
+    assert "\n\nNothing new.\nNot unusual here: rocket, payload, mission, 6 documents, usually " in text
+    assert f"`odl new {home} --below` shows them." in text.replace("\n", " ")
+    below = odl("new", home, *day, "--below", "--fail")
+    assert below.returncode == 0 and "\ndate " in below.stdout and "usual\n" not in below.stdout.split("\n\n")[0]
+    assert odl("new", home, *day, "--below", "--format", "csv").stdout.count("\n") > 1
+    assert odl("new", home, *day, "--format", "csv").stdout.count("\n") == 1
+
+
+def test_an_event_and_a_document_are_explained(home):
+    told = json.loads(odl("explain", home, "event:1", "--format", "jsonl").stdout)
+    assert told["event"] == told["topic"] == 1 and {"launch", "rocket", "pad"} & {one["word"] for one in told["words"]}
+    text = odl("explain", home, "1").stdout
+    assert text.startswith("Event 1 [ongoing] ") and "\n  states: new 1998-01-22, ongoing 1998-01-29\n" in text
+    document = json.loads(odl("new", home, "--since", "1998-01-22", "--format", "jsonl").stdout.splitlines()[0])
+    text = odl("explain", home, document["id"]).stdout
+    assert "\n  headline: " in text and "\n  event 1 [new] " in text and "\n    log-likelihood ratio " in text
+    assert json.loads(odl("explain", home, document["id"], "--format", "jsonl").stdout)["event"] == 1
+
+
+def test_an_event_is_muted_by_its_number(home):
+    day = ("--since", "1998-01-22", "--until", "1998-01-22")
+    shown = odl("new", home, *day).stdout
+    for name in ("1", "event:1", "topic:1"):
+        assert "event:1 is muted (feedback.csv); it holds back 1 headline so far" in odl("mute", home, name).stdout
+        held = odl("new", home, *day).stdout
+        assert "Held back: 1 headline of event:1 (muted in feedback.csv)." in held and "event 1, new" not in held
+        assert odl("unmute", home, name).returncode == 0 and odl("new", home, *day).stdout == shown
 
 
 def test_a_span_is_named_by_its_begin_and_end(unseen):
     first, *_, last = read.alerts_of(unseen).periods
     days = [show.date_of(period.first) for period in (first, last)]
     whole = odl("new", unseen, "--since", days[0]).stdout
-    assert "periods 0 to 5" in whole and odl("new", unseen, "--since", days[0], "--until", "today").stdout == whole
-    assert "period 0," in odl("new", unseen, "--since", "last", "--until", days[0]).stdout
-    assert "period 0," in odl("new", unseen, "--until", days[0]).stdout
+    assert " in 6 periods" in whole and odl("new", unseen, "--since", days[0], "--until", "today").stdout == whole
+    for since in (("--since", "last"), ()):
+        assert odl("new", unseen, *since, "--until", days[0]).stdout.startswith(f"made, {days[0]}: 80 documents\n")
     assert odl("new", unseen, "--since", "1d").stdout == "No period since 1d.\n"
     assert odl("new", unseen, "--until", "1990").stdout == "No period until 1990.\n"
     for words, said in ((("--since", "soon"), "today, yesterday"), (("--seen", "--until", "2026"), "leave one out")):
@@ -66,7 +84,7 @@ def test_a_span_is_named_by_its_begin_and_end(unseen):
 def test_the_mark_moves_by_seen_only(unseen):
     before = contents(unseen)
     whole = odl("new", unseen, "--since", "last").stdout
-    assert whole == odl("new", unseen, "--since", "last").stdout and "periods 0 to 5" in whole
+    assert whole == odl("new", unseen, "--since", "last").stdout and " in 6 periods" in whole
     assert odl("new", unseen, "--since", "last", "--fail").returncode == triage.NEWS
     assert odl("new", unseen, "--seen").stdout == whole
     assert odl("new", unseen, "--since", "last").stdout == "Nothing since the last time.\n"
@@ -93,16 +111,7 @@ def test_a_mark_that_is_none(unseen):
     assert done.returncode == 1 and "no mark is kept in results" in done.stderr
 
 
-def test_a_gate_is_named_and_what_is_next_in_line(unseen):
+def test_a_gate_is_named(unseen):
     told = [json.loads(line) for line in odl("new", unseen, "--since", "last", "--format", "jsonl").stdout.splitlines()]
-    assert told and {line["gate"] for line in told} <= {"words", "topic", "lone"}
-    assert odl("new", unseen, "--format", "csv").stdout.splitlines()[0].endswith(",gate,opening")
-    watch = read.alerts_of(unseen)
-    silent = [period for period in watch.periods if not period.alerts and not period.warm_up]
-    spoken = [period for period in watch.periods if period.alerts]
-    assert show.next_in_line(watch, spoken) == show.next_in_line(watch, watch.periods[:3]) == ""
-    assert silent and "--budget 40" in show.next_in_line(watch, silent)
-
-
-def test_a_date_stays_a_date_in_markdown():
-    assert show.escaped("2012-03-02, a-b - c") == r"2012-03-02, a-b \- c" and show.escaped("- x") == r"\- x"
+    assert told and {line["gate"] for line in told} <= {"words", "certain", "two periods", "volume", "lone"}
+    assert odl("new", unseen, "--format", "csv").stdout.splitlines()[0].endswith(",gate,opening,event,p,usual,headline")

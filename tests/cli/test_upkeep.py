@@ -2,13 +2,16 @@
 
 import json
 import re
+import shutil
 
 import h5py
+import numpy as np
 import pytest
 import streams
 from called import odl
 
 from odl import corpora
+from odl.alerts import decision, maps, periods, read
 from odl.config import project
 from odl.corpora import collection
 from odl.errors import StorageError
@@ -76,6 +79,34 @@ def test_nothing_of_a_forgotten_document_stays(folder):
     assert len(project.forgotten(folder)) == 1
     assert odl("show", folder, "w2-7").stdout.splitlines()[1].startswith("forgotten: this row of your own file")
     assert "nothing has changed since the last run" in odl("run", folder).stdout
+
+
+def test_alerts_are_as_if_a_forgotten_document_had_never_come(tmp_path):
+    """Headlines, events and examples; what later periods carry on of them too."""
+    folder = streams.begin(tmp_path, weeks=4)
+    streams.write(tmp_path, 4, ("grain", "oil", "space"), n=30)
+    assert odl("run", folder).returncode == 0
+    period = read.alerts_of(folder).periods[3]
+    (headline,) = [one for one in period.headlines if one.event == 1]
+    first, second = [period.documents_of[row].id for row in headline.examples[:2]]
+    assert first.encode() in stored(folder) and second.encode() in stored(folder)
+    for ident in (first, second):
+        assert odl("forget", folder, ident).returncode == 0
+    assert not re.search(rb"w3-(%s|%s)\b" % (first[3:].encode(), second[3:].encode()), stored(folder))
+    other = streams.copy(folder, tmp_path / "other")
+    shutil.rmtree(other / "results")
+    (other / project.FORGOTTEN).unlink()
+    path = other.parent / "posts" / "03.jsonl"
+    rows = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(row for row in rows if json.loads(row)["id"] not in (first, second)))
+    assert odl("run", other).returncode == 0
+    forgot, never = read.alerts_of(folder), read.alerts_of(other)
+    assert forgot.events == never.events and forgot.events[1].birth == 3
+    assert maps.as_jsonl(forgot, forgot.periods) == maps.as_jsonl(never, never.periods)
+    last = [periods.read_carried(f"{read.place_of(one).alerts}/4.h5").past for one in (folder, other)]
+    ours, theirs = map(decision.as_arrays, last)
+    for name, value in ours.items():
+        assert np.array_equal(*(one.toarray() if hasattr(one, "toarray") else one for one in (value, theirs[name])))
 
 
 def test_both_drivers_leave_out_what_is_forgotten(folder, tmp_path, monkeypatch):

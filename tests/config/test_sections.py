@@ -129,3 +129,8 @@ def test_a_value_of_an_earlier_version_is_recorded_as_that_version_did():
     assert Outer.earlier() == {"inner": {"size": 1}}
     assert without({"tf": "raw", "inner": {"size": 1}}, Outer.earlier()) == {"tf": "raw", "inner": {}}
     assert without({"inner": {"size": 3}}, Outer.earlier()) == {"inner": {"size": 3}}
+
+
+def test_a_key_that_was_removed_is_refused_with_what_took_its_place():
+    with pytest.raises(ConfigError, match=r"'alerts.pool' means nothing any more; expected .*events.*; remove it"):
+        Alerts.of({"pool": 100})

@@ -164,7 +164,7 @@ def test_a_setting_that_an_earlier_version_lacked_makes_nothing_anew():
     """Records of that version do not have it; with its other value alerts are made anew."""
 
     def settings(**more):
-        return record_of("alerts", {"run": {"carry": False}, "settings": {"level": 0.1, **more}}, str)["settings"]
+        return record_of("alerts", {"run": {"carry": False}, "settings": {"level": 0.2, **more}}, str)["settings"]
 
-    assert settings(gates=False) == settings() == {"run": {"carry": False}, "settings": {"level": 0.1}}
+    assert settings(gates=False) == settings() == {"run": {"carry": False}, "settings": {"level": 0.2}}
     assert settings(gates=True) != settings()

@@ -24,7 +24,7 @@ from odl.stream import duplicates, features
 from odl.text.shingles import Shingler
 from odl.text.tokens import count_words
 
-ALERTS = {"budget": 5, "level": 0.2, "warm_up": 50, "gates": False}
+ALERTS = {"budget": 5, "tail": 0.2, "warm_up": 50, "gates": False}
 TOPICS = [
     "crude oil tanker refinery barrel",
     "wheat grain harvest farmers export",
@@ -47,7 +47,7 @@ def frame(rng, start="2026-01-05", n=60, new=0):
 def test_scores_are_those_of_the_workflow(rng, learner, tf, idf):
     """Feature files, their weights, and the learner, by hand; alerts by level and budget."""
     frames = [frame(rng, f"2026-0{t + 1}-05", new=5 * (t == 2)) for t in range(3)]
-    stream = TextNovelty(learner, n_atoms=8, tf=tf, idf=idf, min_df=1, folds=3, warm_up=60, level=0.05, gates=False)
+    stream = TextNovelty(learner, n_atoms=8, tf=tf, idf=idf, min_df=1, folds=3, warm_up=60, tail=0.05, gates=False)
     model, state, previous, history = learners.make(learner), None, None, None
     for t, one in enumerate(frames):
         counts, vocabulary = count_words(one["text"])
@@ -81,14 +81,14 @@ def test_scores_are_those_of_the_workflow(rng, learner, tf, idf):
 
 def test_the_first_batch_is_scored_but_flags_nothing(rng):
     one = frame(rng, new=3)
-    stream = TextNovelty(folds=3, level=1.0, warm_up=1, gates=False)
+    stream = TextNovelty(folds=3, tail=1.0, warm_up=1, gates=False)
     found = stream.update(one)
     assert not found["alert"].any() and (found["tail"] == 1).all() and (found["batch"] == 0).all()
     assert len(stream.detector_.window_) == 60
 
 
 def test_a_stream_warms_up_in_silence(rng):
-    stream = TextNovelty(warm_up=61, level=0.2, gates=False)
+    stream = TextNovelty(warm_up=61, tail=0.2, gates=False)
     parts = [stream.update(frame(rng, f"2026-0{month}-05", new=5 * (month == 4))) for month in (1, 2, 3, 4)]
     assert [part["alert"].any() for part in parts] == [False, False, False, True]
     assert [(part["tail"] == 1).all() for part in parts] == [True, True, True, False]
@@ -97,7 +97,7 @@ def test_a_stream_warms_up_in_silence(rng):
 
 def test_a_budget_is_items_of_a_period_or_a_share_of_them(rng):
     """The most novel items first; near-duplicates are one, and a document without a word is none."""
-    stream = TextNovelty(folds=3, warm_up=60, level=0.5, gates=False)
+    stream = TextNovelty(folds=3, warm_up=60, tail=0.5, gates=False)
     stream.update(frame(rng))
     new = frame(rng, "2026-02-05", new=9)
     new.loc[[57, 58, 59], "text"] = ["rocket orbit launch", "Rocket: orbit, launch!", "7 9"]
@@ -115,7 +115,7 @@ def test_a_budget_is_items_of_a_period_or_a_share_of_them(rng):
 @pytest.mark.parametrize("gates", [False, True])
 @pytest.mark.parametrize("features", [{}, {"languages": True, "max_share": 0.5, "min_df": 2}])
 def test_numbers_are_those_of_odl_run(tmp_path, monkeypatch, gates, features):
-    """Scores, tail probabilities, items, topics, what `odl new` shows and folds, and reasons, to the last bit."""
+    """Scores, tail probabilities, items, events, what `odl new` shows, and reasons, to the last bit."""
     monkeypatch.chdir(tmp_path)
     folder, path = streams.begin(tmp_path, weeks=6), tmp_path / "posts" / "05.jsonl"
     last = [json.loads(line) for line in path.read_text().splitlines()]
@@ -132,24 +132,27 @@ def test_numbers_are_those_of_odl_run(tmp_path, monkeypatch, gates, features):
     posts = pd.concat([pd.read_json(path, lines=True, dtype=False) for path in sorted(tmp_path.glob("posts/*"))])
     found = stream.update(posts.sort_values("time", kind="stable", ignore_index=True))
     (results,) = folder.glob("results/*/*/seed0/*/*/alerts")
-    watch, n_shown = read.alerts_of(folder), {"alert": 0, "folded": 0}
+    watch, n_shown = read.alerts_of(folder), 0
     for t, part in found.groupby("batch"):
         record, part = periods.read(results / f"{t}.h5"), part.reset_index(drop=True)
         assert np.array_equal(part["score"], record.score) and np.array_equal(part["tail"], record.tail)
         assert part["item"].tolist() == part["id"][record.item].tolist()
-        for column, folded in (("alert", False), ("folded", True)):
-            shown = {alert.id for alert in watch.periods[t].alerts if alert.folded == folded}
-            assert set(part["id"][part[column]]) == shown
-            n_shown[column] += len(shown)
-        assert part["topic"].tolist() == record.topic.tolist()
-        assert all(part["opening"][item.row] == ", ".join(item.opening) for item in record.pool)
-        assert all(part["reasons"][item.row] == ", ".join(word for word, _ in item.words) for item in record.pool)
+        period = watch.periods[t]
+        alerts = () if period.unproven else period.novel  # which lists the most novel documents of those too
+        shown = [row for one in period.headlines for row in one.examples[:3]] if gates else alerts
+        assert np.flatnonzero(part["alert"]).tolist() == sorted(set(shown))
+        n_shown += len(shown)
+        assert part["event"].tolist() == record.event.tolist()
+        of_words = [one for one in record.headlines if one.gate != "volume"]
+        assert all(part["headline"][row] == ", ".join(one.name) for one in of_words[:1] for row in one.rows)
+        assert all(part["reasons"][item.row] == ", ".join(word for word, _ in item.words) for item in record.items)
     assert t == 4 and len(part) == 63 and (record.facts["empty"], record.facts["repeats"]) == (1, 1)
-    assert n_shown["alert"] > (0 if gates else 10) and (gates or n_shown["folded"])
-    topics = stream.topics_
-    assert topics["name"].tolist() == [", ".join(topic.name) for _, topic in sorted(watch.topics.items())]
-    assert topics["state"].tolist() == [topic.state for _, topic in sorted(watch.topics.items())] and len(topics)
-    assert topics["items"].tolist() == [topic.size for _, topic in sorted(watch.topics.items())]
+    assert n_shown > 0
+    events = stream.events_
+    assert events["name"].tolist() == [", ".join(event.name) for _, event in sorted(watch.events.items())]
+    assert events["state"].tolist() == [event.state for _, event in sorted(watch.events.items())]
+    assert events["documents"].tolist() == [event.size for _, event in sorted(watch.events.items())]
+    assert len(events) or not gates
     assert part["id"][part["id"] != part["item"]].tolist() == ["copy"]
 
 
@@ -274,8 +277,8 @@ def test_a_stream_saved_by_a_version_that_cut_words_otherwise_says_so(tmp_path, 
         ({"n_reasons": -1}, {"text": ["oil"]}, "n_reasons is -1"),
         ({"budget": 2.5}, {"text": ["oil"]}, "budget is 2.5"),
         ({"level": 2}, {"text": ["oil"]}, "level is 2"),
-        ({"level": 1 / 2002}, {"text": ["oil"]}, "nothing can be an alert; expected a level of at least 1/2001"),
-        ({"window": 299}, {"text": ["oil"]}, "window is 299 and warm_up 300"),
+        ({"tail": 1 / 2002}, {"text": ["oil"]}, "nothing can be an alert; expected a tail of at least 1/2001"),
+        ({"window": 49}, {"text": ["oil"]}, "window is 49 and warm_up 50"),
         ({"tf": "sqrt"}, {"text": ["oil"]}, "tf is 'sqrt'"),
         ({"learner": "adaptiv"}, {"text": ["oil"]}, "did you mean 'adaptive'"),
         ({"tokens": {"stopwords": None}}, {"text": ["oil"]}, "stopwords"),
@@ -322,7 +325,7 @@ class Unconverted:
         (None, "a NoneType as the frame"),
         (iter(["oil"]), "a list_iterator as the frame"),
         (np.array([["oil"]]), "a ndarray as the frame"),
-        ([["oil", "tanker"]], "document 0 of the frame: the text is a list"),
+        ([{"oil": 1}], "document 0 of the frame: the text is an object"),
         ([], "a frame without documents"),
         (Unconverted(), "pyarrow is required"),
         (pd.DataFrame([["oil", "crude"]], columns=["text", "text"]), "two columns 'text'"),
@@ -357,7 +360,7 @@ def test_before_and_after(rng):
 
 def test_posts_that_come_again_are_no_alerts(rng, tmp_path):
     """Within four batches, also beyond a file; then they are forgotten."""
-    stream = TextNovelty(folds=3, warm_up=60, level=0.5, gates=False)
+    stream = TextNovelty(folds=3, warm_up=60, tail=0.5, gates=False)
     stream.update(frame(rng))
     new = pd.DataFrame({"text": ["rocket orbit launch crew satellite pad", "aardvark barks at a zebra crossing"]})
     assert stream.update(new)["alert"].all()
@@ -387,26 +390,25 @@ def rockets(n, prefix="r", text="rocket orbit launch crew"):
     )
 
 
-def test_a_topic_is_followed_from_batch_to_batch_and_file_to_file(rng, tmp_path):
-    stream = TextNovelty(warm_up=50, gates=False, level=0.2)
-    for month in (1, 2, 3):
-        assert stream.update(frame(rng, f"2026-0{month}-05"))["topic"].eq(0).all() and stream.topics_.empty
-    found = stream.update(pd.concat([frame(rng, "2026-04-05").drop(columns="time"), rockets(6)]))
-    assert found["topic"].tolist() == [0] * 60 + [1] * 6
-    topic = stream.topics_.loc[1]
-    assert set(re.findall(r"\w+", topic["name"])) >= {"rocket", "orbit", "launch", "crew"}
-    assert topic[["state", "birth", "last", "items"]].tolist() == ["new", 3, 3, 6]
-    assert found["alert"][60:].sum() == 3 and found["folded"][60:].sum() == 3  # the others of it are under them
+def test_an_event_is_followed_from_batch_to_batch_and_file_to_file(rng, tmp_path):
+    stream = TextNovelty()
+    for month in (1, 2, 3, 4):
+        assert stream.update(frame(rng, f"2026-0{month}-05"))["event"].eq(0).all() and stream.events_.empty
+    found = stream.update(pd.concat([frame(rng, "2026-05-05").drop(columns="time"), rockets(12)]))
+    assert found["event"].tolist() == [0] * 60 + [1] * 12 and found["alert"][:60].sum() == 0
+    event = stream.events_.loc[1]
+    assert set(re.findall(r"\w+", event["words"])) >= {"rocket", "orbit", "launch", "crew"}
+    assert event[["state", "birth", "documents"]].tolist() == ["new", 4, 12]
+    assert found["alert"][60:].sum() == 3  # the others of it are under them
     stream.save(tmp_path / "stream.h5")
     loaded = TextNovelty.load(tmp_path / "stream.h5")
-    assert loaded.topics_.equals(stream.topics_)
+    assert loaded.events_.equals(stream.events_)
     again = pd.concat(
-        [frame(rng, "2026-05-05").drop(columns="time"), rockets(2, "s", "launch of a rocket, crew in orbit")]
+        [frame(rng, "2026-06-05").drop(columns="time"), rockets(2, "s", "launch of a rocket, crew in orbit")]
     )
     assert loaded.update(again).equals(stream.update(again))
-    assert stream.topics_.loc[1, ["state", "items"]].tolist() == ["ongoing", 8] and loaded.topics_.equals(
-        stream.topics_
-    )
+    assert stream.events_.loc[1, ["state", "documents"]].tolist() == ["ongoing", 14]
+    assert loaded.events_.equals(stream.events_)
 
 
 def test_a_frame_given_twice_is_learned_once(rng, tmp_path):
@@ -455,7 +457,7 @@ def test_a_file_of_another_version_or_kind_is_refused(rng, tmp_path):
     stream.update(frame(rng))
     stream.save(path)
     point = checkpoints.read_checkpoint(path)
-    for name in ("ids", "topic_numbered", "gates_births", "frequencies", "shingles"):
+    for name in ("ids", "past_events_numbered", "past_gates_words", "frequencies", "shingles"):
         less = {array: value for array, value in point.arrays.items() if array != name}
         checkpoints.write(path, replace(point, arrays=less))
         with pytest.raises(ParameterError, match=r"stream\.h5 is of another .*; expected a file of TextNovelty\.save"):

@@ -76,4 +76,4 @@ def test_the_commands_of_a_first_day(tmp_path):
 
 
 def test_the_systems_are_named():
-    assert "Linux (tested), macOS, Windows through WSL" in PAGES["README.md"]
+    assert "Linux (tested), macOS, WSL" in PAGES["README.md"]

@@ -294,31 +294,31 @@ class TestCode:
         }
         assert "another version" not in capsys.readouterr().out and done(news) == []
 
-    def test_what_was_said_of_topics_follows_them(self, news, capsys):
-        assert main(["mute", str(news), "topic:1", "--note", "rockets"]) == 0
-        path = streams.write(news.parent, 2, ("grain", "oil", "sea"))  # an earlier new topic takes the number
+    def test_what_was_said_of_events_follows_them(self, news, capsys):
+        assert main(["mute", str(news), "event:1", "--note", "rockets"]) == 0
+        path = streams.write(news.parent, 2, ("grain", "oil", "sea"))  # an earlier event takes the number
         assert path.exists() and done(news)
         told = capsys.readouterr().out
-        found = re.search(r"feedback.csv: topic:1 is topic:(\d+) now, by (\d+) of its (\d+) documents", told)
+        found = re.search(r"feedback.csv: event:1 is event:(\d+) now, by (\d+) of its (\d+) documents", told)
         assert found and int(found[2]) > int(found[3]) / 2
         table = (news / "feedback.csv").read_text()
-        assert table == f"what,verdict,until,note\ntopic:{found[1]},muted,,rockets\n"
+        assert table == f"what,verdict,until,note\nevent:{found[1]},muted,,rockets\n"
         page = (news / "new.html").read_bytes()
         assert done(news) == [] and (news / "new.html").read_bytes() == page
         streams.write(news.parent, 4, ("grain", "oil"))
         done(news)
-        assert "is no topic any more, its line (muted) is gone" in capsys.readouterr().out
-        assert "topic" not in (news / "feedback.csv").read_text()
+        assert "is no event any more, its line (muted) is gone" in capsys.readouterr().out
+        assert "event" not in (news / "feedback.csv").read_text()
 
     def test_a_kill_before_feedback_is_written(self, news, monkeypatch):
-        assert main(["mute", str(news), "topic:1"]) == 0
+        assert main(["mute", str(news), "event:1"]) == 0
         streams.write(news.parent, 2, ("grain", "oil", "sea"))
         with monkeypatch.context() as patch:
             patch.setattr(feedback, "write", lambda *words: (_ for _ in ()).throw(KeyboardInterrupt))
             main(["run", str(news)])
-        assert "topic:1," in (news / "feedback.csv").read_text()
+        assert "event:1," in (news / "feedback.csv").read_text()
         done(news)
-        assert re.search(r"topic:[^1]", (news / "feedback.csv").read_text())
+        assert re.search(r"event:[^1]", (news / "feedback.csv").read_text())
 
     def test_another_version_of_a_segmenter_is_said(self, tmp_path, monkeypatch, capsys):
         """Reading depends on it, no other step does; a stream without one does not."""

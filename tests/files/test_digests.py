@@ -148,7 +148,7 @@ def test_older_files_are_refused_by_name(world, tmp_path):
     shutil.copy(world / "f1.h5", tmp_path / "f1.h5")
     with edited(tmp_path / "f1.h5") as file:
         file.attrs["format"] = 1
-    with pytest.raises(StorageError, match=r"f1\.h5 is of kind 'features' and format 1; expected .* format 2; delete"):
+    with pytest.raises(StorageError, match=r"f1\.h5 is of kind 'features' and format 1; expected .* format 3; delete"):
         storage.digest_of(tmp_path / "f1.h5", "features")
 
 

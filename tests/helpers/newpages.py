@@ -1,14 +1,14 @@
-"""Made watches for the page about what is new, of any size, without a file."""
+"""Made watches for lists and pages of what is new, of any size, without a file."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 
-from odl.alerts.model import Alert, Near, Period, Reason, Topic, Watch, Withheld
+from odl.alerts.model import Document, Event, Headline, Near, OwnWord, Period, Reason, Rest, Watch, Withheld
 from odl.config.sections import Alerts
 
 DAY = 86_400_000
-START = 1_700_000_000_000
+START = 1_699_833_600_000  # 2023-11-13, a Monday
 WORDS = [
     "orbit", "shuttle", "launch", "wheat", "tonnes", "yen", "dollar", "tanker", "crude", "clipper", "chip", "key",
     "goalie", "season", "bike", "dod", "render", "jpeg", "driver", "scsi", "doctor", "msg", "moral", "atheism",
@@ -16,55 +16,71 @@ WORDS = [
 EVIL = "</noscript></script><script>alert(\"x\")</script><b onclick='x'>&amp;"
 
 
-def topic(number, birth, last, rng):
-    """A topic that is born, goes on, grows, and may end."""
-    name = tuple(WORDS[i] for i in rng.choice(len(WORDS), 5, replace=False))
-    sizes = {t: int(rng.integers(3, 9)) for t in range(birth, min(birth + 6, last + 1))}
-    history = [(birth, "new"), (birth + 1, "ongoing"), (birth + 2, "growing"), (birth + 8, "ended")]
-    history = tuple((t, state) for t, state in history if t <= last)
-    return Topic(number, name, birth, sizes, {}, f"posts.jsonl:{number}", f"About {name[0]}", history)
+def event(number, birth, last):
+    """An event that is born, goes on for four periods, and ends."""
+    words = tuple(WORDS[(3 * number + at) % len(WORDS)] for at in range(3))
+    sizes = {t: 12 - 2 * (t - birth) for t in range(birth, min(birth + 4, last + 1))}
+    history = [(t, state) for t, state in ((birth, "new"), (birth + 1, "ongoing"), (birth + 5, "ended")) if t <= last]
+    own = tuple(OwnWord(word, 0.9 - 0.2 * at, 0.01) for at, word in enumerate(words))
+    return Event(number, words, own, 3.0, birth, START + 7 * DAY * birth, sizes, 0, history,
+                 ((f"posts.jsonl:{1000 * birth}", f"Story {birth}-0"),))  # fmt: skip
 
 
-def alert(t, rank, topic, fold, rng, **changes):
-    """An item: of the topic, or alone."""
-    words = [*(topic.name if topic else ()), *rng.choice(WORDS, 6).tolist()]
-    words = list(dict.fromkeys(words))
-    shares = np.sort(rng.dirichlet(np.ones(len(words) + 2)))[::-1] * 0.8
-    score, name = round(0.95 - 0.4 * rank / 100, 4), f"posts.jsonl:{1000 * t + rank}"
-    state = [state for at, state in topic.history if at <= t][-1] if topic else "new"
+def document(t, row, words, number=0, **changes):
+    """A document of a headline with these words, or of none."""
+    name = f"posts.jsonl:{1000 * t + row}"
+    shares = [0.4, 0.2, 0.1][: len(words)]
     values = {
-        "t": t, "rank": rank, "id": name, "members": (name, f"{name}-copy") if rank % 5 == 1 else (name,),
-        "title": f"Story {t}-{rank} on {words[0]}", "time": START + 7 * DAY * t + rank, "source": "posts.jsonl",
-        "line": 1000 * t + rank, "url": f"https://example.org/{t}/{rank}" if rank % 2 else "", "score": score,
-        "tail": rank / 2000, "topic": topic.number if topic else 0, "topic_name": topic.name if topic else (),
-        "state": state, "folded": fold, "led": len(words), "own": float(shares[-2:].sum() * score),
-        "reasons": tuple(Reason(word, float(share * score)) for word, share in
-                         zip([*words, "qzx1", "qzx2"], shares, strict=True)),
-        "context": 0.2 * score, "nearest": (Near(3, ("market", "price"), 0.31, "posts.jsonl:7"),),
+        "t": t, "row": row, "rank": row + 1, "id": name, "members": (name, f"{name}-copy") if row % 5 == 1 else (name,),
+        "title": f"Story {t}-{row} on {words[0]}", "time": START + 7 * DAY * t + row, "source": "posts.jsonl",
+        "line": 1000 * t + row, "url": f"https://example.org/{t}/{row}" if row % 2 else "", "score": 1.0,
+        "tail": (row + 1) / 2000, "event": number, "led": len(words), "own": 0.1,
+        "reasons": (*map(Reason, words, shares), Reason("qzx", 0.1)), "rest": Rest(4, 0.05, 0, 0.0),
+        "context": 0.0, "nearest": (Near(3, ("market", "price"), 0.31, "posts.jsonl:7"),), "opening": tuple(words[:2]),
     }  # fmt: skip
-    return Alert(**{**values, **changes})
+    return Document(**{**values, **changes})
 
 
-def watch(n_periods=12, per=8, n_topics=14, documents=200, budget=10, seed=0, labelled=False, warm_up=2, **first):
-    """A watch; ``first`` changes the most novel alert of the last period."""
-    rng, periods = np.random.default_rng(seed), []
-    births = [n_periods - 1, *sorted(int(t) for t in rng.integers(warm_up, n_periods, n_topics - 1))]
-    topics = {number: topic(number, birth, n_periods - 1, rng) for number, birth in enumerate(births, start=1)}
+def headline(words, rows, **changes):
+    """A headline that speaks."""
+    values = {"name": tuple(words), "words": tuple(words), "t": 8.0, "t_all": 8.0, "t_recent": 8.0, "rows": tuple(rows),
+              "usual": 0.4, "p": 0.002, "gate": "words", "examples": tuple(rows[:5])}  # fmt: skip
+    return Headline(**{**values, **changes})
+
+
+def until(watch, n):
+    """Return a watch as it was after its first n periods."""
+    past = {number: [change for change in one.history if change[0] < n] for number, one in watch.events.items()}
+    sizes = {number: {t: size for t, size in one.sizes.items() if t < n} for number, one in watch.events.items()}
+    events = {
+        number: replace(watch.events[number], history=history, sizes=sizes[number])
+        for number, history in past.items()
+        if history
+    }
+    return replace(watch, periods=watch.periods[:n], events=events)
+
+
+def watch(n_periods=12, documents=50, unproven=2, labelled=False, settings=None, **first):
+    """A watch with a new event in every second period, a quiet one between; ``first`` changes its last document."""
+    events, periods = {}, []
+    births = [*range(n_periods - 1, unproven - 1, -2)][::-1]
+    for number, t in enumerate(births, start=1):
+        events[number] = event(number, t, n_periods - 1)
+    number_of = {one.birth: number for number, one in events.items()}
     for t in range(n_periods):
-        live = [topics[number] for number in topics if t in topics[number].sizes]
-        alerts, seen = [], {}
-        for rank in range(1, per + 1) if t >= warm_up else ():
-            held = (*live, None)[(rank - 1) % (len(live) + 1)]
-            if held:
-                seen[held.number] = seen.get(held.number, 0) + 1
-                held.alerts[t] = held.alerts.get(t, 0) + 1
-            changes = first if (t, rank) == (n_periods - 1, 1) else {}
-            alerts.append(alert(t, rank, held, bool(held) and seen[held.number] > 3, rng, **changes))
-        scores = np.clip(rng.normal(0.55, 0.12, documents), 0, 1)
-        tails = np.ones(documents) if t < warm_up else 1 - np.argsort(np.argsort(scores)) / (documents + 1)
-        withheld = (Withheld("", "empty", 2), Withheld("topic:3", "muted", 4)) if t == n_periods - 1 else ()
-        periods.append(Period(t, START + 7 * DAY * t, START + 7 * DAY * (t + 1) - 1, documents, documents, t < warm_up,
-                              budget, tuple(alerts), withheld, tuple(held.number for held in live), scores, tails,
-                              1.0 if t == 0 else 0.05))  # fmt: skip
-    settings = {**asdict(Alerts()), "budget": budget}
-    return Watch("posts", "adaptive", 40, 0, settings, tuple(periods), topics, (), labelled)
+        number, last = number_of.get(t, 0), t == n_periods - 1
+        words = events[number].name if number else ("bread", "butter")
+        rows = tuple(range(12 if number else 3))
+        docs = {row: document(t, row, words, number, **(first if last and row == 0 else {})) for row in range(5)}
+        one = headline(words, rows, event=number, state="new" if number else "", t=5.0 + t / 10,
+                       p=0.002 if number else 0.2, gate="words" if number else "")  # fmt: skip
+        scores = np.linspace(0.1, 1, documents)
+        withheld = (Withheld("", "empty", 2), Withheld("event:3", "muted", 1)) if last else ()
+        periods.append(Period(
+            t, START + 7 * DAY * t, START + 7 * DAY * (t + 1) - 1, documents, documents, 38.0, t < unproven,
+            one.p if t >= unproven else 1.0, {"words": one.p}, bool(number), 20, (one,) if number else (),
+            () if number else (one,), (0, 1, 2, 3, 4), docs, withheld, (number,) if number else (), scores,
+            np.ones(documents) if t < unproven else 1 - scores, 1.0 if t == 0 else 0.05,
+        ))  # fmt: skip
+    settings = {**asdict(Alerts()), "gates": True, "warm_up": 50, **(settings or {})}
+    return Watch("posts", "adaptive", 40, 0, settings, tuple(periods), events, (), labelled)

@@ -14,9 +14,9 @@ from odl.stream import features
 
 START = 883_612_800_000
 FEATURES = {"tf": "log", "idf": "past", "min_df": 0, "vocabulary": "growing"}
-SETTINGS = Alerts(budget=5, warm_up=100, silence=3, pool=30, window=400)
+SETTINGS = Alerts(budget=5, warm_up=100, window=400)
 # Documents of the entering topic in each period: born in 3, ongoing, growing in 6, silent from 8 on, back in 12.
-LAUNCHES = (0, 0, 0, 6, 2, 2, 20, 3, 0, 0, 0, 0, 4)
+LAUNCHES = (0, 0, 0, 6, 2, 2, 20, 3, 0, 0, 0, 0, 12)
 SIZE = 80
 
 

@@ -174,12 +174,22 @@ class TestMeaning:
                                 runs.parse({**CHAIN, "features": {"meaning": 0.5}}))  # fmt: skip
 
     @pytest.mark.parametrize(("value", "said"), [(None, "it has no vector"), ([1, 2], "has 2 numbers"),
-                                                 ([*range(11), float("nan")], "NaN is not a number")])  # fmt: skip
-    def test_a_document_without_a_vector_is_refused(self, appended, tmp_path, value, said):
+                                                 ([*range(11), float("nan")], "that is not finite")])  # fmt: skip
+    def test_a_document_without_a_vector_is_set_aside_or_refused(self, appended, tmp_path, value, said):
         other = streams.copy(appended, tmp_path)
         row = {**json.loads((other.parent / "posts" / "04.jsonl").read_text().splitlines()[0]), "id": "x", "v": value}
         with open(other.parent / "posts" / "04.jsonl", "a") as file:
             file.write(json.dumps(row) + "\n")
-        before, told = streams.contents(other), odl("run", other)
+        before, scores = streams.contents(other), scorefiles.read_parts(part(other, "scores/", 4))[0]
+        path = other / "odl.yaml"
+        lenient = path.read_text()
+        path.write_text(lenient.replace("options: {", "options: {strict: true, "))
+        told = odl("run", other)
         assert told.returncode == 1 and said in told.stderr and "04.jsonl line 61" in told.stderr
+        path.write_text(lenient)
         assert streams.contents(other) == before
+        told = odl("run", other)
+        assert told.returncode == 0 and "1 document was set aside" in told.stderr
+        (row,) = [row for row in (other / "results" / "set-aside.tsv").read_text().splitlines() if "04.jsonl" in row]
+        assert "61" in row and said in row
+        assert np.array_equal(scorefiles.read_parts(part(other, "scores/", 4))[0], scores)

@@ -134,6 +134,7 @@ def test_a_body_of_a_gigabyte_is_refused_before_it_is_read(news):
         assert client.post(posts(3)[:1])[0]["id"] == "w3-0"
         status, _, said = client.ask("POST", "/judge", b"{}\n" * 5000, content_type="application/x-ndjson")
         assert status == 413 and b"4096 at most" in said
+        assert b"odl_refused 5000.0" in client.ask("GET", "/metrics")[2]
 
 
 def memory(client):

@@ -60,11 +60,11 @@ def test_what_is_new_is_that_of_odl_new(news, client):
 
 def test_a_topic_and_a_document(news, client):
     number = next(one["topic"] for one in alerts(news) if one["topic"])
-    told = odl("explain", news, f"topic:{number}", "--format", "jsonl").stdout
-    assert value(client, f"/topics/{number}") == json.loads(told)
+    told = odl("explain", news, f"event:{number}", "--format", "jsonl").stdout
+    assert value(client, f"/events/{number}") == json.loads(told)
     told = odl("explain", news, "w4-2", "--format", "jsonl").stdout
     assert value(client, "/documents/w4-2") == json.loads(told)
-    assert value(client, "/topics/999", 404)["error"] == "there is no topic 999"
+    assert value(client, "/topics/999", 404)["error"] == "there is no event 999"
     assert value(client, "/documents/no/such%20one", 404)["error"] == "there is no such document"
 
 
@@ -137,12 +137,12 @@ def test_buttons_of_the_page_write_and_take_back_verdicts(news, tmp_path):
 def test_a_button_writes_what_odl_mute_writes_and_the_page_follows(news, client):
     number = next(one["topic"] for one in alerts(news) if one["topic"])
     before = client.ask("GET", "/")[2]
-    said = json.dumps({"what": f"topic:{number}", "verdict": "muted", "note": "a\nlist"})
+    said = json.dumps({"what": f"event:{number}", "verdict": "muted", "note": "a\nlist"})
     assert client.ask("POST", "/feedback", said, **KIND)[0] == 200
-    assert (news / "feedback.csv").read_text() == f"what,verdict,until,note\ntopic:{number},muted,,a list\n"
+    assert (news / "feedback.csv").read_text() == f"what,verdict,until,note\nevent:{number},muted,,a list\n"
     while (after := client.ask("GET", "/")[2]) == before:
         pass
-    assert f"topic:{number} (muted in feedback.csv)".encode() in after
+    assert f"event:{number} (muted in feedback.csv)".encode() in after
     back = json.dumps({"what": f"topic:{number}", "verdict": ""})
     assert client.ask("POST", "/feedback", back, **KIND)[0] == 200
     assert (news / "feedback.csv").read_text() == "what,verdict,until,note\n"
@@ -155,7 +155,7 @@ def test_a_button_writes_what_odl_mute_writes_and_the_page_follows(news, client)
 @pytest.mark.parametrize(
     ("said", "fault"),
     [
-        ({"what": "topic:999", "verdict": "muted"}, "is no document or topic"),
+        ({"what": "topic:999", "verdict": "muted"}, "is no document or event"),
         ({"what": "source:x.jsonl", "verdict": "muted"}, "no document came from source:x.jsonl"),
         ({"what": "w4-2", "verdict": "hidden"}, "has the verdict 'hidden'"),
         ({"what": "w4-2", "verdict": "muted", "until": "soon"}, "expected a date"),
@@ -222,9 +222,9 @@ def test_scores_that_drift_are_a_figure(tmp_path):
         answers = client.post([streams.post(5, number, "sea") for number in range(9)])
         figures = client.ask("GET", "/metrics")[2].decode()
     items = [one["tail"] for one in answers if not one["alike"]]
-    novel = sum(tail <= Alerts().level for tail in items)
+    novel = sum(tail <= Alerts().tail for tail in items)
     drift = float(re.search(r"(?m)^odl_drift (.*)$", figures)[1])
-    assert novel > 3 and drift == pytest.approx(novel / (len(items) * Alerts().level))
+    assert novel > 3 and drift == pytest.approx(novel / (len(items) * Alerts().tail))
 
 
 def test_the_description_knows_every_route():

@@ -11,7 +11,9 @@ import sys
 import time
 from datetime import datetime, timedelta
 from itertools import pairwise
+from pathlib import Path
 
+import earlier
 import numpy as np
 import oddtexts
 import psutil
@@ -622,6 +624,25 @@ def test_input_that_ends_with_a_period_that_is_not_learned_is_a_failure(news):
     assert said.endswith("expected a run that ends well; correct what is said above, then run odl run.\n")
     (news / "odl.yaml").write_text(good)
     assert "185 in all" in odl("run", news).stdout
+
+
+def test_a_folder_of_an_earlier_version_goes_on_storing_and_learns_nothing(tmp_path):
+    """It says at the start and at the end what to type, and ends with status 2."""
+    stream = earlier.unpack(tmp_path)
+    before = {path: path.read_bytes() for path in Path(stream).rglob("*.h5")}
+    rows = [{"id": f"late-{n}", "time": f"2026-05-{n + 1:02d}", "text": "soil water lamp brake"} for n in range(9)]
+    given = "".join(json.dumps(row) + "\n" for row in rows)
+    command = [sys.executable, "-m", "odl", "watch", stream]
+    done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=100)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 2 and [one["id"] for one in answers] == [row["id"] for row in rows]
+    assert {one["score"] for one in answers} == {None} and "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[0].startswith("odl watch: an earlier version of odl wrote the results")
+    assert done.stderr.splitlines()[-1].startswith("odl watch: an earlier version of odl wrote the results")
+    assert "--again: it learns 200 documents in 8 periods" in done.stderr
+    stored = [json.loads(line) for path in Path(stream, "inbox").glob("*.jsonl") for line in path.open()]
+    assert sorted(one["id"] for one in stored) == [row["id"] for row in rows]
+    assert before == {path: path.read_bytes() for path in Path(stream).rglob("*.h5")}
 
 
 def test_a_period_ends_by_the_clock(news, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""The feeds about what is new: valid, one story a topic, dates of the stream only, hostile text as text."""
+"""The feeds about what is new: valid, one story for each event, dates of the stream only, hostile text as text."""
 
 import contextlib
 import json
@@ -11,9 +11,7 @@ from dataclasses import replace
 import feedparser
 import newpages
 import pytest
-import watched
 
-from odl.alerts import read, show
 from odl.files.documents import NO_TIME
 from odl.report import newfeeds
 
@@ -58,29 +56,31 @@ def feeds(watch):
     return check_json(newfeeds.as_json(watch, entries)), check_atom(newfeeds.atom(watch, entries))
 
 
-def test_an_entry_a_topic_and_one_a_lone_alert(watch):
-    told = [alert for period in watch.periods for alert in period.alerts if not alert.folded]
-    topics = {f"urn:odl:posts:topic:{alert.topic}" for alert in told if alert.topic}
-    alone = {show.urn(watch, "document", alert.id) for alert in told if not alert.topic}
-    feed, parsed = feeds(watch)
-    assert {item["id"] for item in feed["items"]} == topics | alone and len(topics) > 5
+def test_an_entry_an_event_a_document_that_stands_alone_and_a_volume(watch):
+    last = watch.periods[-1]
+    lone = newpages.headline((), (3,), name=(), gate="lone", event=0, t=0.0)
+    volume = newpages.headline((), tuple(range(50)), name=("volume",), gate="volume", event=0, usual=38.0, t=0.0)
+    more = replace(last, headlines=(*last.headlines, lone, volume))
+    feed, parsed = feeds(replace(watch, periods=(*watch.periods[:-1], more)))
+    events = {f"urn:odl:posts:event:{number}" for number in watch.events}
+    assert {item["id"] for item in feed["items"]} == events | {
+        "urn:odl:posts:document:posts.jsonl%3A11003", "urn:odl:posts:volume:11"
+    }  # fmt: skip
     assert [entry.id for entry in parsed.entries] == [item["id"] for item in feed["items"]]
     times = [item["date_modified"] for item in feed["items"]]
     assert times == sorted(times, reverse=True) and times[0] > times[-1]
+    titles = {item["title"] for item in feed["items"]}
+    assert {"volume: 50 documents, usually 38", "dod, render, jpeg [new]", "wheat, tonnes, yen [ended]"} <= titles
 
 
-def test_a_topic_is_one_story_that_changes_its_state(tmp_path):
-    """Of a made stream: the entry of its topic after period 3, 6 and 12 has one id, another state and a later time."""
-    folder, seen = watched.follow(tmp_path, watched.run_of()), []
-    records = list(read.records(read.place_of(folder)))
-    for n in (4, 7, 13):
-        watch = read.watch(records[:n], (), None, read.place_of(folder), read.Earlier(read.place_of(folder), 0))
-        (number,) = [number for number, topic in watch.topics.items() if topic.birth == 3]
-        (entry,) = [each for each in newfeeds.entries(watch) if each.id == f"urn:odl:made:topic:{number}"]
+def test_an_event_is_one_story_that_changes_its_state(watch):
+    """After its birth and at its end: one id, the same begin, another state and a later time."""
+    seen = []
+    for n in (4, 5, 9):
+        (entry,) = [each for each in newfeeds.entries(newpages.until(watch, n)) if each.id == "urn:odl:posts:event:1"]
         seen.append((entry.title.split("[")[1], entry.published, entry.updated))
-    assert [state for state, _, _ in seen] == ["new]", "growing]", "returning]"]
-    assert len({published for _, published, _ in seen}) == 1
-    assert seen[0][2] < seen[1][2] < seen[2][2]
+    assert [state for state, _, _ in seen] == ["new]", "ongoing]", "ended]"]
+    assert len({published for _, published, _ in seen}) == 1 and seen[0][2] < seen[1][2] < seen[2][2]
 
 
 def test_hostile_text_stays_text():
@@ -97,13 +97,13 @@ def test_hostile_text_stays_text():
 
 def test_without_times_the_order_stays(watch):
     periods = tuple(replace(each, first=NO_TIME, last=NO_TIME) for each in watch.periods)
-    plain = replace(watch, periods=periods, topics={n: replace(one, first=NO_TIME) for n, one in watch.topics.items()})
+    plain = replace(watch, periods=periods, events={n: replace(one, first=NO_TIME) for n, one in watch.events.items()})
     _, parsed = feeds(plain)
     assert parsed.entries[0].updated == "1970-01-01T00:00:11Z"
 
 
 def test_a_quiet_stream_has_a_feed(watch):
-    quiet = replace(watch, periods=tuple(replace(each, alerts=()) for each in watch.periods))
+    quiet = replace(watch, periods=tuple(replace(each, headlines=()) for each in watch.periods))
     feed, parsed = feeds(quiet)
     assert parsed.entries == [] and feed["items"] == []
 
@@ -115,11 +115,10 @@ def test_newsboat_shows_one_story_that_changes_its_state(watch, tmp_path):
     names = [f"--{name}-file={tmp_path / name}" for name in ("url", "cache", "config")]
     (tmp_path / "config").write_text("")
     (tmp_path / "url").write_text(f"file://{tmp_path}/new.atom\n")
-    number = next(entry.id for entry in newfeeds.entries(watch) if ":topic:" in entry.id).rpartition(":")[2]
-    topic = watch.topics[int(number)]
+    event = watch.events[5]
     for state in ("growing", "returning"):
-        topics = watch.topics | {topic.number: replace(topic, history=[*topic.history, (watch.periods[-1].t, state)])}
-        entries = newfeeds.entries(replace(watch, topics=topics))
+        events = watch.events | {5: replace(event, history=[*event.history, (watch.periods[-1].t, state)])}
+        entries = newfeeds.entries(replace(watch, events=events))
         (tmp_path / "new.atom").write_text(newfeeds.atom(watch, entries))
         done = subprocess.run(
             ["newsboat", *names, "-x", "reload", "print-unread"], capture_output=True, text=True, timeout=60
@@ -128,4 +127,4 @@ def test_newsboat_shows_one_story_that_changes_its_state(watch, tmp_path):
         with contextlib.closing(sqlite3.connect(tmp_path / "cache")) as cache:
             kept = dict(cache.execute("select guid, title from rss_item"))
         assert kept == {entry.id: entry.title for entry in entries}
-        assert kept[f"urn:odl:posts:topic:{number}"].endswith(f"[{state}]")
+        assert kept["urn:odl:posts:event:5"].endswith(f"[{state}]")

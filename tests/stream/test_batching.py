@@ -68,6 +68,17 @@ def test_periods_are_whole():
     assert all(len(week) == 1 for week in weeks[1:])
     months = batching.split(listed, stream(by="period", period="month"))
     assert [len(part) for part in months] == [31, 28, 1]
+    quarters = batching.split(make(100, days=100), stream(by="period", period="quarter"))
+    assert [len(part) for part in quarters] == [90, 10]
+
+
+@pytest.mark.parametrize(
+    ("time", "begin"),
+    [("2026-03-31T23:59", "2026-01-01"), ("2026-04-01", "2026-04-01"), ("1969-12-31T12:00", "1969-10-01")],
+)
+def test_quarters_begin_in_january_april_july_and_october(time, begin):
+    time, begin = (int(np.datetime64(text, "ms").astype(np.int64)) for text in (time, begin))
+    assert batching.begin_of(time, "quarter") == begin
 
 
 def test_one_file_a_batch():

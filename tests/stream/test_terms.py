@@ -263,23 +263,23 @@ def test_agents_on_ranks_hold_the_terms_that_one_process_does(stream, tmp_path):
 def watch(tmp_path_factory):
     """Alerts of a made stream with a bound; every period has words of its own."""
     root = tmp_path_factory.mktemp("watch")
-    watched.follow(root, watched.run_of(atoms=20), max_terms=200)
+    watched.follow(root, watched.run_of(atoms=20), settings={"gates": True}, max_terms=200)
     return root
 
 
 def test_alerts_go_on_with_the_terms_that_are_left(watch, tmp_path):
     found = read.alerts_of(watch)
-    (topic,) = [topic for topic in found.topics.values() if {"rocket", "launch", "mission"} & set(topic.name)]
-    assert topic.birth == 3 and topic.size > 25 and topic.state == "returning"
+    (event,) = [event for event in found.events.values() if {"rocket", "launch", "mission"} & set(event.name)]
+    assert event.birth == 3 and event.size > 25 and event.state == "returning"
     place = read.place_of(watch)
     carried = periods.read_carried(f"{place.alerts}/12.h5")
     data = features.read(f"{place.features}/12.h5")
-    assert np.array_equal(carried.terms, data.terms) and carried.memory.sums.shape[1] == len(data.terms)
+    assert np.array_equal(carried.terms, data.terms) and carried.past.events.weight.shape[1] == len(data.terms)
     assert data.n_numbered > len(data.terms) and data.n_left
     for t in (4, 12):
         record = periods.read(f"{place.alerts}/{t}.h5", shares=True)
         row = int(np.argmax(record.score))
-        alert, earlier, _ = explain.document(place, t, row, found)
+        alert, earlier, _ = explain.document(place, t, row)
         assert sum(reason.share for reason in alert.reasons) + alert.context == pytest.approx(alert.score, abs=1e-5)
         words = set(features.read(f"{place.features}/{t}.h5").vocabulary)
         assert {reason.word for reason in alert.reasons} <= words and (earlier is None or earlier.likeness <= 1 + 1e-9)

@@ -13,7 +13,7 @@ from odl.config.setting import merge
 from odl.errors import ConfigError
 
 pytestmark = pytest.mark.workflow
-ALERTS = {"run": "ad", "budget": 4, "warm_up": 60, "silence": 2, "pool": 20}
+ALERTS = {"run": "ad", "budget": 4, "warm_up": 60}
 PAGE = "results/small/new.html"
 
 
@@ -82,7 +82,7 @@ def test_the_page_respects_what_a_person_says(whole, tmp_path):
     assert first["id"] in page.read_text() and "Held back by a person" not in page.read_text()
     assert odl("mute", study.results, first["id"]).returncode == 0
     assert study.run(PAGE).names() == {"newpage"}
-    assert f"1 item of {first['id']} (muted in feedback.csv)" in page.read_text()
+    assert f"1 document of {first['id']} (muted in feedback.csv)" in page.read_text()
     (study.results / "feedback.csv").unlink()
     assert study.run(PAGE).names() == {"newpage"}
     assert page.read_bytes() == (whole.results / "new.html").read_bytes()
@@ -97,7 +97,7 @@ def test_what_a_change_reruns(whole, tmp_path):
     study.configure(followed())
     study.edit("alerts/feedback.py")
     assert study.run("-n", PAGE).names() == {"newpage"}  # what only a reader uses is no source of the chain
-    study.edit("alerts/candidates.py")
+    study.edit("alerts/events.py")
     assert alert_jobs(study.run("-n")) == {f"alerts ad {t}" for t in range(4)}
 
 
@@ -112,8 +112,8 @@ def test_what_a_change_reruns(whole, tmp_path):
             "alerts.window is 59 and warm_up 60, so that no period has alerts; expected a window",
         ),
         (
-            {"run": "ad", "level": 0.0033, "window": 300},
-            "alerts.level is 0.0033 with a window of 300: nothing can be an alert; expected a level of at least 1/301",
+            {"run": "ad", "tail": 0.0033, "window": 300},
+            "alerts.tail is 0.0033 with a window of 300: nothing can be an alert; expected a tail of at least 1/301",
         ),
         ({"run": "ad", "level": 2}, "alerts.level is 2; expected a number above 0 and at most 1"),
         ({"run": "ad", "bugdet": 2}, "did you mean 'budget'?"),

@@ -57,11 +57,11 @@ def of(watch, now=None):
     now : int, optional
         Time of the clock, ms: a pause that lasts until then is told, too, and a last period that is to come.
     """
-    scored = [period for period in watch.periods if not period.warm_up and len(period.tails)]
-    level = watch.settings["level"]
+    scored = [period for period in watch.periods if not period.unproven and len(period.tails)]
+    level = watch.settings["tail"]
     high = [float(np.mean(period.tails <= level)) for period in scored]
     fresh = [period.first_seen for period in watch.periods[1:]]
-    born = any(topic.birth > watch.periods[-1].t - LASTING for topic in watch.topics.values())
+    born = any(event.birth > watch.periods[-1].t - LASTING for event in watch.events.values())
     sounded = [
         _pause(watch.periods, now),
         ahead(watch.periods, now),
@@ -94,7 +94,11 @@ def _beyond(shares, lasting):
 
 def _budget(watch):
     last = watch.periods[-FULL:]
-    if len(last) < FULL or not watch.settings["gates"] or any(len(each.alerts) < max(each.budget, 1) for each in last):
+    if (
+        len(last) < FULL
+        or not watch.settings["gates"]
+        or any(len(each.headlines) < max(each.budget, 1) for each in last)
+    ):
         return None
     text = f"The budget of {last[-1].budget} has been full for {FULL} periods, and more may be new."
     return Alarm("budget", "", text, "Set alerts.budget higher, mute what is known, or make periods shorter.")

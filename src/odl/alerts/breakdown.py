@@ -206,6 +206,8 @@ def apportioned(values):
     return whole
 
 
-def line(alert, space=" "):
-    """Return the reasons of an alert in a line."""
-    return ", ".join(part.text(space) for part in parts(alert))
+def line(alert, space=" ", short=False):
+    """Return the reasons of an alert in a line; a short one leaves out the sum of words without a name."""
+    told = parts(alert)
+    short = short and any(part.kind == "word" for part in told)
+    return ", ".join(part.text(space) for part in told if part.kind != "more" or not short)

@@ -1,69 +1,127 @@
-"""Decision on a period: how rare its scores are, its items and their topics, and which of them open a gate.
-
-`odl run` and `odl.TextNovelty` call it with the documents of a period and what the periods before carry.
-"""
+"""What is decided on a period once it has scores: headlines, events, documents that stand alone, one p."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from odl.alerts import calibration, candidates, gates, memory
+from odl.alerts import calibration, events, gates, headlines, phrasing, surprise
+from odl.alerts.model import NONE, STATES, Headline
+from odl.files.documents import NO_TIME
 
-WIDER = 2  # times the level of an alert: items from which topics are made, shown or not
+BELOW = 5  # headlines that are stored of a quiet period
+MOST = 20  # headlines of a period that may speak
+NOVEL = 5  # most novel documents that are stored of each period
+UNPROVEN = 3  # documents that are stored of a headline that does not speak
+DAY = 86_400_000  # ms
 
 
 class Arrivals(NamedTuple):
-    """Documents of a period, as alerts look at them.
+    """Documents of a period as they are decided on.
 
     Attributes
     ----------
     t : int
-    ids : list of str
+        Period; 0 is the first batch.
     first : ndarray of int64, shape (n_documents,)
-        Row of the first near-duplicate of each.
+        First near-duplicate of each document in the period: itself, or a row before it.
     repeats : ndarray of bool, shape (n_documents,)
-        Those that repeat one of an earlier period.
+        Whether a near-duplicate came in an earlier period.
     Q : csr_array, shape (n_documents, n_terms)
-        Log tf, past idf, rows of unit l2 norm.
-    counts : csr_array, shape (n_documents, n_terms)
-        Without stop words, which open no gate.
+        Weights, rows of unit l2 norm.
+    counts, titled : csr_array, shape (n_documents, n_terms)
+        Words without stop words, of texts and of titles.
     vocabulary : list of str
     frequencies : ndarray of int64, shape (n_terms,)
         Documents before the period that have the term.
     n_before : int
+        Documents before the period.
+    times : ndarray of int64
+        ms; `odl.files.documents.NO_TIME` where unknown.
+    sources : list of str
+        File of each document, empty where it is not known.
     texts : callable
-        Of rows, their texts; of none where they are not kept.
+        Of rows, their texts; of none where they are not stored.
+    languages : list of str or None
+        Language of each document; None where it is not told.
+    barred : frozenset of str
+        Words that name nothing: accounts and sources.
+    places : ndarray of int64 or None
+        Numbers of the terms of the period before in this one (-1: one that has left); None if they are the same.
     """
 
     t: int
-    ids: list
     first: np.ndarray
     repeats: np.ndarray
     Q: sparse.csr_array
     counts: sparse.csr_array
+    titled: sparse.csr_array
     vocabulary: list
     frequencies: np.ndarray
     n_before: int
+    times: np.ndarray
+    sources: list
     texts: Callable = lambda rows: []
+    languages: list | None = None
+    barred: frozenset = frozenset()
+    places: np.ndarray | None = None
 
 
 class Past(NamedTuple):
-    """What is carried from period to period.
+    """What decisions carry from period to period.
 
     Attributes
     ----------
-    topics : odl.alerts.memory.Memory
+    events : odl.alerts.events.Memory
+    words : odl.alerts.surprise.Past
+    gates : odl.alerts.gates.Past
+    told : ndarray of int64
+        Events that spoke in the last period.
     recent : ndarray of float64
-        Scores that the next period is compared with.
-    gates : odl.alerts.gates.Past, or None
-        None without gates.
+        Last scores.
     """
 
-    topics: memory.Memory
+    events: events.Memory
+    words: surprise.Past
+    gates: gates.Past
+    told: np.ndarray
     recent: np.ndarray
-    gates: "gates.Past | None" = None
+
+    @classmethod
+    def nothing(cls):
+        """Return the past before the first period."""
+        return cls(events.nothing(), surprise.Past(), gates.Past(), np.zeros(0, dtype=np.int64), np.zeros(0))
+
+
+PARTS = {"events": events.Memory, "words": surprise.Past, "gates": gates.Past}
+
+
+def fields_of(kind):
+    """Return the names of the fields of a part of `Past`."""
+    return [*kind.__annotations__]
+
+
+def as_arrays(past):
+    """Return a `Past` as a map of names to arrays, sparse matrices and lists of strings, as files store it."""
+    found = {"told": past.told, "recent": past.recent}
+    for part, kind in PARTS.items():
+        for name in fields_of(kind):
+            value = getattr(getattr(past, part), name)
+            found[f"{part}_{name}"] = np.array([value]) if isinstance(value, (int, float)) else value
+    return found
+
+
+def from_arrays(arrays):
+    """Return the `Past` that `as_arrays` returned as a map."""
+    parts = {}
+    for part, kind in PARTS.items():
+        values = {name: arrays[f"{part}_{name}"] for name in fields_of(kind)}
+        numbers = {name: type_ for name, type_ in kind.__annotations__.items() if type_ in (int, float)}
+        parts[part] = kind(**values | {name: number(values[name][0]) for name, number in numbers.items()})
+    return Past(**parts, told=arrays["told"], recent=arrays["recent"])
 
 
 class Decision(NamedTuple):
@@ -72,27 +130,44 @@ class Decision(NamedTuple):
     Attributes
     ----------
     tail : ndarray of float64, shape (n_documents,)
-        Share of recent scores that are at least as large.
-    warm_up : bool
-        Whether too few scores came before.
+    unproven : bool
+        Too little came before for an alert.
     items : ndarray of int64
-        Rows of the first documents of items, rising.
-    pool : ndarray of int64
-        Rows of the most novel items, the most novel first, then of those that open a gate and are not among them.
-    topic : ndarray of int64, shape (n_documents,)
-        Number of the topic, 0 for none.
-    changes : odl.alerts.candidates.Changes
-    opened : odl.alerts.gates.Opened
-        Rows of documents.
+        Rows of the documents that are no near-duplicate of one before them.
+    p : float
+    gates : dict of str to float
+        p of each gate that could be tested, without its share.
+    speaks : bool
+    usual : float
+        Usual number of documents of a period; 0 if unknown.
+    headlines, below : list of odl.alerts.model.Headline
+        Those that speak, and the strongest others.
+    novel : ndarray of int64
+        Rows of the most novel items.
+    event : ndarray of int64, shape (n_documents,)
+        Number of the event of each document, 0 for none.
+    sizes : dict of int to int
+        Documents of each event.
+    changes : list of (int, str)
+        Events and their new states.
+    born : list of int
+        New events.
     """
 
     tail: np.ndarray
-    warm_up: bool
+    unproven: bool
     items: np.ndarray
-    pool: np.ndarray
-    topic: np.ndarray
-    changes: candidates.Changes
-    opened: gates.Opened
+    p: float
+    gates: dict
+    speaks: bool
+    usual: float
+    headlines: list
+    below: list
+    novel: np.ndarray
+    event: np.ndarray
+    sizes: dict
+    changes: list
+    born: list
 
 
 def decide(documents, scored, past, settings):
@@ -110,34 +185,257 @@ def decide(documents, scored, past, settings):
     Decision, Past
         The recent scores of the latter are those given: who scores the stream knows which scores count.
     """
-    tail, warm_up = calibration.tails(scored, past.recent, settings.warm_up)
-    rows = np.flatnonzero(documents.first == np.arange(len(documents.first)))
-    known = scored.empty | documents.repeats
-    novel = (tail[rows] <= WIDER * settings.level) & ~known[rows] & (not warm_up)
-    pool = calibration.most_novel(rows[novel], scored.score)[: max(settings.pool, 2 * settings.room(len(rows)))]
-    gated = settings.gates and documents.t
-    opened, compared = gates.Opened(), (past.gates or gates.Past()) if settings.gates else None
-    looked, word_groups = rows[~known[rows]], []
-    if gated:
-        period = gates.Period(
-            documents.counts[looked], documents.frequencies, documents.n_before, scored.score[looked],
-            np.searchsorted(looked, pool), np.zeros(len(looked), dtype=np.int64),
+    return _Period(documents, scored, past, settings).decide()
+
+
+class _Period:
+    """One period while it is decided on."""
+
+    def __init__(self, documents, scored, past, settings):
+        self.documents, self.scored, self.settings = documents, scored, settings
+        n_terms = documents.counts.shape[1]
+        self.past = past._replace(
+            words=past.words.moved(documents.places, n_terms),
+            events=events.moved(past.events, documents.places, n_terms),
+        )
+        self.tail, self.unproven = calibration.tails(scored, past.recent, settings.warm_up)
+        self.items = np.flatnonzero(documents.first == np.arange(len(documents.first)))
+        known = scored.empty | documents.repeats
+        self.rows = self.items[~known[self.items]]
+        self.X, titled = documents.counts[self.rows], documents.titled[self.rows]
+        self.both = sparse.csr_array(self.X + titled)
+        self.counts = surprise.Counts.of(self.X, titled)
+        self.memory, self.told, self.event = self.past.events, [], np.zeros(len(documents.first), dtype=np.int64)
+        self.chances = {}
+
+    def decide(self):
+        """Return `Decision` and `Past`."""
+        documents, settings, n = self.documents, self.settings, len(self.rows)
+        tested = documents.t > 0 and n > 0 and settings.gates
+        compared = self.past.gates
+        drafts, usual = [], 0.0
+        if tested:
+            drafts, compared = self._words(compared)
+        volume, usual, compared = self._volume(compared)
+        lone, compared = self._lone(compared) if tested else ([], compared)
+        p = min((chance / gates.SHARES[gate] for gate, chance in self.chances.items()), default=1.0)
+        speaking = [] if self.unproven else [draft for draft in drafts if draft[1] <= settings.level or draft[2]]
+        shown, born = self._open([*speaking], lone if not self.unproven else [], volume if not self.unproven else None)
+        telling = {one.event for one in shown if one.event}
+        self._join(born)
+        self.memory, sizes, changes = events.counted(self.memory, documents.t, self.event, telling)
+        shown = [self._with_state(one) for one in shown]
+        quiet = {id(draft) for draft in speaking}
+        below = [self._headline(draft[0], draft[1], "") for draft in drafts if id(draft) not in quiet][:BELOW]
+        self.memory = events.remembered(self.memory, documents.t, self._named(self.X), np.arange(n))
+        novel = calibration.most_novel(self.rows, self.scored.score)
+        novel = novel[: NOVEL if settings.gates else max(NOVEL, 2 * settings.room(len(self.items)))]
+        speaks = bool(shown) and not self.unproven
+        decision = Decision(
+            self.tail, self.unproven, self.items, 1.0 if self.unproven else float(p), self.chances, speaks, usual,
+            shown, below, novel, self.event, sizes, changes, born,
         )  # fmt: skip
-        opened, compared = gates.judge_words(compared, period, warm_up)
-        groups = gates.together(period, opened)  # a broad word opens the gate to what it brings together alone
-        opened = opened._replace(words=np.intersect1d(opened.words, np.concatenate([gates.NOBODY, *groups])))
-        word_groups = [np.searchsorted(rows, looked[group]) for group in groups]
-    items = candidates.Items(
-        documents.Q[rows], [documents.ids[row] for row in rows], np.searchsorted(rows, pool), novel,
-        documents.frequencies, documents.n_before, word_groups, lambda places: documents.texts(rows[places]),
-    )  # fmt: skip
-    topics, changes = candidates.advance(past.topics, documents.t, items, documents.vocabulary, settings)
-    topic = changes.topic[np.searchsorted(rows, documents.first)]
-    if gated:
-        alike = [number for number, _ in changes.born if number not in changes.of_words]
-        born = np.where(np.isin(topic, alike), topic, 0)
-        more, compared = gates.judge(compared, period._replace(born=born[looked]), past.recent, warm_up)
-        opened = opened._replace(topics=more.topics, lone=more.lone).among(looked)
-    beyond = calibration.most_novel(np.setdiff1d(opened.rows, pool), scored.score)
-    decision = Decision(tail, warm_up, rows, np.append(pool, beyond), topic, changes, opened)
-    return decision, Past(topics, past.recent, compared)
+        told = np.array(sorted(telling), dtype=np.int64)
+        return decision, Past(self.memory, self.past.words.after(self.counts), compared, told, self.past.recent)
+
+    def _words(self, compared):
+        """Return the headlines of the period as (draft, p, certain, gate), strongest first; note the p of words."""
+        documents, n, level = self.documents, len(self.rows), self.settings.level
+        texts, titles = self.past.words.before(documents.frequencies, documents.n_before)
+        self.found = surprise.evidence(self.counts, texts, titles)
+        terms = self._candidates(self.found, self.counts)
+        drafts = headlines.drafts(terms, self.found, self.both, documents.frequencies == 0, MOST)
+        share, double = gates.SHARES["words"], n < surprise.FEW
+        largest = self._largest(self.found, terms)
+        self.chances["words"], after = gates.judge_words(compared.words, largest, n, double, level * share)
+        told = []
+        for draft in drafts:
+            chance = gates.chance_of(draft.t, n, compared.words, double) / share
+            certain = 0 < self.settings.certain <= min(draft.t_all, draft.t_recent)
+            told.append((draft, chance, certain, "words" if chance <= level else "certain" if certain else ""))
+        compared = compared._replace(words=after)
+        return self._pairs(told, compared)
+
+    def _pairs(self, told, compared):
+        """Add the headline that is unusual in this period and the last one together, if it is none by itself."""
+        documents, past, level = self.documents, self.past.words, self.settings.level
+        if documents.t < 2 or not past.n_last:
+            return told, compared
+        counts = self.counts.plus(surprise.Counts(past.last, past.last_titles, past.n_last))
+        here = (self.counts.words > 0) | (self.counts.titles > 0)
+        counts = counts._replace(words=np.where(here, counts.words, 0), titles=np.where(here, counts.titles, 0))
+        found = surprise.evidence(counts, *past.before_last(documents.frequencies, documents.n_before), 2, 2)
+        own = self.memory.weight[[row for row, n in enumerate(self.memory.number.tolist()) if n in self.past.told]]
+        for each in (found.t, found.plain, found.doubled):
+            each[own.indices] = 0.0
+        terms = self._candidates(found, counts)
+        share, double = gates.SHARES["two periods"], counts.n < surprise.FEW
+        largest = self._largest(found, terms)
+        chance, after = gates.judge_words(compared.pairs, largest, counts.n, double, level * share)
+        self.chances["two periods"] = chance
+        if chance / share <= level:
+            rows = np.flatnonzero((self.both[:, [terms[0]]] > 0).toarray().ravel())
+            holder = next((at for at, one in enumerate(told) if terms[0] in one[0].terms), None)
+            if holder is None:
+                told = [
+                    (headlines.draft_of(terms[0], rows, largest[double]), chance / share, False, "two periods"),
+                    *told,
+                ]
+            elif not told[holder][3]:
+                draft = told[holder][0]
+                words = np.append(terms[:1], draft.terms[draft.terms != terms[0]])
+                told[holder] = (draft._replace(terms=words, rows=rows), chance / share, False, "two periods")
+        return told, compared._replace(pairs=after)
+
+    @staticmethod
+    def _largest(found, terms):
+        """Return the largest evidence of some terms if titles count once, and double."""
+        return [float(each[terms].max(initial=0.0)) for each in (found.plain, found.doubled)]
+
+    def _candidates(self, found, counts):
+        documents = self.documents
+        return headlines.candidates(
+            found, counts, documents.frequencies, documents.n_before, documents.vocabulary, documents.barred
+        )
+
+    def _volume(self, compared):
+        """Return the headline of an unusual number of documents or None, the usual number, and the gates' past."""
+        documents, level, share = self.documents, self.settings.level, gates.SHARES["volume"]
+        n, weekday = len(documents.first), _weekday(documents.times)
+        if documents.t == 0:
+            return None, 0.0, compared
+        chance, usual = gates.chance_of_volume(n, compared.volume, weekday)
+        if len(compared.volume) >= gates.LEAST_DAYS and self.settings.gates:
+            self.chances["volume"] = chance
+        speaks = chance / share <= level
+        after = compared._replace(
+            volume=gates.volume_after(compared.volume, n, weekday, speaks), told_volume=np.array([float(n * speaks)])
+        )
+        if not speaks:
+            return None, usual, after
+        again = 0 < n <= compared.told_volume.max(initial=0.0)
+        rows = np.arange(n)
+        headline = Headline(
+            ("volume",), (), 0.0, 0.0, 0.0, tuple(rows.tolist()), usual, chance / share, "volume", repeated=bool(again),
+            examples=tuple(self._examples(np.arange(len(self.rows)), headlines.EXAMPLES)),
+        )  # fmt: skip
+        return headline, usual, after
+
+    def _lone(self, compared):
+        """Return the headlines of documents that stand alone, and the gates' past."""
+        score, share = self.scored.score[self.rows], gates.SHARES["lone"]
+        chance = gates.chance_of_lone(score, self.past.recent, compared, len(self.rows))
+        if len(self.past.recent) > gates.EXCESSES:
+            self.chances["lone"] = float(chance.min(initial=1.0))
+        highest = np.append(compared.highest, score.max(initial=-np.inf))[-gates.HISTORY :]
+        found = [
+            Headline((), (), 0.0, 0.0, 0.0, (row,), 0.0, float(one / share), "lone", examples=(row,))
+            for row, one in zip(self.rows.tolist(), chance.tolist(), strict=True)
+            if one / share <= self.settings.level
+        ]
+        return found, compared._replace(highest=highest)
+
+    def _open(self, speaking, lone, volume):
+        """Return the headlines that speak, each with its event, and the new events."""
+        shown, born, t = ([volume] if volume else []), [], self.documents.t
+        covered = set()
+        for draft, chance, _, gate in speaking:
+            number = events.matching(self.memory, draft.terms, self.found.t[draft.terms] + headlines.WEAK)
+            if not number:
+                recent = self.past.told.tolist() if gate == "two periods" else []
+                number = self._told_of(draft.rows, covered.union(recent))
+            if number in covered:
+                continue
+            headline = self._headline(draft, chance, gate)
+            if not number:
+                self.memory, number = events.opened(self.memory, t, headline.name)
+                born.append(number)
+                self._estimate(number, draft.rows, draft.terms[:1], False)
+            covered.add(number)
+            rows = self.rows[draft.rows]
+            self.event[rows[self.event[rows] == NONE]] = number
+            shown.append(replace(headline, event=number))
+        inside = {row for one in shown[bool(volume) :] for row in one.rows}
+        shown += [one for one in lone if one.rows[0] not in inside]
+        return sorted(shown, key=lambda one: -one.t), born
+
+    def _told_of(self, rows, recent):
+        """Return the event that at least half of some documents belong to, if it is one of `recent`, else 0."""
+        joins = events.joined(self.memory, self.both[rows]) if recent else np.zeros(1, dtype=np.int64)
+        number = int(np.bincount(joins).argmax())
+        return number if number in recent and 2 * np.count_nonzero(joins == number) >= len(rows) else NONE
+
+    def _join(self, born):
+        """Let documents join events; estimate the own words of those that are young."""
+        free = self.event[self.rows] == NONE
+        joins = events.joined(self.memory, self.X)
+        self.event[self.rows] = np.where(free, joins, self.event[self.rows])
+        for row in np.flatnonzero(self.documents.t - self.memory.birth <= events.SETTLING).tolist():
+            number = int(self.memory.number[row])
+            rows = np.flatnonzero(self.event[self.rows] == number)
+            if len(rows) and self.memory.state[row] != events.ENDED:
+                first = self.memory.weight[[row]].indices
+                self._estimate(number, rows, first, True)
+        self.event = self.event[self.documents.first]  # near-duplicates are of one event
+
+    def _estimate(self, number, rows, first, stored):
+        """Estimate the own words of an event with some documents of the period."""
+        documents = self.documents
+
+        def allowed(terms):
+            frequent = documents.frequencies[terms] > headlines.BROAD * documents.n_before
+            names = [headlines.may_name(documents.vocabulary[term]) for term in terms.tolist()]
+            return ~frequent & np.array(names, dtype=bool)
+
+        self.memory = events.estimated(
+            self.memory, documents.t, number, self.both, rows, documents.frequencies, documents.n_before,
+            documents.vocabulary, allowed, first, stored,
+        )  # fmt: skip
+
+    def _headline(self, draft, chance, gate):
+        """Return a draft as a headline with its name and examples."""
+        documents, rows, term = self.documents, self.rows[draft.rows], draft.terms[0]
+        name = headlines.name(
+            draft, self.found, documents.vocabulary, lambda places: documents.texts(self.rows[places]),
+            self._phrases,
+        )  # fmt: skip
+        usual = len(self.rows) * (documents.frequencies[term] + 0.5) / (documents.n_before + 1)
+        return Headline(
+            name, tuple(documents.vocabulary[each] for each in draft.terms[:12].tolist()), draft.t, draft.t_all,
+            draft.t_recent, tuple(rows.tolist()), float(usual), float(chance), gate, form=draft.form,
+            examples=tuple(self._examples(draft.rows, headlines.EXAMPLES if gate else UNPROVEN)),
+        )  # fmt: skip
+
+    @cached_property
+    def _phrases(self):
+        """The texts of the period, by which phrases are judged; read once."""
+        documents = self.documents
+        return phrasing.Period.of(documents.texts(self.rows), self.X, documents.vocabulary)
+
+    def _examples(self, rows, most):
+        """Return rows of the batch of central documents."""
+        languages = self.documents.languages
+        languages = languages and [languages[row] for row in self.rows.tolist()]
+        return self.rows[headlines.central(self.documents.Q[self.rows], rows, languages, most)].tolist()
+
+    def _with_state(self, headline):
+        """Return a headline with the state of its event; one that has not grown is repeated."""
+        if not headline.event:
+            return headline
+        state = STATES[self.memory.state[self.memory.row(headline.event)]]
+        return replace(headline, state=state, repeated=state == "ongoing")
+
+    def _named(self, X):
+        """Return words of documents without those that are too frequent to be own words."""
+        documents = self.documents
+        frequent = documents.frequencies > headlines.BROAD * documents.n_before
+        kept = ~frequent[X.indices]
+        totals = np.concatenate([[0], np.cumsum(kept)])
+        return sparse.csr_array((X.data[kept], X.indices[kept], totals[X.indptr]), shape=X.shape)
+
+
+def _weekday(times):
+    """Return the weekday of the times of a day, Monday 0; -1 if they are of several days or unknown."""
+    known = times[times != NO_TIME]
+    days = known // DAY
+    return int((days[0] + 3) % 7) if len(known) and (days == days[0]).all() else -1

@@ -12,14 +12,14 @@ from typing import NamedTuple
 from odl.alerts import periods
 from odl.alerts.model import NONE, VERDICTS
 from odl.errors import DataError, StorageError
-from odl.files import atomic, listing, storage
+from odl.files import atomic, listing
 from odl.files.documents import NO_TIME
 from odl.files.escaping import guarded, unguarded, visible
 
 FILE = listing.FEEDBACK[0]
 COLUMNS = ("what", "verdict", "until", "note")
 GROWS = "grows"
-TOPIC = re.compile(r"topic:([1-9]\d{0,8})")
+EVENT = re.compile(r"(?:event|topic):([1-9]\d{0,8})")  # topic: as an earlier version wrote it
 
 
 class Entry(NamedTuple):
@@ -28,11 +28,11 @@ class Entry(NamedTuple):
     Attributes
     ----------
     what : str
-        "topic:12", "source:FILE" or the id of a document, which speaks for all its near-duplicates.
+        "event:12", "source:FILE" or the id of a document, which speaks for all its near-duplicates.
     verdict : str
         "known" or "muted" hold back, "follow" shows always.
     until : str
-        A date from which on it no longer holds; "grows": not in periods in which the topic is growing; or empty.
+        A date from which on it no longer holds; "grows": not in periods in which the event is growing; or empty.
     note : str
     """
 
@@ -42,9 +42,9 @@ class Entry(NamedTuple):
     note: str = ""
 
     @property
-    def topic(self):
-        """Number of the topic, 0 if it is about none."""
-        match = TOPIC.fullmatch(self.what)
+    def event(self):
+        """Number of the event, 0 if it is about none."""
+        match = EVENT.fullmatch(self.what)
         return int(match[1]) if match else NONE
 
     @property
@@ -55,7 +55,7 @@ class Entry(NamedTuple):
         return f" until {self.until}" if self.until else ""
 
     def holds(self, state, time):
-        """Return whether the line holds in a period, by its time and the state of the topic in it."""
+        """Return whether the line holds in a period, by its time and the state of the event in it."""
         if self.until == GROWS:
             return state != "growing"
         return not self.until or time == NO_TIME or time < _day(self.until)
@@ -69,14 +69,14 @@ def check_entry(entry, where="feedback"):
     DataError
     """
     if not entry.what.strip():
-        raise DataError(f"{where} names nothing", "topic:NUMBER, source:FILE or the id of a document", "correct it")
+        raise DataError(f"{where} names nothing", "event:NUMBER, source:FILE or the id of a document", "correct it")
     if entry.verdict not in VERDICTS:
         raise DataError(f"{where} has the verdict {entry.verdict!r}", f"one of {', '.join(VERDICTS)}", "correct it")
     if entry.until and entry.until != GROWS:
         _day(entry.until, where)
-    if entry.until == GROWS and not entry.topic:
+    if entry.until == GROWS and not entry.event:
         said = f"{where} says until {GROWS} of {entry.what!r}"
-        raise DataError(said, "a topic: documents and sources do not grow", "give a date or leave it empty")
+        raise DataError(said, "an event: documents and sources do not grow", "give a date or leave it empty")
     return entry
 
 
@@ -152,7 +152,7 @@ def write(folder, entries):
 
 
 class Verdicts:
-    """The lines of feedback as they are asked of items.
+    """The lines of feedback as they are asked of headlines and documents.
 
     Parameters
     ----------
@@ -160,30 +160,30 @@ class Verdicts:
     """
 
     def __init__(self, entries):
-        self.of = {entry.what: entry for entry in entries}
+        self.of = {f"event:{entry.event}" if entry.event else entry.what: entry for entry in entries}
 
-    def of_item(self, members, source, topic, state, time):
-        """Return the line that an item falls under, None for none; a parent's before that of the item itself.
+    def of_item(self, members, source, event, state, time):
+        """Return the line that a headline or document falls under, None for none.
 
         Parameters
         ----------
         members : sequence of str
             Ids of its documents.
         source : str
-        topic : int
+        event : int
         state : str
-            Of the topic, in the period.
+            Of the event, in the period.
         time : int
             Of the period.
         """
-        names = [f"source:{source}", f"topic:{topic}", *members]
+        names = [f"source:{source}", f"event:{event}", *members]
         entries = [self.of[name] for name in names if name in self.of and self.of[name].holds(state, time)]
         followed = [entry for entry in entries if entry.verdict == "follow"]
         return (followed or entries or [None])[0]
 
-    def of_topic(self, number, state, time):
-        """Return what is said of a topic that has this state in a period, empty for nothing."""
-        entry = self.of.get(f"topic:{number}")
+    def of_event(self, number, state, time):
+        """Return what is said of an event that has this state in a period, empty for nothing."""
+        entry = self.of.get(f"event:{number}")
         return entry.verdict if entry and entry.holds(state, time) else ""
 
 
@@ -212,7 +212,7 @@ def _date(text, where):
 
 
 def members(alerts, numbers):
-    """Return the ids of the documents of some topics.
+    """Return the ids of the documents of some events.
 
     Parameters
     ----------
@@ -223,27 +223,27 @@ def members(alerts, numbers):
     Returns
     -------
     dict
-        Number of a topic (as text) to a list of ids.
+        Number of an event (as text) to a list of ids.
     """
     ids_of = {str(number): [] for number in sorted(numbers)}
-    for topics, ids in _periods(alerts):
-        for row, number in enumerate(topics):
+    for event_of, ids in _periods(alerts):
+        for row, number in enumerate(event_of):
             if number in numbers:
                 ids_of[str(number)].append(ids[row])
     return ids_of
 
 
 def _periods(alerts):
-    """Yield the topic and the id of each document of a period."""
+    """Yield the event and the id of each document of a period."""
     for path in periods.paths(alerts):
-        with contextlib.suppress(StorageError), storage.reading(path, "alerts") as file:  # the others tell enough
-            yield storage.read_array(file, "topic", "i").tolist(), storage.read_strings(file, "ids")
+        with contextlib.suppress(StorageError):  # the others tell enough
+            yield periods.read_event_numbers(path).tolist(), periods.read_names(path).ids
 
 
 def renumbered(entries, alerts, before):
-    """Return the lines of feedback.csv with the numbers that their topics have now, and what changed, in sentences.
+    """Return the lines of feedback.csv with the numbers that their events have now, and what changed, in sentences.
 
-    A topic is the one that holds most of its documents. A line whose documents are in no topic is taken out.
+    The event is the one that has most of its documents. A line whose documents are in no event is taken out.
 
     Parameters
     ----------
@@ -254,21 +254,21 @@ def renumbered(entries, alerts, before):
     """
     where = {ident: number for number, each in before.items() for ident in each}
     now = {number: Counter() for number in before}
-    for topics, ids in _periods(alerts):
-        for number, ident in zip(topics, ids, strict=True):
+    for event_of, ids in _periods(alerts):
+        for number, ident in zip(event_of, ids, strict=True):
             if number and ident in where:
                 now[where[ident]][number] += 1
     kept, said = {}, []
     for entry in entries:
         what = entry.what
-        if str(entry.topic) in before:
-            ((number, shared),) = now[str(entry.topic)].most_common(1) or [(0, 0)]
-            what = f"topic:{number}"
+        if str(entry.event) in before:
+            ((number, shared),) = now[str(entry.event)].most_common(1) or [(0, 0)]
+            what = f"event:{number}"
             if not number:
-                said.append(f"{FILE}: {entry.what} is no topic any more, its line ({entry.verdict}) is gone")
+                said.append(f"{FILE}: {entry.what} is no event any more, its line ({entry.verdict}) is gone")
                 continue
             if what != entry.what:
-                of = f"{shared} of its {len(before[str(entry.topic)])} documents"
+                of = f"{shared} of its {len(before[str(entry.event)])} documents"
                 said.append(f"{FILE}: {entry.what} is {what} now, by {of}")
         if what in kept and kept[what].verdict != entry.verdict:
             said.append(f"{FILE}: {what} was said to be {kept[what].verdict} and is {entry.verdict} now")

@@ -1,34 +1,33 @@
-"""The file of one period: what its documents are called, what the next period goes on from. HDF5, kind "alerts"."""
+"""The file of one period: what was decided on it, what the next period goes on from. HDF5, kind "alerts"."""
 
+import contextlib
 import json
 import os
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from odl.alerts.gates import Past
-from odl.alerts.memory import Memory
-from odl.alerts.model import STATES, Unseen
+from odl.alerts import decision, earlier, events
+from odl.alerts.model import STATES, Headline, OwnWord, Unseen
 from odl.alerts.unseen import Past as PastWords
 from odl.config.sections import Alerts
-from odl.errors import StorageError
+from odl.errors import EarlierError, StorageError
 from odl.files import checkpoints, digests, storage
 
 KIND = "alerts"
-ARRAYS = ("score", "tail", "context", "item", "topic", "near", "likeness")  # a row each document
-CHANGES = ("sizes", "changes", "born", "joined", "names", "atoms")
-FACTS = ("first", "last", "first_seen", "labelled", "warm_up", "empty", "repeats")
+ARRAYS = ("score", "tail", "context", "item", "event", "near", "likeness", "novel")
+CHANGES = ("sizes", "changes", "born")
+FACTS = ("first", "last", "first_seen", "labelled", "unproven", "empty", "repeats", "p", "usual")
 MIX = "languages"  # how many documents are of each language, where several are told
-SPARED = ("gate", "rest", "text", "opening", "phrases")  # of an item, where it is empty
-STORED = {"occurrences": "held"}  # fields of the memory that have another name in the file
+SPARED = ("rest", "text", "opening", "phrases")  # of an item, where it is empty
 RUN = {"corpus": str, "seed": int, "run": str, "atoms": int, "algorithm": str}
 
 
 @dataclass
 class Item:
-    """One of the most novel items of a period, with what is shown of it.
+    """A document of a period, or a group of near-duplicates, with what is shown of it.
 
     Attributes
     ----------
@@ -47,10 +46,8 @@ class Item:
         Values of `odl.alerts.model.Rest`; None where they are not kept.
     text : str
         Excerpt of it around its reasons; empty where texts are not kept.
-    gate : str
-        The gate that it opens, one of `odl.alerts.gates.GATES`; empty for none.
     opening : list of str
-        Its words that open the gate of words, the rarest first.
+        Its words that are words of its headline, the strongest first.
     phrases : list of (str, list of str)
         Its words that are named, as its text spells and joins them (`odl.alerts.phrasing.phrases`).
     """
@@ -66,7 +63,6 @@ class Item:
     led: int
     own: float
     near: list
-    gate: str = ""
     rest: list | None = None
     text: str = ""
     opening: list = field(default_factory=list)
@@ -85,24 +81,30 @@ class Record:
     settings : dict
         As `odl.config.sections.Alerts`.
     facts : dict
-        first, last (times), first_seen, labelled, warm_up, empty (documents without a word), repeats (items that
-        repeat one of an earlier period).
+        first, last (times), first_seen, labelled, unproven, empty (documents without a word), repeats (items that
+        repeat one of an earlier period), p, usual.
     score, tail, context : ndarray of float64, shape (n,)
         Score; its probability under recent ones; the part of it that is no word's.
-    item, topic : ndarray of int64, shape (n,)
-        Row of the first near-duplicate; number of the topic, 0 for none.
+    item, event : ndarray of int64, shape (n,)
+        Row of the first near-duplicate; number of the event, 0 for none.
     near, likeness : ndarray of int64 and float32, shape (n, 2)
         Nearest atoms before learning (-1: none) and their cosines.
+    novel : ndarray of int64
+        Rows of the most novel items, the most novel first.
     shares : ndarray of float32
         Words' shares of the score, in the order of the entries of the counts in the features; None where not read.
-    pool : list of Item
-        The most novel first.
-    sizes, changes, born, joined : list of tuple
-        As in `odl.alerts.candidates.Changes`; of `born` the id and the title of the document.
-    names : list of (int, str)
-        Topics that have another name from now on; its parts are separated by tabs.
-    atoms : list of (int, int)
-        Topics, and the atoms that hold them now.
+    items : list of Item
+        Documents that are shown.
+    headlines, below : list of odl.alerts.model.Headline
+        Those that speak, and the strongest others.
+    gates : dict of str to float
+        p of each gate that was tested.
+    sizes : list of (int, int)
+        Events and their documents in the period.
+    changes : list of (int, str)
+        Events and their new states.
+    born : list of (int, list of (str, str))
+        New events; ids and titles of central documents.
     languages : dict of str to int
         Documents of each language that is told (`odl.text.stopwords.mix`).
     unseen : list of odl.alerts.model.Unseen
@@ -121,19 +123,20 @@ class Record:
     tail: np.ndarray
     context: np.ndarray
     item: np.ndarray
-    topic: np.ndarray
+    event: np.ndarray
     near: np.ndarray
     likeness: np.ndarray
+    novel: np.ndarray
     shares: np.ndarray
-    pool: list = field(default_factory=list)
+    items: list = field(default_factory=list)
+    headlines: list = field(default_factory=list)
+    below: list = field(default_factory=list)
+    gates: dict = field(default_factory=dict)
     sizes: list = field(default_factory=list)
     changes: list = field(default_factory=list)
     born: list = field(default_factory=list)
-    joined: list = field(default_factory=list)
-    names: list = field(default_factory=list)
-    atoms: list = field(default_factory=list)
-    unseen: list = field(default_factory=list)
     languages: dict = field(default_factory=dict)
+    unseen: list = field(default_factory=list)
     sources: list = field(default_factory=list)
     meaning: np.ndarray | None = None
 
@@ -157,33 +160,24 @@ class Carried:
     run, settings : dict
     digest : str
         Of the file.
-    memory : odl.alerts.memory.Memory
-    recent : ndarray of float64
-        Last scores.
+    past : odl.alerts.decision.Past
     opened, documents : ndarray of int64, list of str
         Of each atom the number of the document that opened it (its own number for learners that do not say), and the
         id of the document that is most like it.
-    linked : ndarray of int64
-        Atom of each topic of the memory, -1 for none.
     terms : ndarray of int64, or None
-        Ids of the terms of the memory, where the vocabulary is bounded.
-    gates : odl.alerts.gates.Past, or None
-        What they compare the next period with, where there are gates.
+        Ids of the terms, where the vocabulary is bounded.
     unseen : odl.alerts.unseen.Past or None
-        The same for new words, where they are told.
+        What new words are compared with, where they are told.
     """
 
     t: int
     run: dict
     settings: dict
     digest: str
-    memory: Memory
-    recent: np.ndarray
+    past: decision.Past
     opened: np.ndarray
     documents: list
-    linked: np.ndarray
     terms: np.ndarray | None = None
-    gates: Past | None = None
     unseen: PastWords | None = None
 
 
@@ -211,14 +205,19 @@ def write(path, record, names, carried):
             storage.write_array(file, name, getattr(record, name))
         if record.meaning is not None:
             storage.write_array(file, "meaning", record.meaning)
-        storage.write_strings(file, "pool", [_line(item) for item in record.pool])
+        storage.write_strings(file, "items", [_line(item) for item in record.items])
+        for name in ("headlines", "below"):
+            storage.write_strings(file, name, [_json(asdict(one)) for one in getattr(record, name)])
         if carried.unseen is not None:
-            storage.write_strings(file, "unseen", [json.dumps(vars(one), ensure_ascii=False) for one in record.unseen])
-        changes = {name: getattr(record, name) for name in CHANGES}
-        storage.write_strings(file, "topics", [json.dumps(changes, ensure_ascii=False)])
+            storage.write_strings(file, "unseen", [_json(vars(one)) for one in record.unseen])
+        storage.write_strings(file, "events", [_json({name: getattr(record, name) for name in (*CHANGES, "gates")})])
         _write_names(file, names)
-        _write_memory(file.create_group("memory"), carried)
+        _write_carried(file.create_group("memory"), carried)
         return digests.seal(file)
+
+
+def _json(values):
+    return json.dumps(values, ensure_ascii=False)
 
 
 def _write_names(file, names):
@@ -231,29 +230,38 @@ def _write_names(file, names):
 
 def _line(item):
     """Return an item as JSON, without a key for what it does not have."""
-    entry = {name: value for name, value in vars(item).items() if value or name not in SPARED}
-    return json.dumps(entry, ensure_ascii=False)
+    return _json({name: value for name, value in vars(item).items() if value or name not in SPARED})
 
 
-def _write_memory(group, carried):
-    memory = carried.memory
-    group.attrs["given"] = memory.numbered
-    for entry in fields(Memory):
-        value, name = getattr(memory, entry.name), STORED.get(entry.name, entry.name)
+def _write_carried(group, carried):
+    _write_past(group, carried.past)
+    storage.write_array(group, "opened", carried.opened)
+    storage.write_strings(group, "documents", carried.documents)
+    if carried.terms is not None:
+        storage.write_array(group, "terms", carried.terms)
+    if carried.unseen is not None:
+        for name, values in carried.unseen._asdict().items():
+            storage.write_array(group, f"unseen_{name}", values)
+
+
+def _write_past(group, past):
+    for name, value in decision.as_arrays(past).items():
         if sparse.issparse(value):
             storage.write_csr(group, name, value)
         elif isinstance(value, list):
             storage.write_strings(group, name, value)
-        elif entry.name != "numbered":
+        else:
             storage.write_array(group, name, value)
-    for name in ("recent", "opened", "linked"):
-        storage.write_array(group, name, getattr(carried, name))
-    storage.write_strings(group, "documents", carried.documents)
-    if carried.terms is not None:
-        storage.write_array(group, "terms", carried.terms)
-    for kind, past in (("gates", carried.gates), ("unseen", carried.unseen)):
-        for name, values in past._asdict().items() if past is not None else ():
-            storage.write_array(group, f"{kind}_{name}", values)
+
+
+def _read_past(group):
+    types = {f"events_{name}": kind for name, kind in events.Memory.__annotations__.items()}
+    readers = {list: storage.read_strings, sparse.csr_array: storage.read_csr}
+    found = {}
+    for name in decision.as_arrays(decision.Past.nothing()):
+        read = readers.get(types.get(name))
+        found[name] = read(group, name) if read else storage.read_array(group, name, "ifu", ndim=None)
+    return decision.from_arrays(found)
 
 
 def paths(folder):
@@ -264,8 +272,15 @@ def paths(folder):
         t += 1
 
 
+def are_earlier(folder):
+    """Return whether an earlier version wrote the periods in a folder; False if the first one cannot be read."""
+    with contextlib.suppress(StorageError), storage.reading(os.path.join(folder, "0.h5"), KIND) as file:
+        return storage.is_earlier(file)
+    return False
+
+
 def read(path, shares=False):
-    """Read a period, but for what the next one goes on from.
+    """Read a period without the state that the next period needs.
 
     Parameters
     ----------
@@ -279,19 +294,37 @@ def read(path, shares=False):
         If the file is missing, damaged or of another kind.
     """
     with storage.reading(path, KIND) as file:
-        (changes,) = storage.read_strings(file, "topics")
+        heading = _heading(file)
+        values = earlier.values(file, heading["settings"]) if storage.is_earlier(file) else _values(file)
         return Record(
-            **_heading(file),
-            facts={name: storage.attribute(file, name) for name in FACTS},
-            **{name: storage.read_array(file, name, "if", ndim=None) for name in ARRAYS},
+            **heading,
+            **values | {"items": [Item(**item) for item in values["items"]]},
             shares=storage.read_array(file, "shares", "f") if shares else None,
-            pool=[Item(**json.loads(line)) for line in storage.read_strings(file, "pool")],
             unseen=[Unseen(**json.loads(line)) for line in _lines(file, "unseen")],
             languages=json.loads(file.attrs.get(MIX, "{}")),
             sources=[source for source in _lines(file, "sources") if source],
             meaning=storage.read_array(file, "meaning") if "meaning" in file else None,
-            **{name: [tuple(entry) for entry in entries] for name, entries in json.loads(changes).items()},
         )
+
+
+def _values(file):
+    """Return the fields of a record that an earlier version stored otherwise, items as maps."""
+    (changes,) = storage.read_strings(file, "events")
+    changes = json.loads(changes)
+    return {
+        "facts": {name: storage.attribute(file, name) for name in FACTS},
+        **{name: storage.read_array(file, name, "if", ndim=None) for name in ARRAYS},
+        "items": [json.loads(line) for line in storage.read_strings(file, "items")],
+        **{name: [_headline(line) for line in storage.read_strings(file, name)] for name in ("headlines", "below")},
+        "gates": changes.pop("gates"),
+        **{name: [tuple(entry) for entry in entries] for name, entries in changes.items()},
+    }
+
+
+def _headline(line):
+    """Return a headline from its JSON; lists are tuples."""
+    values = json.loads(line)
+    return Headline(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
 
 
 def _lines(file, name):
@@ -314,17 +347,18 @@ def read_names(path):
 
 
 class Known(NamedTuple):
-    """A topic after a period: birth, items so far, state, parts of its name separated by tabs, its atom or -1."""
+    """An event after a period: birth, documents so far, state, name, own words (`OwnWord`), threshold."""
 
     birth: int
-    items: int
+    size: int
     state: str
-    name: str
-    atom: int
+    name: tuple
+    words: tuple
+    threshold: float
 
 
-def read_topics(path):
-    """Return how many scores a period hands on, and its topics by number (`Known`).
+def read_events(path):
+    """Return how many scores a period hands on, and its events by number (`Known`).
 
     Raises
     ------
@@ -332,18 +366,55 @@ def read_topics(path):
         If the file is missing, damaged or of another kind.
     """
     with storage.reading(path, KIND) as file:
-        memory = file["memory"]
-        columns = ("number", "birth", "items", "state", "linked")
-        columns = [storage.read_array(memory, name, "i").tolist() for name in columns]
-        rows = zip(*columns, storage.read_strings(memory, "names"), strict=True)
-        known = {
-            number: Known(birth, items, STATES[state], name, atom) for number, birth, items, state, atom, name in rows
-        }
-        return len(storage.read_array(memory, "recent", "f")), known
+        if storage.is_earlier(file):
+            known = {number: Known(*topic, (), 0.0) for number, topic in earlier.topics_of(file).items()}
+            return len(storage.read_array(file["memory"], "recent", "f")), known
+        memory = _read_past(file["memory"])
+    return len(memory.recent), known_events(memory.events)
+
+
+def read_event_numbers(path):
+    """Return the number of the event of each document of a period, 0 for none.
+
+    Raises
+    ------
+    StorageError
+        If the file is missing, damaged or of another kind.
+    """
+    with storage.reading(path, KIND) as file:
+        return storage.read_array(file, "topic" if storage.is_earlier(file) else "event", "i")
+
+
+def read_documents(path):
+    """Return the id of the document that is most like each atom after a period.
+
+    Raises
+    ------
+    StorageError
+        If the file is missing, damaged or of another kind.
+    """
+    with storage.reading(path, KIND) as file:
+        return storage.read_strings(file["memory"], "documents")
+
+
+def known_events(memory):
+    """Return the events of a memory by number (`Known`)."""
+    found = {}
+    for row, number in enumerate(memory.number.tolist()):
+        span = slice(memory.inside.indptr[row], memory.inside.indptr[row + 1])
+        order = np.lexsort((memory.weight.indices[span], -memory.weight.data[span]))
+        rates = zip(memory.words[row].split("\t"), memory.inside.data[span], memory.before.data[span], strict=False)
+        words = [OwnWord(word, float(inside), float(before)) for word, inside, before in rates if word]
+        found[number] = Known(
+            int(memory.birth[row]), int(memory.size[row]), STATES[memory.state[row]],
+            tuple(filter(None, memory.names[row].split("\t"))), tuple(words[at] for at in order if at < len(words)),
+            float(memory.threshold[row]),
+        )  # fmt: skip
+    return found
 
 
 def read_births(path):
-    """Return the first time of a period, the topics that it found, and the earlier items that joined them.
+    """Return the first time of a period, and the events that it found with ids and titles of central documents.
 
     Raises
     ------
@@ -351,14 +422,16 @@ def read_births(path):
         If the file is missing, damaged or of another kind.
     """
     with storage.reading(path, KIND) as file:
-        (changes,) = storage.read_strings(file, "topics")
+        was = storage.is_earlier(file)
+        (changes,) = storage.read_strings(file, "topics" if was else "events")
         changes = json.loads(changes)
-        return int(file.attrs["first"]), changes["born"], changes["joined"]
+        return int(file.attrs["first"]), earlier.born(changes) if was else changes["born"]
 
 
 def _heading(file):
     run = {name: kind(storage.attribute(file, name)) for name, kind in RUN.items()}
     settings = Alerts.earlier() | json.loads(storage.attribute(file, "settings"))
+    settings = earlier.settings_of(settings) if storage.is_earlier(file) else settings
     return {"t": int(storage.attribute(file, "t")), "run": run, "settings": settings}
 
 
@@ -369,27 +442,22 @@ def read_carried(path, run=None, settings=None, t=None):
     ------
     StorageError
         If the file is damaged, or of another run, other settings or another timestep.
+    EarlierError
+        If an earlier version wrote it.
     """
     with storage.reading(path, KIND) as file:
-        group, heading = file["memory"], _heading(file)
-        values = {"numbered": int(group.attrs["given"])}
-        for entry in fields(Memory):
-            name = STORED.get(entry.name, entry.name)
-            if entry.type is list:
-                values[entry.name] = storage.read_strings(group, name)
-            elif entry.type is sparse.csr_array:
-                values[entry.name] = storage.read_csr(group, name)
-            elif entry.name != "numbered":
-                values[entry.name] = storage.read_array(group, name, "if", ndim=None)
+        if storage.is_earlier(file):
+            todo = "type odl run FOLDER --again, or delete the results of a study and run it again"
+            raise EarlierError(f"an earlier version of odl wrote {path}", "a file of this version", todo)
+        group = file["memory"]
         carried = Carried(
-            **heading,
+            **_heading(file),
             digest=str(file.attrs["digest"]),
-            memory=Memory(**values),
-            **{name: storage.read_array(group, name, "if") for name in ("recent", "opened", "linked")},
+            past=_read_past(group),
+            opened=storage.read_array(group, "opened", "if"),
             documents=storage.read_strings(group, "documents"),
             terms=checkpoints.read_terms(group),
-            gates=_read_past(group, "gates", Past),
-            unseen=_read_past(group, "unseen", PastWords),
+            unseen=_read_unseen(group) if "unseen_largest" in group else None,
         )
     for name, value, wanted in (("run", carried.run, run), ("settings", carried.settings, settings)):
         if wanted is not None and value != wanted:
@@ -399,12 +467,10 @@ def read_carried(path, run=None, settings=None, t=None):
     return carried
 
 
-def _read_past(group, kind, past):
-    """Return what a period is compared with; None where it is not kept."""
-    if f"{kind}_{past._fields[0]}" not in group:
-        return None
-    kept = [name for name in past._fields if f"{kind}_{name}" in group]  # fewer in a file of before
-    return past(**{name: storage.read_array(group, f"{kind}_{name}", "ifu", ndim=None) for name in kept})
+def _read_unseen(group):
+    return PastWords(
+        **{name: storage.read_array(group, f"unseen_{name}", "ifu", ndim=None) for name in PastWords._fields}
+    )
 
 
 def _other(path, kind, expected):

@@ -10,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from odl.alerts import feedback, periods
-from odl.alerts.folding import Kind, Room
-from odl.alerts.gates import GATES
-from odl.alerts.model import BETWEEN, NONE, Alert, Near, Period, Reason, Rest, Topic, Watch, Withheld
+from odl.alerts.decision import NOVEL
+from odl.alerts.model import NONE, Document, Event, Near, Period, Reason, Rest, Watch, Withheld
 from odl.config import project
 from odl.config.sections import Alerts
 from odl.errors import DataError
@@ -20,7 +19,6 @@ from odl.files.escaping import heading, readable, visible
 
 PATTERNS = ("", "*/seed*/*/k*/alerts", "*/*/seed*/*/k*/alerts")
 BELOW = "*/*/seed*/*/k*/alerts"  # of a folder of results
-COPIES = 10  # documents nearly the same as one another that are told of though they are no alert
 
 
 class Place(NamedTuple):
@@ -116,19 +114,17 @@ def alerts_of(
     stream : str, optional
         Which stream, where the folder has several.
     budget : int or float, optional
-        Items (or, below 1, share of the items) a period, instead of the one that was set. Then items alert that open
-        no gate as well: what is next in line.
+        Headlines a period at most, instead of the number that was set.
     last : int, optional
         Periods that are read, from the newest back; by default all. What this costs does not grow with the stream.
-
     lone : bool
-        Whether documents that stand alone are alerts, where there are gates.
+        Whether documents that stand alone are headlines.
 
     Returns
     -------
     odl.alerts.model.Watch
-        Periods, alerts with their reasons, topics; what `feedback.csv` in the folder says is respected: held back
-        items are counted in `Period.withheld`.
+        Periods with their headlines, events; what `feedback.csv` in the folder says is respected: what is held back
+        is counted in `Period.withheld`.
 
     Raises
     ------
@@ -143,8 +139,7 @@ def alerts_of(
     if budget is not None:
         Alerts(budget=budget)
     entries, first = feedback.read(place.home), first_of(place, last)
-    opens = None if budget is not None else GATES if lone else GATES[:-1]
-    return watch(records(place, first), entries, budget, place, Earlier(place, first), opens)
+    return watch(records(place, first), entries, budget, place, Earlier(place, first), lone)
 
 
 def first_of(place, last=None):
@@ -184,10 +179,10 @@ class Earlier:
 
     def __init__(self, place=None, first=0):
         self.place, self.first, self.births = place, first, {}
-        self.scored, self.known = periods.read_topics(_path(place, first - 1)) if first else (0, {})
+        self.scored, self.known = periods.read_events(_path(place, first - 1)) if first else (0, {})
 
-    def topic(self, number):
-        """Return a topic as it was before the first period that is read.
+    def event(self, number):
+        """Return an event as it was before the first period that is read.
 
         Raises
         ------
@@ -195,18 +190,16 @@ class Earlier:
             If the file of its birth is damaged.
         """
         known = self.known[number]
-        if known.birth not in self.births:  # one file for all topics of a period, whatever the budget
+        if known.birth not in self.births:
             self.births[known.birth] = periods.read_births(_path(self.place, known.birth))
-        time, born, _ = self.births[known.birth]
-        ident, title = next((ident, title) for each, ident, title in born if each == number)
-        topic = _new_topic(number, known.birth, time, ident, title)
-        topic.name, topic.history = _parts(known.name), [(known.birth, "new")]
-        topic.history += [(self.first - 1, known.state)] * (known.state != "new")
-        topic.earlier = known.items
-        return topic
+        time, born = self.births[known.birth]
+        event = _new_event(number, known.birth, time, dict(born)[number])
+        event.history = [(known.birth, "new")] + [(self.first - 1, known.state)] * (known.state != "new")
+        event.earlier = known.size
+        return event
 
 
-def watch(stream, entries=(), budget=None, place=None, earlier=None, opens=GATES):
+def watch(stream, entries=(), budget=None, place=None, earlier=None, lone=True):
     """Put the records of a stream together, and choose what is shown of each period.
 
     Parameters
@@ -217,124 +210,134 @@ def watch(stream, entries=(), budget=None, place=None, earlier=None, opens=GATES
     budget : int or float, optional
     place : Place, optional
     earlier : Earlier, optional
-        Of periods before those that are held.
-    opens : tuple of str, or None
-        Gates by which items become alerts, where the records have gates; None: they need none.
+        Of periods before those that are read.
+    lone : bool
+        Whether documents that stand alone are headlines.
 
     Returns
     -------
     odl.alerts.model.Watch
     """
     earlier = earlier or Earlier()
-    reader, shown, labelled = _Reader(entries, budget, earlier, opens), [], False
+    reader, shown, labelled = _Reader(entries, budget, earlier, lone), [], False
     for record in stream:
         shown.append(reader.period(record))
         labelled, last = labelled or bool(record.facts["labelled"]), record
-    atoms = dict(last.atoms)
-    for number, topic in reader.topics.items():
-        topic.feedback = reader.verdicts.of_topic(number, topic.state, int(last.facts["first"]))
-        topic.atom = atoms.get(number, -1)
+    known = periods.read_events(_path(place, last.t))[1] if place else {}
+    for number, event in reader.events.items():
+        event.feedback = reader.verdicts.of_event(number, event.state, int(last.facts["first"]))
+        if number in known:
+            event.name, event.threshold = tuple(map(readable, known[number].name)), known[number].threshold
+            event.words = tuple(replace(one, word=visible(one.word)) for one in known[number].words)
     run = {name: last.run[name] for name in ("corpus", "run", "atoms", "seed")}
-    return Watch(**run, settings=last.settings, periods=tuple(shown), topics=dict(reader.topics),
+    return Watch(**run, settings=last.settings, periods=tuple(shown), events=dict(reader.events),
                  feedback=tuple(entries), labelled=labelled, place=place, scored=earlier.scored)  # fmt: skip
 
 
 class _Reader:
-    """A stream read period by period: its topics so far, the atoms that hold them, and what a person said."""
+    """A stream read period by period: its events so far, and what a user said."""
 
-    def __init__(self, entries, budget, earlier, opens):
-        self.verdicts, self.budget, self.opens = feedback.Verdicts(entries), budget, opens
-        self.topics = _Topics(earlier)
-        self.of_atom = _by_atom((number, known.atom) for number, known in earlier.known.items() if known.atom >= 0)
+    def __init__(self, entries, budget, earlier, lone):
+        self.verdicts, self.budget, self.lone = feedback.Verdicts(entries), budget, lone
+        self.events = _Events(earlier)
 
     def period(self, record):
-        """Return the next period with the alerts that are shown: as many as the budget, what is folded aside."""
+        """Return the next period with the headlines that are shown: as many as the budget, what is held back aside."""
         self._bring(record)
         facts, items, withheld = record.facts, len(np.unique(record.item)), Counter()
         withheld["", "empty"], withheld["", "repeated"] = int(facts["empty"]), int(facts["repeats"])
         budget = record.settings["budget"] if self.budget is None else self.budget
         most = Alerts(budget=budget).room(items)
-        alerts = self._alerts(record, most, withheld)
-        for alert in alerts:
-            if alert.topic:
-                counts = self.topics[alert.topic].alerts
-                counts[record.t] = counts.get(record.t, 0) + 1
-        alerting = {alert.id for alert in alerts}
-        copied = [item for item in record.pool if len(item.members) >= COPIES and visible(item.id) not in alerting]
-        withheld.update({(item.id, "copies"): len(item.members) for item in copied if not facts["warm_up"]})
-        self.of_atom = _by_atom(record.atoms)
+        ranks = {row: rank for rank, row in enumerate(_by_score(record), start=1)}
+        documents = {item.row: document_of(record, item, ranks.get(item.row, 0)) for item in record.items}
+        headlines = self._headlines(record, documents, withheld, most)
+        novel = self._novel(record, documents, withheld, most)
         held_back = tuple(
             Withheld(visible(what), verdict, count) for (what, verdict), count in sorted(withheld.items()) if count
         )
         return Period(
             t=record.t, first=int(facts["first"]), last=int(facts["last"]), documents=len(record.score), items=items,
-            warm_up=bool(facts["warm_up"]), budget=most, alerts=tuple(alerts), withheld=held_back,
-            topics=tuple(number for number, _ in record.sizes), scores=record.score, tails=record.tail,
+            usual=float(facts["usual"]), unproven=bool(facts["unproven"]), p=float(facts["p"]), gates=record.gates,
+            speaks=bool(headlines), budget=most, headlines=tuple(headlines), below=tuple(map(_spelled, record.below)),
+            novel=novel, documents_of=documents, withheld=held_back,
+            events=tuple(number for number, _ in record.sizes), scores=record.score, tails=record.tail,
             first_seen=float(facts["first_seen"]), unseen=tuple(map(_shown, record.unseen)), languages=record.languages,
             sources=tuple(record.sources),
         )  # fmt: skip
 
     def _bring(self, record):
-        """Bring the topics to a period."""
-        for number, ident, title in record.born:
-            self.topics[number] = _new_topic(number, record.t, int(record.facts["first"]), ident, title)
-        for number, _ in record.joined:
-            self.topics[number].earlier += 1
+        """Bring the events to a period."""
+        names = {one.event: one.name for one in reversed(record.headlines)}
+        for number, examples in record.born:
+            event = self.events[number] = _new_event(number, record.t, int(record.facts["first"]), examples)
+            event.name = tuple(map(readable, names.get(number, ())))
         for number, size in record.sizes:
-            self.topics[number].sizes[record.t] = size
+            self.events[number].sizes[record.t] = size
         for number, state in record.changes:
-            self.topics[number].history.append((record.t, state))
-        for number, name in record.names:
-            self.topics[number].name = _parts(name)
+            self.events[number].history.append((record.t, state))
 
-    def _alerts(self, record, most, withheld):
-        """Return the alerts of a period; count in `withheld` what would be one if nothing were held back."""
-        alerts, time = [], int(record.facts["first"])
-        shown, otherwise = Room(most), Room(most)  # otherwise: were nothing held back
-        for rank, item in enumerate(record.pool, start=1):
-            number = int(record.topic[item.row])
-            topic = self.topics[number] if number else None
-            entry = self.verdicts.of_item(item.members, item.source, number, topic.state if topic else "new", time)
+    def _headlines(self, record, documents, withheld, most):
+        """Return the headlines of a period; count in `withheld` those that a user holds back."""
+        shown, time = [], int(record.facts["first"])
+        for one in record.headlines:
+            if one.gate == "lone" and not self.lone:
+                continue
+            first = documents[one.examples[0]] if one.examples else None
+            members, source = (first.members, first.source) if first and one.gate == "lone" else ((), "")
+            entry = self.verdicts.of_item(members, source, one.event, one.state or "new", time)
+            if entry is not None and entry.verdict == "follow":
+                documents |= {row: replace(documents[row], feedback="follow") for row in one.examples}
+                shown.append(_spelled(one))
+            elif entry is not None:
+                withheld[entry.what, entry.verdict] += not one.repeated
+            elif not one.repeated and len(shown) < most:
+                shown.append(_spelled(one))
+        return shown
+
+    def _novel(self, record, documents, withheld, most):
+        """Return the rows of the most novel documents; of those that are alerts, without gates, those not held back."""
+        if record.settings["gates"] or record.facts["unproven"]:
+            return tuple(record.novel[:NOVEL].tolist())
+        chosen, time = [], int(record.facts["first"])
+        for row in record.novel.tolist():
+            document = documents[row]
+            entry = self.verdicts.of_item(document.members, document.source, NONE, "new", time)
             following = entry is not None and entry.verdict == "follow"
-            novel = self._is_novel(record, item)
-            if not (novel or following):
-                continue
-            alert = alert_of(record, item, topic, self.of_atom, rank)
-            kind = Kind.of(alert)
-            missed, _ = otherwise.take(number, kind, novel, following)
+            alert = record.tail[row] <= record.settings["tail"] and len(chosen) < most
             if entry is not None and not following:
-                withheld[entry.what, entry.verdict] += missed
-                continue
-            taken, folded = shown.take(number, kind, novel, following)
-            if taken:
-                alerts.append(replace(alert, folded=folded, feedback="follow" if following else ""))
-        return alerts
-
-    def _is_novel(self, record, item):
-        """Return whether an item may be an alert: by its gate where there are gates, else by its tail probability."""
-        if record.settings["gates"] and self.opens is not None:
-            return item.gate in self.opens
-        return bool(item.gate) or bool(record.tail[item.row] <= record.settings["level"])
+                withheld[entry.what, entry.verdict] += alert
+            elif alert or following:
+                documents[row] = replace(document, feedback="follow" if following else "")
+                chosen.append(row)
+        return tuple(chosen)
 
 
-class _Topics(dict):
-    """Topics by number; one that was born earlier is looked up where it is met."""
+class _Events(dict):
+    """Events by number; one that began earlier is looked up where it is met."""
 
     def __init__(self, earlier):
         self.earlier = earlier
 
     def __missing__(self, number):
-        self[number] = self.earlier.topic(number)
+        self[number] = self.earlier.event(number)
         return self[number]
 
 
-def _new_topic(number, birth, time, ident, title):
-    return Topic(number, (), birth, {}, {}, visible(ident), heading(title), [], first=time)
+def _new_event(number, birth, time, examples):
+    examples = tuple((visible(ident), heading(title)) for ident, title in examples)
+    return Event(number, (), (), 0.0, birth, first=time, examples=examples)
 
 
-def _parts(name):
-    """Return the parts of a topic's name: words or phrases."""
-    return tuple(map(readable, name.split(BETWEEN))) if name else ()
+def _by_score(record):
+    """Return the rows of the items of a period, the most novel first."""
+    items = np.flatnonzero(record.item == np.arange(len(record.item)))
+    return items[np.argsort(-record.score[items], kind="stable")].tolist()
+
+
+def _spelled(headline):
+    """Return a headline as a reader sees it."""
+    name, words = tuple(map(readable, headline.name)), tuple(map(visible, headline.words))
+    return replace(headline, name=name, words=words)
 
 
 def _shown(one):
@@ -343,40 +346,29 @@ def _shown(one):
     return replace(one, phrase=readable(one.phrase), words=tuple(map(visible, one.words)), documents=documents)
 
 
-def _by_atom(pairs):
-    """Return the topic that each atom holds: the first one."""
-    return {atom: number for number, atom in reversed(list(pairs))}
-
-
-def alert_of(record, item, topic, of_atom, rank):
-    """Return an item of a period as an alert.
+def document_of(record, item, rank):
+    """Return an item of a period as a document.
 
     Parameters
     ----------
     record : odl.alerts.periods.Record
     item : odl.alerts.periods.Item
-    topic : odl.alerts.model.Topic or None
-    of_atom : dict of int to int
-        Topic of each atom that holds one.
     rank : int
     """
     row = item.row
     atoms = [(int(atom), float(like)) for atom, like in zip(record.near[row], record.likeness[row], strict=True)]
     nearest = [
-        Near(atom, tuple(visible(words).split()), likeness, visible(ident), of_atom.get(atom, NONE))
+        Near(atom, tuple(visible(words).split()), likeness, visible(ident))
         for (atom, likeness), (words, ident) in zip((pair for pair in atoms if pair[0] >= 0), item.near, strict=True)
     ]
-    source = visible(item.source)
-    return Alert(
-        t=record.t, rank=rank, id=visible(item.id), members=tuple(map(visible, item.members)),
-        title=heading(item.title), time=item.time, source=source, line=_line_of(item.id, item.source),
+    return Document(
+        t=record.t, row=row, rank=rank, id=visible(item.id), members=tuple(map(visible, item.members)),
+        title=heading(item.title), time=item.time, source=visible(item.source), line=_line_of(item.id, item.source),
         url=visible(item.url), score=float(record.score[row]), tail=float(record.tail[row]),
-        topic=topic.number if topic else NONE, topic_name=topic.name if topic else (),
-        state=topic.state_at(record.t) if topic else "new",
-        folded=False, context=float(record.context[row]), nearest=tuple(nearest),
+        event=int(record.event[row]), context=float(record.context[row]), nearest=tuple(nearest),
         reasons=tuple(Reason(visible(word), share) for word, share in item.words),
         led=item.led, own=item.own, rest=Rest(*item.rest) if item.rest else None, text=readable(item.text),
-        gate=item.gate, opening=tuple(map(visible, item.opening)),
+        opening=tuple(map(visible, item.opening)),
         meaning=0.0 if record.meaning is None else float(record.meaning[row]),
         phrases=tuple((visible(phrase), tuple(map(visible, words))) for phrase, words in item.phrases),
     )  # fmt: skip

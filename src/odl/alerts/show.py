@@ -1,53 +1,147 @@
-"""Forms in which what is new leaves: text for a terminal, JSON lines, CSV, Markdown, a message of Slack."""
+"""Lists of what is new: one view of a headline, a document and a period; as text of a terminal, Markdown and Slack."""
 
-import csv
-import io
 import json
+import math
 import os
 import re
+import shutil
 import sys
-import textwrap
-import unicodedata
-from bisect import bisect
 from collections import Counter
-from dataclasses import fields
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from odl.alerts import breakdown, excerpts, spans
-from odl.alerts.folding import FOLDED
-from odl.alerts.model import NONE, VERSION
+from odl.alerts.model import RARELY, Headline, Period
 from odl.errors import ParameterError
+from odl.files.columns import padded, shortened, wrapped
 from odl.files.documents import NO_TIME
-from odl.files.escaping import guarded, isolated
+from odl.files.escaping import isolated
 
-WIDTH = 110
-MOST = 40  # items of no topic that are shown as text where there are several periods
+WIDTH = 110  # columns of a text at most
+LISTED, DETAILED = 3, 10  # documents of a headline, and headlines, that are shown in full
+BELOW = 5  # headlines below the bar that are named
+NOVEL = 5  # documents that are shown of unproven periods
+NAME, EXAMPLE = (20, 44), 16  # columns of names in a table, at least and at most; of an example at least
+WORDS = 4.0  # log10 of the words of a period: the largest of so many t is rarer by it than one t
 WORD = 30  # characters of a word that a title cuts, at most
-BECAUSE = "      because: "
-JOINER, EMOJI = "\u200d", "\ufe0f"  # joins pictures to one; asks for the picture of the sign before it
-PRIVATE = 0x100000  # first sign of the last plane of private use
-OPENING = "more than usual"  # of the words that opened the gate
-UNSAID = {
-    "empty": "without a word",
-    "repeated": "nearly the same as one of an earlier period",
-    "copies": "nearly the same as one another, unusual but within chance",
-}
-INNER = ("t", "line", "led", "phrases")  # of an alert, which its map has otherwise or not
-BLOCKS, CHARACTERS = 50, 2000  # of a message of Slack, and of a text in it, which may have 3000
-WHOLE = 9000  # characters of its sections; Slack refuses messages from about 13,000 on
-APART = re.compile("\u2068[^\u2069]*\u2069")  # what is isolated stays in one line
+OPENING = "more than usual"  # words of a headline
+UNSAID = {"empty": "without a word", "repeated": "nearly the same as one of an earlier period"}
+FORM = "Nearly all documents have these new words: their form has changed."
+BLOCKS, CHARACTERS = 50, 2000  # of a Slack message, and of a text in it, which may have 3000
+MESSAGE = 9000  # characters of its sections; Slack refuses messages from about 13,000 on
+APART = re.compile("\u2068[^\u2069]*\u2069")  # an isolated text stays in one line
 MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~<>&]|(?<!\w)-|-(?!\w))")  # no hyphen within a word or a date
-COLUMNS = (
-    "period", "first", "last", "rank", "id", "members", "title", "time", "source", "line", "url", "score", "tail",
-    "topic", "topic_name", "state", "folded", "reasons", "own", "context", "nearest", "feedback", "gate", "opening",
-)  # fmt: skip
 
 
-def name_of(parts):
-    """Return the name of a topic from its parts."""
-    return ", ".join(map(isolated, parts))
+class Row(NamedTuple):
+    """A headline in a list; all headlines of one event are one row, under the strongest.
+
+    Attributes
+    ----------
+    period : odl.alerts.model.Period
+    headline : odl.alerts.model.Headline
+    others : tuple of (Period, Headline)
+        Further headlines of the same event, by time.
+    """
+
+    period: Period
+    headline: Headline
+    others: tuple = ()
+
+    @property
+    def examples(self):
+        """Its documents that are stored, the most central first."""
+        return [self.period.documents_of[row] for row in self.headline.examples]
+
+    @property
+    def date(self):
+        """Date of its period, or first and last date."""
+        return date_of_period(self.period)
+
+    @property
+    def name(self):
+        """Its name: its words, "volume", or the title of a document that stands alone."""
+        return name_of(self.headline, self.period)
+
+    @property
+    def example(self):
+        """Title of its most central document; empty if that is its name."""
+        return isolated(self.examples[0].title or self.examples[0].id) if self.headline.name and self.examples else ""
+
+    @property
+    def usual(self):
+        """How many such documents a period usually has, as text; empty for a document that stands alone."""
+        unknown = self.headline.gate == "lone" or math.isnan(self.headline.usual)
+        return "" if unknown else count_of(self.headline.usual)
+
+    @property
+    def documents(self):
+        """How many documents it is about, and how many there usually are, in words."""
+        return plural(self.headline.size, "document") + (f", usually {self.usual}" if self.usual else "")
+
+    @property
+    def chance(self):
+        """How often chance brings such a headline, in short."""
+        if self.period.unproven:
+            return "unproven"
+        if self.headline.gate == "certain":
+            return "certain"
+        recurrence = self.headline.recurrence
+        return f"1 in {recurrence:,}" + "+" * (recurrence >= RARELY) if recurrence > 1 else "usual"
+
+    @property
+    def facts(self):
+        """Event with its state in this period, documents, recurrence: a line below the name."""
+        one, chance = self.headline, self.chance
+        event = f"event {one.event}, {one.state}" if one.event else ""
+        recurrence = chance.replace("1 in", "by chance once in") + " periods" * chance.startswith("1 in")
+        return "; ".join(filter(None, [event, self.documents, recurrence]))
+
+
+def rows_of(periods):
+    """Return the headlines of periods as rows, the largest evidence first; documents that stand alone come last."""
+    groups: dict[Any, list] = {}
+    for period in periods:
+        for place, headline in enumerate(period.headlines):
+            groups.setdefault(headline.event or (period.t, place), []).append((period, headline))
+    rows = []
+    for group in groups.values():
+        best = max(group, key=lambda pair: evidence(pair[1]))
+        rows.append(Row(*best, tuple(pair for pair in group if pair is not best)))
+    return sorted(rows, key=lambda row: (row.headline.gate == "lone", -evidence(row.headline), -row.period.t))
+
+
+def evidence(headline):
+    """Return the evidence of a headline, by which it is sorted: t of words, and what is as rare among periods."""
+    return headline.t or WORDS - math.log10(max(headline.p, 1e-300))
+
+
+def with_below(periods):
+    """Return periods whose headlines include those below the bar."""
+    return tuple(replace(period, headlines=(*period.headlines, *period.below)) for period in periods)
+
+
+def name_of(headline, period=None):
+    """Return the name of a headline or an event."""
+    if not headline.name:
+        document = period.documents_of[headline.rows[0]] if period else None
+        return isolated(document.title or document.id) if document else "documents"
+    if headline.name[0] == "volume" and getattr(headline, "gate", "") == "volume":
+        return " of ".join(map(isolated, headline.name))
+    return ", ".join(map(isolated, headline.name))
+
+
+def count_of(value):
+    """Return a usual number of documents as text."""
+    return f"{value:,.0f}" if value >= 1 or not value else "<1"
+
+
+def plural(count, noun):
+    """Return a count with its noun."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def date_of(time, exact=False):
@@ -58,8 +152,24 @@ def date_of(time, exact=False):
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ") if exact else moment.strftime("%Y-%m-%d")
 
 
+def date_of_period(period):
+    """Return the date of a period; first and last date in short; its number if the documents have no dates."""
+    first, last = date_of(period.first), date_of(period.last)
+    if not first:
+        return f"period {period.t}"
+    same = next((n for n in (10, 8, 5) if first[:n] == last[:n]), 0)
+    return first if same == 10 else f"{first} to {last[same:]}"
+
+
+def days_of(periods):
+    """Return the first and the last day of periods, empty where they are unknown."""
+    dated = [each for each in periods if each.first != NO_TIME]
+    ends = [date_of(min(each.first for each in dated)), date_of(max(each.last for each in dated))] if dated else []
+    return " to ".join(dict.fromkeys(ends))
+
+
 def urn(watch, kind="", what=""):
-    """Return the name of a stream, or of a topic or a document of it, that never changes."""
+    """Return the name of a stream, or of an event or a document of it, that never changes."""
     return ":".join(["urn:odl", quote(watch.corpus), *([kind, quote(str(what), safe="")] if kind else [])])
 
 
@@ -87,216 +197,196 @@ def since(watch, text=None, until=None):
     return found[-1:] if text is None else found
 
 
-def as_map(alert, period, earlier=None):
-    """Return an alert as a map of version 1; fields are only ever added."""
-    told = {field.name: getattr(alert, field.name) for field in fields(alert) if field.name not in INNER}
-    told |= {name: told[name] or None for name in ("url", "topic", "text", "feedback", "gate")}
-    return _head(period) | told | {
-        "time": date_of(alert.time, exact=True) or None,
-        "source": {"file": alert.source or None, "line": alert.line or None},
-        "topic_name": ", ".join(alert.topic_name) or None,
-        "reasons": [[reason.word, reason.share] for reason in alert.reasons],
-        "rest": vars(alert.rest) if alert.rest else None,
-        "parts": [[part.kind, part.label, part.percent] for part in breakdown.parts(alert)],
-        "nearest": [vars(near) | {"topic": near.topic or None, "id": near.id or None} for near in alert.nearest],
-        "earlier": earlier,
-    }  # fmt: skip
-
-
-def period_map(period):
-    """Return a period as a map of version 1."""
-    alerts = [as_map(alert, period) for alert in period.alerts]
-    return {**_head(period), "documents": period.documents, "warm_up": period.warm_up, "alerts": alerts}
-
-
-def _head(period):
-    first, last = (date_of(time, exact=True) or None for time in (period.first, period.last))
-    return {"version": VERSION, "period": period.t, "first": first, "last": last}
-
-
-def topic_map(watch, number):
-    """Return a topic as a map of version 1."""
-    topic = watch.topics[number]
-    kept = {name: getattr(topic, name) for name in ("state", "birth", "history", "representative", "title")}
-    sizes, alerts = ({str(t): n for t, n in sorted(counts.items())} for counts in (topic.sizes, topic.alerts))
-    named = {"version": VERSION, "topic": number, "topic_name": ", ".join(topic.name)}
-    return named | kept | {"sizes": sizes, "alerts": alerts, "feedback": topic.feedback or None}
-
-
-def as_jsonl(watch, periods):
-    """Return a line of JSON for each alert, folded ones included."""
-    maps = [as_map(alert, period) for period in periods for alert in period.alerts]
-    return "\n".join(json.dumps(entry, ensure_ascii=False) for entry in maps)
-
-
-def as_csv(watch, periods):
-    """Return the alerts as a table, its text `guarded`; lists are separated by spaces, ids by tabs."""
-    text = io.StringIO()
-    table = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    table.writeheader()
-    for period in periods:
-        for alert in period.alerts:
-            row = as_map(alert, period)
-            row |= {"source": alert.source, "line": alert.line or "", "members": "\t".join(alert.members)}
-            row["reasons"] = " ".join(f"{reason.word}:{reason.share:.4f}" for reason in alert.reasons)
-            row["opening"] = " ".join(alert.opening)
-            row["nearest"] = " ".join(alert.nearest[0].words) if alert.nearest else ""
-            table.writerow({name: guarded(row[name]) for name in COLUMNS})
-    return text.getvalue().rstrip("\n")
-
-
-def as_text(watch, periods):
-    """Return the alerts as a person reads them: of several periods one list, topics first."""
-    if not periods:
-        return ""
-    lines, of_topics = [heading(watch, periods), ""], any(alert.topic for each in periods for alert in each.alerts)
-    for number, alerts in by_topic(periods):
-        shown = [alert for alert in alerts if not alert.folded]
-        if number:
-            lines.append(topic_line(watch.topics[number], periods))
-            shown = sorted(shown, key=lambda alert: alert.rank)[:FOLDED]
-            more = f"(odl explain FOLDER {number})"
-        else:
-            lines.append("Alone" if of_topics else "Items")
-            shown, more = shown[:MOST] if len(periods) > 1 else shown, "(--format jsonl has all)"
-        lines += [line for alert in shown for line in _item(alert)]
-        rest = len(alerts) - len(shown)
-        lines += [f"    and {rest} more {more}"] * (rest > 0) + [""]
-    return "\n".join([*lines, *closing(watch, periods)]).rstrip("\n")
-
-
-def days_of(periods):
-    """Return the first and the last day of periods, empty where they are unknown."""
-    dated = [each for each in periods if each.first != NO_TIME]
-    ends = [date_of(min(each.first for each in dated)), date_of(max(each.last for each in dated))] if dated else []
-    return " to ".join(dict.fromkeys(ends))
-
-
 def heading(watch, periods):
-    """Return what one or several periods are, in a line."""
+    """Return stream, dates and number of documents of one or several periods, in a line."""
     numbers = " to ".join(str(t) for t in dict.fromkeys([periods[0].t, periods[-1].t]))
-    parts = [watch.corpus, f"period{'s' * (len(periods) > 1)} {numbers}", days_of(periods)]
-    return f"{', '.join(filter(None, parts))}: {plural(sum(each.documents for each in periods), 'document')}"
-
-
-def topic_line(topic, periods):
-    """Return name, number, state and sizes of a topic in these periods."""
-    first, last = periods[0].t, periods[-1].t
-    state = topic.state_at(last)
-    state = f"new, {state}" if first <= topic.birth and state != "new" else state
-    now, past = topic.before(last + 1) - topic.before(first), topic.before(first)
-    size = plural(now, "document") + (f", {past} before" if past else "")
-    return f"Topic {topic.number} [{state}] {name_of(topic.name)} ({size})"
-
-
-def plural(count, noun):
-    """Return a count with its noun."""
-    return f"{count:,} {noun}{'s' * (count != 1)}"
+    days = days_of(periods) or f"period{'s' * (len(periods) > 1)} {numbers}"
+    size = plural(sum(each.documents for each in periods), "document")
+    if len(periods) > 1:
+        size += f" in {plural(len(periods), 'period')}"
+    elif periods[0].usual:
+        size += f", usually {count_of(periods[0].usual)}"
+    return f"{watch.corpus}, {days}: {size}"
 
 
 def closing(watch, periods):
-    """Return what is to be known of one or several periods beside their alerts, a line each."""
-    scored, last = [each for each in periods if not each.warm_up], periods[-1]
-    if not scored:
-        seen, need = watch.scored_before(last.t), watch.settings["warm_up"]
-        short = "For a short stream write warm_up: 100 into alerts of odl.yaml." if 100 <= seen < need else ""
-        todo = short or "More documents bring them, or shorter periods (batches in odl.yaml)."
-        return [f"Warm-up: {plural(seen, 'document')} scored before this period; alerts need {need}. {todo}"]
-    alerts, n = [alert for each in scored for alert in each.alerts], len(scored)
-    if len(periods) > 1:
-        speaking = sum(bool(each.alerts) for each in scored)
-        lines = [f"{plural(len(alerts), 'alert')}, in {speaking} of {plural(n, 'period')}."]
-        lines = lines if alerts else [f"Nothing new in {plural(n, 'period')}."]
-    else:
-        folded = sum(alert.folded for alert in alerts)
-        under = f", {folded} of them folded under topics and items of their kind" * (folded > 0)
-        items = f"{last.items} items" + " (near-duplicates counted once)" * (last.items < last.documents)
-        lines = [f"{plural(len(alerts), 'alert')} of {items}{under}; room for {last.budget}."]
-        lines = lines if alerts else ["Nothing new."]
-    if n < len(periods):
-        lines.append(f"Warm-up before them: {len(periods) - n} of the periods (alerts.warm_up).")
-    return lines + [f"Held back: {said}." for said in held_back(scored)]
+    """Return what is to be known of periods beside their headlines, a line each."""
+    proven, last = [each for each in periods if not each.unproven], periods[-1]
+    if not proven:
+        scored = watch.scored + sum(each.documents for each in watch.periods if 0 < each.t < last.t)
+        need = f"alerts need {watch.settings['warm_up']}"
+        return [f"Unproven: {plural(scored, 'document')} scored before, {need}. Nothing of this was tested."]
+    rows, noun = rows_of(proven), "headline" if watch.settings["gates"] else "document"
+    n = len(rows) if watch.settings["gates"] else sum(len(each.novel) for each in proven)
+    speaking = sum(bool(each.headlines or (each.novel and noun == "document")) for each in proven)
+    several = len(proven) > 1
+    line = f"{plural(n, noun)} in {speaking} of {len(proven)} periods." if several else f"{plural(n, noun)}."
+    lines = [line if n else "Nothing new" + f" in {plural(len(proven), 'period')}" * several + "."]
+    if len(proven) < len(periods):
+        lines.append(f"Unproven, so without alerts: the first {len(periods) - len(proven)} of the periods.")
+    quiet = [replace(each, headlines=each.below) for each in proven if not each.headlines]
+    below = [f"{row.name}, {row.documents}" + f" ({row.date})" * several for row in rows_of(quiet)[:BELOW]]
+    lines += ["Not unusual here: " + "; ".join(below) + ". `odl new FOLDER --below` shows them."] if below else []
+    return lines + [f"Held back: {said}." for said in held_back(proven)]
 
 
 def held_back(periods):
     """Return what periods hold back, in words."""
-    withheld = Counter()
+    withheld: Counter = Counter()
+    nouns = "document", "headline"
     for entry in (entry for each in periods for entry in each.withheld):
         withheld[entry.what, entry.verdict] += entry.items
     return [
         f"{plural(count, 'document')} {UNSAID[verdict]}" + f": {what}" * bool(what)
         if verdict in UNSAID
-        else f"{plural(count, 'item')} of {what} ({verdict} in feedback.csv)"
+        else f"{plural(count, nouns[what.startswith('event:')])} of {what} ({verdict} in feedback.csv)"
         for (what, verdict), count in withheld.items()
     ]
 
 
-def next_in_line(watch, periods):
-    """Return how to see what is next in line, "" where there are alerts or none could be."""
-    silent = not any(each.alerts for each in periods) and any(not each.warm_up for each in periods)
-    return "odl new FOLDER --budget 40 shows what is next in line." if silent and watch.settings["gates"] else ""
+def novel_of(watch, periods):
+    """Return (title, documents) of the documents that are listed by novelty: unproven ones, alerts without gates."""
+    if periods[-1].unproven:
+        documents = [each.documents_of[row] for each in scored(periods) for row in each.novel]
+        return "Most novel documents (unproven)", sorted(documents, key=lambda one: -one.score)[:NOVEL]
+    chosen = [each for each in periods if not each.unproven and not watch.settings["gates"]]
+    return "Most novel documents", [each.documents_of[row] for each in chosen for row in each.novel]
 
 
-def place(alert):
+def scored(periods):
+    """Return periods without the first batch, which had nothing before it, if there are others."""
+    return [each for each in periods if each.t] or [*periods]
+
+
+def listed(watch, periods):
+    """Return the rows of a list; of unproven periods alone, their strongest words."""
+    return rows_of(with_below(scored(periods)))[:BELOW] if periods[-1].unproven else rows_of(periods)
+
+
+def as_text(watch, periods):
+    """Return a table of the headlines of periods, the first of them in full, and what else is to be known."""
+    if not periods:
+        return ""
+    columns = min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
+    rows, (title, novel) = listed(watch, periods), novel_of(watch, periods)
+    lines = [*wrapped(heading(watch, periods), columns), ""]
+    lines += [*_table(rows, columns), ""] if rows else []
+    for row in rows[:DETAILED]:
+        lines += [*_details(row, columns), ""]
+    if rows[DETAILED:]:
+        lines += ["Shown in full: the first 10. `odl explain FOLDER NUMBER` shows an event.", ""]
+    if novel:
+        lines += [title, *(line for one in novel for line in _document(one, columns)), ""]
+    for line in closing(watch, periods):  # a command stays in one line
+        command = line.replace("odl new FOLDER", "odl\xa0new\xa0FOLDER")
+        lines += [part.replace("\xa0", " ") for part in wrapped(command, columns)]
+    return "\n".join(lines)
+
+
+def _table(rows, columns):
+    """Return the table of some headlines as lines; in a narrow terminal it has fewer columns."""
+    titles, right = (
+        ["date", "event", "headline", "documents", "usually", "by chance"],
+        {"event", "documents", "usually"},
+    )
+    table = [
+        [row.date, str(row.headline.event or ""), row.name, f"{row.headline.size:,}", row.usual, row.chance]
+        for row in rows
+    ]
+    names = [len(row.name) for row in rows if row.headline.name]
+    sizes = [max(map(len, cells)) for cells in zip(titles, *table, strict=True)]
+    shown, (least, most) = [*range(len(titles))], NAME
+    sizes[2] = max(least, min([most, max([least, *names]), columns - sum(sizes) + sizes[2] - 2 * (len(sizes) - 1)]))
+    for spare in (1, 5, 4):
+        if sum(sizes[at] + 2 for at in shown) - 2 > columns:
+            shown.remove(spare)
+    room = columns - sum(sizes[at] + 2 for at in shown)
+    lines = []
+    for cells, row in zip([titles, *table], [None, *rows], strict=True):
+        line = "  ".join(padded(cells[at], sizes[at], titles[at] in right) for at in shown)
+        example = "example" if row is None else row.example
+        lines.append((f"{line}  {shortened(example, room)}" if room >= EXAMPLE else shortened(line, columns)).rstrip())
+    return lines
+
+
+def _details(row, columns):
+    """Return a headline with its first documents as lines."""
+    one, shown = row.headline, row.examples[:LISTED]
+    lines = [shortened(f"{row.date}  {row.name}", columns), *wrapped(row.facts, columns - 2)]
+    lines += [FORM] if one.form else []
+    also = [f"also {date_of_period(t)}, {name_of(other, t)}: {other.size:,}, {other.state}" for t, other in row.others]
+    lines += [shortened(line, columns - 2) for line in also]
+    lines[1:] = [f"  {line}" for line in lines[1:]]
+    if one.gate == "volume":  # no document stands for a day's number of documents
+        return lines
+    lines += [line for document in shown for line in _document(document, columns)]
+    more, hint = one.size - len(shown), f" (odl explain FOLDER {one.event})" if one.event else ""
+    return lines + [f"    and {more:,} more{hint}"] * (more > 0)
+
+
+def place(document):
     """Return date, source and address of a document, as far as they are known."""
-    return ", ".join(filter(None, [*where(alert), alert.url]))
+    return ", ".join(filter(None, [*where(document), document.url]))
 
 
-def where(alert):
+def where(document):
     """Return date, and file and line of a document, as far as they are known and not its id."""
-    source = alert.source + (f":{alert.line}" if alert.source and alert.line else "")
-    return [part for part in (date_of(alert.time), source) if part not in ("", alert.id)]
+    source = document.source + (f":{document.line}" if document.source and document.line else "")
+    return [part for part in (date_of(document.time), source) if part not in ("", document.id)]
 
 
-def by_topic(periods):
-    """Return (number, alerts) of periods, the last first: topics by their most novel item, items without one last."""
-    groups = {}
-    for alert in (alert for each in reversed(periods) for alert in each.alerts):
-        groups.setdefault(alert.topic, []).append(alert)
-    return sorted(groups.items(), key=lambda group: (group[0] == NONE, min(alert.rank for alert in group[1])))
-
-
-def _item(alert):
-    marks = f" (+ {len(alert.members) - 1} alike)" if len(alert.members) > 1 else ""
-    marks += " [followed]" if alert.feedback == "follow" else ""
-    where, (title, text) = place(alert), titled(alert, WIDTH - 6 - len(marks))
+def _document(document, columns):
+    marks = f" (+ {len(document.members) - 1} alike)" if len(document.members) > 1 else ""
+    marks += " [followed]" if document.feedback == "follow" else ""
+    title, text = titled(document, columns - 4 - len(marks))
+    because = breakdown.line(document, space="\xa0", short=True)
+    because = APART.sub(lambda phrase: phrase[0].replace(" ", "\xa0"), because)
+    told = [f"because: {because}"] + [f"{OPENING}: {words}" for words in [opening(document)] if words]
+    lines = [line.replace("\xa0", " ") for text in told for line in wrapped(text, columns - 6, subsequent_indent="  ")]
+    where = place(document)
     return [
-        f"{alert.rank:4d}  {isolated(_marked(title, alert))}{marks}",
-        *passage(alert, text, 6),
-        *_because(alert),
-        f"      id: {alert.id}" + (f"  ({where})" if where else ""),
+        f"    {isolated(_marked(title, document))}{marks}",
+        *passage(document, text, 6, columns),
+        *(f"      {line}" for line in lines),
+        shortened(f"      id: {document.id}" + (f"  ({where})" if where else ""), max(columns, len(document.id) + 12)),
     ]
 
 
-def reason_words(alert):
-    """Return the words that are marked in the text of an item: those that its reasons name or that opened the gate."""
-    own = [reason.word for reason in alert.reasons[alert.led :] if reason.share > 0]
-    return [*(reason.word for reason in breakdown.told(alert)), *own[: breakdown.OWN], *alert.opening]
+def opening(document):
+    """Return the words of its headline that a document has."""
+    return ", ".join(map(isolated, breakdown.opening(document)))
 
 
-def titled(alert, most=sys.maxsize):
-    """Return the title of an item in at most so many columns, and its excerpt, from there on if it begins so."""
-    title, text = shortened(alert.title or alert.id, most), alert.text
-    if not (alert.title and text and (alert.title.startswith(text.strip("…")) or text.startswith(alert.title))):
+def reason_words(document):
+    """Return the words that are marked in the text of a document: named reasons and words of its headline."""
+    own = [reason.word for reason in document.reasons[document.led :] if reason.share > 0]
+    return [*(reason.word for reason in breakdown.told(document)), *own[: breakdown.OWN], *document.opening]
+
+
+def titled(document, most=sys.maxsize):
+    """Return the title of a document in at most so many columns, and its excerpt without what the title shows."""
+    title, text = shortened(document.title or document.id, most), document.text
+    known = document.title
+    if not (known and text and (known.startswith(text.strip("…")) or text.startswith(known))):
         return title, text
-    whole, cut = max(alert.title, text, key=len), title != alert.title
+    longer, cut = max(known, text, key=len), title != known
     at = len(title) - cut
-    begin = whole.rfind(" ", 0, at) + 1
-    if whole[at : at + 1].strip() and at - begin <= WORD:  # a title that is the beginning of a text may end in a word
+    begin = longer.rfind(" ", 0, at) + 1
+    if longer[at : at + 1].strip() and at - begin <= WORD:  # a title that is the beginning of a text may end in a word
         at, cut = begin, True
-    rest = whole[at:].strip()
+    rest = longer[at:].strip()
     return title, "…" * (cut and bool(rest)) + rest
 
 
-def passage(alert, text, indent):
-    """Return a text of an item as lines of a terminal."""
-    return [" " * indent + isolated(_marked(line, alert), text) for line in wrapped(text, WIDTH - indent)]
+def passage(document, text, indent, columns=WIDTH):
+    """Return a text of a document as lines of a terminal."""
+    return [" " * indent + isolated(_marked(line, document), text) for line in wrapped(text, columns - indent)]
 
 
-def _marked(line, alert):
-    """Return a line of an item's text, its reason words bold on a terminal."""
+def _marked(line, document):
+    """Return a line of a document's text, its reason words bold on a terminal."""
     bold = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    return excerpts.marked(line, reason_words(alert), _bold) if bold else line
+    return excerpts.marked(line, reason_words(document), _bold) if bold else line
 
 
 def _bold(text, is_word):
@@ -307,102 +397,26 @@ def _strong(text, is_word):
     return f"**{escaped(text)}**" if is_word else escaped(text)
 
 
-def _because(alert):
-    """Return the reasons, and the words that made the period speak, as lines of a terminal."""
-    text = APART.sub(lambda phrase: phrase[0].replace(" ", "\xa0"), breakdown.line(alert, space="\xa0"))
-    lines = wrapped(text, WIDTH - len(BECAUSE), break_on_hyphens=False)
-    lines = [(" " * len(BECAUSE) if at else BECAUSE) + line.replace("\xa0", " ") for at, line in enumerate(lines)]
-    words = ", ".join(map(isolated, breakdown.opening(alert)))
-    return lines + [shortened(f"      {OPENING}: {words}", WIDTH)] * bool(words)
-
-
-def wrapped(text, width, **options):
-    """Return a text in lines of at most so many columns of a terminal."""
-    clusters: list[list] = []  # a sign with those that take no column of their own, and the columns of all
-    lead = ""  # such signs at the beginning of a word
-    for sign, columns in zip(text, _columns(text), strict=True):
-        if columns and not (sign == EMOJI and clusters):
-            clusters.append([lead + sign, columns])
-            lead = ""
-        elif clusters and not clusters[-1][0].isspace():
-            clusters[-1] = [clusters[-1][0] + sign, clusters[-1][1] + columns]
-        else:
-            lead += sign
-    clusters += [[lead, 1]] * bool(lead)
-    # One sign of private use stands for a cluster of several, and zeros for its further columns.
-    marks = {cluster: chr(PRIVATE + place) for place, cluster in enumerate(
-        dict.fromkeys(cluster for cluster, _ in clusters if len(cluster) > 1 or cluster >= chr(PRIVATE))
-    )}  # fmt: skip
-    wide = "".join(marks.get(cluster, cluster) + "\0" * (columns - 1) for cluster, columns in clusters)
-    back = str.maketrans({"\0": "", **{mark: cluster for cluster, mark in marks.items()}})
-    return [line.translate(back) for line in textwrap.wrap(wide, width, **options)]
-
-
-def _columns(text):
-    """Return how many columns of a terminal each sign takes.
-
-    An East Asian one has two; a mark that is put on the sign before it, and what only joins or selects forms, has none.
-    An emoji with a skin colour, or joined to another, has the columns of the first; so has a pair of flag letters.
-    """
-    if text.isascii():
-        return [1] * len(text)
-    columns, joined, flag = [], False, False
-    for sign in text:
-        width = _width(sign)
-        is_flag = "\U0001f1e6" <= sign <= "\U0001f1ff"
-        if (joined and unicodedata.category(sign) == "So") or "\U0001f3fb" <= sign <= "\U0001f3ff":
-            width = 0
-        elif is_flag:
-            width = 0 if flag else 2
-        if sign == EMOJI and columns and sum(columns[-1:]) == 1:  # the sign before it is shown as a picture
-            width = 1
-        joined, flag = sign == JOINER, is_flag and not flag
-        columns.append(width)
-    return columns
-
-
-def _width(sign):
-    """Return how many columns of a terminal a sign takes by itself."""
-    category = unicodedata.category(sign)
-    if category in ("Mn", "Me", "Cf") or "\u1160" <= sign <= "\u11ff":  # also vowels and ends of a syllable of Hangul
-        return sign == "\xad"  # a soft hyphen is printed
-    return 1 + (unicodedata.east_asian_width(sign) in "WF")
-
-
-def shortened(text, width):
-    """Return a text in at most so many columns of a terminal, cut between words where more than half of it is left."""
-    ends = [*accumulate(_columns(text), initial=0)]
-    if ends[-1] <= width:
-        return text
-    room = bisect(ends, width - 1)  # one more than the letters that leave a column for the sign of the cut
-    last = text.rfind(" ", 0, room)
-    cut = text[: last if 2 * last > room else room - 1].rstrip()
-    return cut + "…" + "\u2069" * (cut.count("\u2068") - cut.count("\u2069"))
-
-
 def as_markdown(watch, periods):
-    """Return the alerts as Markdown, for a comment or a mail; text of the documents is escaped."""
-    lines = []
-    for period in periods:
-        lines += [f"### {escaped(heading(watch, [period]))}", ""]
-        for number, alerts in by_topic([period]):
-            if number:
-                lines += [f"**{escaped(topic_line(watch.topics[number], [period]))}**", ""]
-            for alert in [alert for alert in alerts if not alert.folded]:
-                more = f" (+ {len(alert.members) - 1} alike)" if len(alert.members) > 1 else ""
-                where = place(alert)
-                lines.append(f"{alert.rank}. {_linked(alert)}{more}  ")
-                if text := titled(alert)[1]:
-                    told = excerpts.marked(text, reason_words(alert), _strong)
-                    lines.append(f"   {told}  ")
-                lines.append(f"   because: {escaped(breakdown.line(alert))}  ")
-                if words := ", ".join(breakdown.opening(alert)):
-                    lines.append(f"   {OPENING}: {escaped(words)}  ")
-                lines.append(f"   {escaped(alert.id)}" + (f" ({escaped(where)})" if where else ""))
-            folded = sum(alert.folded for alert in alerts)
-            lines += [f"   and {folded} more"] * (folded > 0) + [""]
-        lines += [escaped(line) + "  " for line in closing(watch, [period])] + [""]
-    return "\n".join(lines).rstrip("\n")
+    """Return the headlines as a table in Markdown, for a comment or a mail; text of the documents is escaped."""
+    if not periods:
+        return ""
+    lines, rows, (title, novel) = (
+        [f"### {escaped(heading(watch, periods))}", ""],
+        listed(watch, periods),
+        novel_of(watch, periods),
+    )
+    if rows:
+        lines += ["| date | headline | documents | usually | by chance | example |", "|---|---|--:|--:|---|---|"]
+    for row in rows:
+        one = row.headline
+        event = f" (event {one.event}, {one.state})" if one.event else ""
+        example = _linked(row.examples[0]) if row.examples else ""
+        name = "document" if not one.name else f"**{escaped(row.name)}**{event}" + " (new form)" * one.form
+        lines.append(f"| {row.date} | {name} | {one.size:,} | {escaped(row.usual)} | {row.chance} | {example} |")
+    lines += [""] * bool(rows) + ([f"{title}:", ""] if novel else [])
+    lines += [f"1. {_linked(one)}" for one in novel] + [""] * bool(novel)
+    return "\n".join([*lines, *(escaped(line) + "  " for line in closing(watch, periods))]).rstrip()
 
 
 def escaped(text):
@@ -410,26 +424,22 @@ def escaped(text):
     return MARKUP.sub(r"\\\1", text).replace("@", "@&#8203;")
 
 
-def _linked(alert):
-    title = excerpts.marked(alert.title or alert.id, reason_words(alert), _strong)
-    if not re.fullmatch(r"https?://[^\s<>]+", alert.url):
-        return title
-    return f"[{title}](<{alert.url}>)"
+def _linked(document):
+    title = excerpts.marked(document.title or document.id, reason_words(document), _strong)
+    return f"[{title}](<{document.url}>)" if re.fullmatch(r"https?://[^\s<>|]+", document.url) else title
 
 
 def as_slack(watch, periods):
-    """Return the alerts as JSON for an incoming webhook: a heading, a block a topic or lone alert, and what else is."""
+    """Return the headlines as JSON for an incoming webhook: a heading, a block for each, and what else is known."""
     if not periods:
         return ""
-    sections = []
-    for number, alerts in by_topic(periods):
-        shown = [alert for alert in alerts if not alert.folded]
-        if number:
-            lines = [f"*{_plain(topic_line(watch.topics[number], periods))}*", *map(_told, shown[:FOLDED])]
-            sections.append("\n".join(lines))
-        else:
-            sections += map(_told, shown)
-    room = sum(size <= WHOLE for size in accumulate(min(len(text), CHARACTERS) for text in sections))
+    title, novel = novel_of(watch, periods)
+    sections = [
+        "\n".join([f"*{row.date} {_plain(row.name)}*", _plain(row.facts), *map(_bullet, row.examples[:LISTED])])
+        for row in listed(watch, periods)
+    ]
+    sections += ["\n".join([f"*{title}*", *map(_bullet, novel)])] if novel else []
+    room = sum(size <= MESSAGE for size in accumulate(min(len(text), CHARACTERS) for text in sections))
     room = min(room, BLOCKS - 3)
     more, sections = len(sections) - room, sections[:room]
     blocks = [_block(f"*{_plain(heading(watch, periods))}*"), *map(_block, sections)]
@@ -445,15 +455,10 @@ def _plain(text):
     return re.sub(r"([*_~`])", "\\1\u200b", text)
 
 
-def _told(alert):
-    title = _plain(alert.title or alert.id)
-    if re.fullmatch(r"https?://[^\s<>|]+", alert.url):
-        title = f"<{alert.url}|{title}>"
-    return f"• {title}\n   because: {_plain(breakdown.line(alert))}\n   {_plain(alert.id)}"
+def _bullet(document):
+    title, url = _plain(document.title or document.id), document.url
+    return "• " + (f"<{url}|{title}>" if re.fullmatch(r"https?://[^\s<>|]+", url) else title)
 
 
 def _block(text):
     return {"type": "section", "text": {"type": "mrkdwn", "text": text[:CHARACTERS]}}
-
-
-SHOWN = {"text": as_text, "jsonl": as_jsonl, "csv": as_csv, "md": as_markdown, "slack": as_slack}

@@ -1,12 +1,12 @@
 """Words never seen before a period, judged by how many of them, and how widespread, earlier periods had.
 
-A word is unseen where no document before the period has it. Of n items x have it; its t is that of the gate of words
-(`odl.alerts.gates`), with df = 0 for each of them, and T the largest t of a period. A word is beyond chance where t
-reaches the limit (1) there, at the level `UNSEEN` of a period, with m and d of the T of the last `gates.PERIODS`
-periods, none of them taken as larger than its own limit. Nothing of it makes a period speak. Where the vocabulary is
-bounded (`features.max_terms`) a word may have been forgotten; `FILTER` bits (Bloom 1970) remember that it was seen.
-They err to one side: no word is told that a document had, and of w words before, a share of (1 - exp(-`HASHES` w /
-`FILTER`))^`HASHES` is missed.
+A word is unseen where no document before the period has it. Of n items x have it; its t is that of
+`odl.alerts.surprise` against all documents before, with df = 0, and T is the largest t of a period. A word is beyond
+chance where t reaches the limit (1) of `odl.alerts.gates`, at the level `UNSEEN` of a period and by the T of the last
+`gates.HISTORY` periods, none of them taken as larger than its own limit. Nothing of it makes a period speak. Where the
+vocabulary is bounded (`features.max_terms`) a word may have been forgotten; `FILTER` bits (Bloom 1970) remember that it
+was seen. They err to one side: no word is told that a document had, and of w words before, a share of
+(1 - exp(-`HASHES` w / `FILTER`))^`HASHES` is missed.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl.alerts import gates, phrasing
+from odl.alerts import gates, phrasing, surprise
 from odl.alerts.model import Unseen
 from odl.files.documents import NO_TIME
 
@@ -34,9 +34,9 @@ class Past(NamedTuple):
 
     Attributes
     ----------
-    largest : ndarray of float64, shape (at most `gates.PERIODS`, 2)
+    largest : ndarray of float64, shape (at most `gates.HISTORY`, 2)
         T and the number of items.
-    shares : ndarray of float64, shape (at most `gates.PERIODS`, `LARGEST`)
+    shares : ndarray of float64, shape (at most `gates.HISTORY`, `LARGEST`)
         Share of the items of the period that have the word, largest first, 0 for none.
     met : ndarray of uint8, shape (`FILTER` / 8,) or (0,)
         Bits of all words so far, where the vocabulary is bounded.
@@ -96,7 +96,7 @@ class Items(NamedTuple):
     texts: Callable
 
 
-def judge(past, items, settings, warm_up=False):
+def judge(past, items, settings, unproven=False):
     """Return the unseen words of a period that enough of its items have, and what the next period is compared with.
 
     Parameters
@@ -104,7 +104,7 @@ def judge(past, items, settings, warm_up=False):
     past : Past
     items : Items
     settings : odl.config.sections.Alerts
-    warm_up : bool
+    unproven : bool
         Too little came before: nothing is told, and the words are remembered only.
 
     Returns
@@ -121,14 +121,16 @@ def judge(past, items, settings, warm_up=False):
     if settings.unseen_sources > 1:
         columns = np.array([at for at in columns if _sources(items, by_word, at) >= settings.unseen_sources], dtype=int)
     columns = columns[np.lexsort((columns, -x[columns]))]
-    t = np.where(x > 0, gates.excess(items.X, items.frequencies, items.n_documents), 0.0)
-    limit = gates.least_excess(past.largest, n, UNSEEN)
+    background, found = surprise.Background(items.frequencies, items.n_documents), np.flatnonzero(x >= 2)
+    t = np.zeros(len(x))
+    t[found] = surprise.tail(x[found], n, background, found)
+    limit = gates.least_of(UNSEEN, n, np.insert(past.largest, 1, 0.0, axis=1))
     shares = np.zeros(LARGEST)
     shares[: len(columns)] = x[columns[:LARGEST]] / max(n, 1)
     largest = [min(t.max(initial=0.0), limit), n]
-    after = [np.vstack(rows)[-gates.PERIODS :] for rows in ([past.largest, largest], [past.shares, shares])]
+    after = [np.vstack(rows)[-gates.HISTORY :] for rows in ([past.largest, largest], [past.shares, shares])]
     after = Past(*after, past.met)
-    if warm_up or not len(columns):
+    if unproven or not len(columns):
         return [], after
     told: dict[str, Unseen] = {}
     period = phrasing.Period.of(items.texts(np.arange(n)), items.X, items.vocabulary)

@@ -1,20 +1,21 @@
-"""Words never seen before a period as a reader is told of them: lines of a terminal, JSON lines."""
+"""Words that no document before a period has, as a list: text of a terminal, JSON lines."""
 
 import json
 
 from odl.alerts import show
 from odl.alerts.model import VERSION
+from odl.files.columns import shortened
 from odl.files.documents import NO_TIME
 from odl.files.escaping import isolated
 
 SPANS = ((7 * 86_400_000, "week"), (86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"))
-TITLES, LONGEST = 3, 80  # documents of a word that are named, characters of a title
+TITLES, LONGEST = 3, 80  # documents of a word that are named, columns of a title
 PHRASES = 6  # of the same documents that are named
 
 
 def facts(one):
     """Return where a word was seen, since when and how fast, and how many such words chance brings."""
-    parts = [f"{one.items:,} items", f"of {one.sources:,} files" * (one.sources > 1)]
+    parts = [f"{one.items:,} documents", f"of {one.sources:,} files" * (one.sources > 1)]
     if one.first != NO_TIME:
         parts += [f"since {show.date_of(one.first)},", f"half of them within {span(one.half)}"]
     return f"{' '.join(filter(None, parts))}; an earlier period had {one.expected:.1f} such words"
@@ -42,56 +43,48 @@ def together(words):
     named = []
     for group in groups.values():
         phrases = [f" {one.phrase} " for one in group]
-        whole = [one.strip() for one in phrases if sum(one in other for other in phrases) == 1]
-        named.append((whole[:PHRASES] + ["…"] * (len(whole) > PHRASES), group[0]))
+        longest = [one.strip() for one in phrases if sum(one in other for other in phrases) == 1]
+        named.append((longest[:PHRASES] + ["…"] * (len(longest) > PHRASES), group[0]))
     return named
 
 
 def as_text(watch, periods):
-    """Return the words of periods as a person reads them, those beyond chance with their documents."""
+    """Return the words of periods, those beyond chance with their documents."""
+    least = watch.settings["unseen"]
+    if not least:
+        return "Words never seen before are not listed here: write unseen: 3 into alerts of odl.yaml."
     lines = []
     for period in periods:
         lines += [show.heading(watch, [period]), ""]
         beyond = together([one for one in period.unseen if one.beyond])
         for names, one in beyond:
-            lines += [f"{show.name_of(names)}  ({facts(one)})"]
+            lines += [f"{', '.join(map(isolated, names))}  ({facts(one)})"]
             lines += [
-                f"    {isolated(show.shortened(title or ident, LONGEST))}  (id: {ident})"
+                f"    {isolated(shortened(title or ident, LONGEST))}  (id: {ident})"
                 for ident, title in one.documents[:TITLES]
             ]
             lines += [f"    and {one.items - TITLES} more"] * (one.items > TITLES) + [""]
-        lines += closing(watch, period, len(beyond))
+        others = [f"{isolated(one.phrase)} ({one.items})" for one in period.unseen if not one.beyond]
+        if period.unproven:
+            lines += ["Unproven: too little came before to tell which words are new."]
+        elif not beyond:
+            lines += ["No word was seen for the first time in more documents than chance brings."]
+        if others:
+            lines += [f"As many as chance brings, from {least} documents on: {', '.join(others)}"]
+        lines += [""]
     return "\n".join(lines).rstrip("\n")
-
-
-def closing(watch, period, n_beyond):
-    """Return what is to be known of the words of a period beside those beyond chance, a line each."""
-    least = watch.settings["unseen"]
-    if not least:
-        return ["Words never seen before are not told here: write unseen: 3 into alerts of odl.yaml.", ""]
-    if period.warm_up:
-        return ["Warm-up: nothing is new yet.", ""]
-    others = [f"{isolated(one.phrase)} ({one.items})" for one in period.unseen if not one.beyond]
-    lines = [] if n_beyond else ["No word was seen for the first time in more items than chance brings."]
-    if others:
-        lines.append(f"As many as chance brings, from {least} items on: {', '.join(others)}")
-    return [*lines, ""]
 
 
 def as_jsonl(watch, periods):
     """Return a line of JSON for each word of periods."""
     return "\n".join(
-        json.dumps({"version": VERSION, "period": period.t, **as_map(one)}, ensure_ascii=False)
+        json.dumps({"version": VERSION, "period": period.t, **_map(one)}, ensure_ascii=False)
         for period in periods
         for one in period.unseen
     )
 
 
-def as_map(one):
-    """Return a word as a map of version 1; fields are only ever added."""
+def _map(one):
     documents = [{"id": ident, "title": title} for ident, title in one.documents]
     first = show.date_of(one.first, exact=True) or None
     return {**vars(one), "first": first, "half": one.half if first else None, "documents": documents}
-
-
-SHOWN = {"text": as_text, "jsonl": as_jsonl}

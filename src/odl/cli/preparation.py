@@ -1,6 +1,7 @@
 """Options that texts and times ask for: stop words, cleaners, and how the stream is cut into batches."""
 
 import re
+from collections import Counter
 from statistics import median
 
 import numpy as np
@@ -28,11 +29,11 @@ LEAST = {  # share of the documents that a cleaner takes something out of, from 
 }
 FEWEST = 5  # words
 MAX_SHARE = 0.5  # of the documents, from which on a word is a stop word
-DOCUMENTS = {"day": 200, "week": 200, "month": 50, "year": 200}  # of the middle batch, at least; a year is late
-SHORT = 100  # scored documents before the alerts of a short stream
+MIDDLE = 7  # least documents of the median period, else a longer one is taken
+BATCHES = 40  # of a stream without times
 BRIEF = 16  # distinct words of a text, up to which vectors count half or more (docs/method.md#meaning-beside-words)
 ENCODER, COST = "wordllama", "about .1 ms and 3 kB a document, 320 kB a checkpoint"
-FIRST = 1000  # documents that a dictionary starts from, where there are enough
+FIRST = 100  # documents that a dictionary starts from, where there are enough
 
 
 def stop_words_of(texts, name=None):
@@ -160,15 +161,17 @@ def batches_of(times, period=None):
     initial = min(FIRST, max(1, n // 5))
     dated = n and NO_TIME not in times
     for name in (period,) if period else batching.PERIODS if dated else ():
-        rows = batching.cut(range(n), batching.periods_of(np.sort(times), name), initial) if dated else [times]
-        first, *rest = map(len, rows)
-        if rest and (period or median(rest) >= min(DOCUMENTS[name], max(2, n // 10))):
-            said = f"by {name}, about {median(rest):.0f} documents each; {len(rest)} after the first, which has {first}"
-            said += f"; {alerts_begin(rest)}"
+        keys = batching.periods_of(np.sort(times), name) if dated else []
+        rest = [len(rows) for rows in batching.cut(range(n), keys, initial)[1:]] if dated else []
+        if rest and (period or median(Counter(keys).values()) >= MIDDLE):
+            first, middle = n - sum(rest), median(Counter(keys).values())
+            why = "as you say" if period else f"the shortest period that usually has {MIDDLE} documents"
+            said = f"by {name}, {why} (median {middle:.0f}): each {name} is compared with those before it; "
+            said += f"the first batch has {first} documents, then {len(rest)} {name}s; {alerts_begin(rest)}"
             return {"by": "period", "period": name, "initial": initial}, said
     if period:
         raise DataError(f"batches by {period}", "documents of several such periods, all with times", "say another")
-    size = min(500, max(1, (n - initial) // 5))
+    size = min(500, max(MIDDLE, (n - initial) // BATCHES))
     said = f"of {size} document{'s' * (size > 1)}; the first has {initial}"
     said += "" if dated else ", since there are no times"
     said += f"; {alerts_begin([min(size, n - at) for at in range(initial, n, size)])}"
@@ -188,7 +191,7 @@ def alerts_begin(sizes):
         if before >= Alerts.warm_up:
             return f"alerts begin with number {number}"
         before += size
-    few = f"too few for alerts, which need {Alerts.warm_up} documents scored before"
-    if before - sizes[-1] >= SHORT:
-        return f"{few}; for a short stream write warm_up: {SHORT} into alerts of odl.yaml"
-    return f"{few}; more documents bring them, or shorter periods (batches in odl.yaml)"
+    return (
+        f"too few for alerts, which need {Alerts.warm_up} documents scored before; the most novel documents and the "
+        "strongest words are shown as unproven"
+    )

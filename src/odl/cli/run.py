@@ -24,6 +24,7 @@ from odl.engine.ledger import Ledger
 from odl.engine.loop import Loop
 from odl.errors import ConfigError, OdlError
 from odl.files.escaping import visible
+from odl.files.provenance import FORMAT
 
 EVERY = 0.2  # seconds between two pictures on a terminal
 DAY = 86_400  # seconds
@@ -77,8 +78,12 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
             raise ConfigError(f"{wrong} may not be written", "a folder for results", "correct it, or set 'results'")
         alone = contextlib.nullcontext() if dry else processes.alone(place.lock, wait)
         with processes.heeding() as heed, alone:
+            ledger = Ledger(place.ledger, check)
+            known = again or ledger.told.get("format") == FORMAT  # to look into a file takes libraries
+            if not known and (error := folders.earlier_error(place, named)):
+                raise error
             options = {"words": words, "again": again, "dry": dry, "cores": cores or processes.cores()}
-            *lines, last = _run(place, Ledger(place.ledger, check), named, began, check=heed.check, **options)
+            *lines, last = _run(place, ledger, named, began, check=heed.check, **options)
     return "\n".join([*first, *lines, *filter(None, [unread(folder, place.stream)]), last])
 
 
@@ -95,7 +100,7 @@ def _told_from(named):
 
 def _run(place, ledger, named, began, *, words, dry, **options):
     shown = Progress(sys.stderr, sys.stderr.isatty() and os.environ.get("TERM") != "dumb")
-    loop = Loop(place, ledger, None if dry else shown, dry=dry, anew=lambda: _note_topics(place, ledger), **options)
+    loop = Loop(place, ledger, None if dry else shown, dry=dry, anew=lambda: _begin_again(place, ledger), **options)
     try:
         n = loop.run()
         if dry:
@@ -140,6 +145,7 @@ def _ending(place, ledger, n, loop):
     if before is not None:
         done = [t for t in range(n) if before[t : t + 1] != now[t : t + 1]]
     ledger.tell("ended", now)
+    ledger.tell("format", FORMAT)
     first = min(done, default=n - 1)
     _, watch = loop.left.get("newpage", (None, None))
     if watch is None or watch.periods[0].t > first:  # of what the page does not show
@@ -147,17 +153,27 @@ def _ending(place, ledger, n, loop):
     periods = watch.periods[first - watch.periods[0].t :]
     stream = Path(place.names["root"], place.names["corpus"])
     cleaned = boilerplate.sentence(stream / "documents.h5", os.path.join(place.folder_of("features"), f"{n - 1}.h5"))
-    new = filter(None, [show.as_text(watch, periods), show.next_in_line(watch, periods)])
-    text = "\n".join([*new, "", *filter(None, [cleaned])])
+    text = "\n".join([show.as_text(watch, periods), "", *filter(None, [cleaned])])
     ledger.tell("ending", [*key, text])
     return text
 
 
-def _note_topics(place, ledger):
-    """Keep the documents of the topics that feedback.csv names, until `_renumber` has found them again."""
+def _begin_again(place, ledger):
+    """Prepare for alerts that are made again; delete those of an earlier format, which no other file may follow."""
+    from odl.alerts import periods
+
+    _note_events(place, ledger)
+    folder = place.folder_of("alerts")
+    if periods.are_earlier(folder):
+        for path in list(periods.paths(folder))[:0:-1]:  # the first one says so if this run is killed
+            ledger.forget(path)
+
+
+def _note_events(place, ledger):
+    """Store the documents of the events that feedback.csv names, until `_renumber` has found them again."""
     from odl.alerts import feedback
 
-    numbers = {entry.topic for entry in feedback.read(".") if entry.topic}
+    numbers = {entry.event for entry in feedback.read(".") if entry.event}
     if numbers and not ledger.told.get("topics"):
         ledger.tell("topics", feedback.members(place.folder_of("alerts"), numbers))
         ledger.save()

@@ -19,9 +19,9 @@ NEWS, ALARM = 10, 11  # exit status of `odl new --fail` where something is new, 
 LAST, SEEN = "last", ".seen.json"  # the mark of a reader
 STREAM = argument("--stream", help="name of the stream, where the folder has several")
 FOLDER = argument("folder", help="a folder with odl.yaml, or results/STUDY")
-WHAT = argument("what", help="a topic (12 or topic:12), the id of a document, or source:FILE as odl new names it")
+WHAT = argument("what", help="an event (12 or event:12), the id of a document, or source:FILE as odl new names it")
 UNTIL = argument(
-    "--until", default="", help="a date from which on it no longer holds; grows: not while the topic grows"
+    "--until", default="", help="a date from which on it no longer holds; grows: not while the event grows"
 )
 SAID = "It is a line of feedback.csv: `odl new` obeys at once, the page after the next run. No score changes."
 NOTE = argument("--note", default="", help="why, for whoever reads feedback.csv")
@@ -53,7 +53,7 @@ NOTHING = Mark(-1, 0)
         choices=("name", "front-matter", "modified"),
         help="where texts have their times, logs the years",
     ),
-    argument("--period", choices=("day", "week", "month", "year"), help="what makes a batch"),
+    argument("--period", choices=("day", "week", "month", "quarter", "year"), help="what makes a batch"),
     argument("--stop-words", metavar="LANGUAGE", help="language whose frequent words are left out, or none"),
     argument("--meaning", action="store_true", help="vectors of texts beside their words, by the extra meaning"),
     argument("--strict", action="store_true", help="refuse documents that cannot be read; set none aside"),
@@ -104,12 +104,13 @@ def run(args):
     ),
     argument("--until", metavar="WHEN", help="up to the end of that day, month, ...; alone: the last period before it"),
     argument("--seen", action="store_true", help="you have seen it: move the mark of --since last behind it"),
-    argument("--budget", type=float, help="what is next in line too: so many items a period, or below 1 a share"),
+    argument("--budget", type=float, help="headlines of a period at most, instead of what odl.yaml says"),
     argument("--format", choices=("text", "jsonl", "csv", "md", "slack"), default="text"),
-    argument("--topics-only", action="store_true", help="no documents that stand alone, where alerts.gates is set"),
+    argument("--below", action="store_true", help="also headlines that are not unusual for this stream"),
+    argument("--events-only", action="store_true", help="no documents that stand alone"),
     argument("--words", action="store_true", help="instead: words that no document before had, as text or jsonl"),
     argument("--fail", action="store_true", help=f"end with status {NEWS} if something is new, {ALARM} at an alarm"),
-    more="Topics keep their numbers; `odl explain` takes those, and ids.\n"
+    more="Events keep their numbers; `odl explain` takes those, and ids.\n"
     "--seen alone shows what is new since last, and moves the mark; nothing else moves it. Without all these it shows\n"
     "the last period.",
     examples=(
@@ -117,10 +118,11 @@ def run(args):
         "odl new news --since 7d",
         "odl new news --since 2026-01 --until 2026-02 --format md",
         "odl new news --since last --seen",
+        "odl new news --below",
     ),
 )
 def new(args):
-    from odl.alerts import read, show, wordlist
+    from odl.alerts import maps, read, show, wordlist
 
     since = args.since or (LAST if args.seen else None)
     if args.seen and args.until:
@@ -131,30 +133,32 @@ def new(args):
         place = read.place_of(args.folder, args.stream)
         n = read.first_of(place, 0)
         last = n - mark.period if mark.period < n else None  # of a stream that is shorter now: all
-    watch = read.alerts_of(args.folder, args.stream, args.budget, last, lone=not args.topics_only)
+    watch = read.alerts_of(args.folder, args.stream, args.budget, last, lone=not args.events_only)
     if since == LAST:
         until = {one.t for one in show.since(watch, "0001", args.until)} if args.until else None
         periods = tuple(one for one in watch.periods if until is None or one.t in until)
     else:
         periods = show.since(watch, since, args.until)
     periods = tuple(each for each in periods if (each.t, each.documents) != mark)
-    if args.words and args.format not in wordlist.SHOWN:
+    news = any(period.headlines or (period.novel and not watch.settings["gates"]) for period in periods)
+    forms = {"text": show.as_text, "jsonl": maps.as_jsonl, "csv": maps.as_csv, "md": show.as_markdown}
+    forms["slack"] = show.as_slack
+    if args.words:
+        forms = {"text": wordlist.as_text, "jsonl": wordlist.as_jsonl}
+    if args.format not in forms:
         fault, remedy = f"--format {args.format} with --words", "choose one of these"
-        raise ParameterError(fault, f"one of {', '.join(wordlist.SHOWN)}", remedy)
-    shown = (wordlist if args.words else show).SHOWN
-    text = shown[args.format](watch, periods)
+        raise ParameterError(fault, f"one of {', '.join(forms)}", remedy)
+    text = forms[args.format](watch, show.with_below(periods) if args.below else periods)
     if args.format == "text":
-        hint = show.next_in_line(watch, periods) if args.budget is None and not args.words else ""
         named = " ".join(f"{word} {when}" for word, when in (("since", since), ("until", args.until)) if when)
-        none = "Nothing since the last time." if since == LAST else f"No period {named}."
-        text = "\n".join(filter(None, [text, hint])) or none
+        text = text or ("Nothing since the last time." if since == LAST else f"No period {named}.")
         text = text.replace("odl explain FOLDER", f"odl explain {args.folder}")
         text = text.replace("odl new FOLDER", f"odl new {args.folder}")
     if text:
         print(text, flush=True)
     if args.seen:
         _move_mark(args, watch)
-    _sound(args, watch, any(period.alerts for period in periods))
+    _sound(args, watch, news)
 
 
 def _sound(args, watch, news):
@@ -217,35 +221,36 @@ def _place_of_mark(args):
 
 
 @subcommand(
-    "say why a document has its score, or what a topic is",
+    "say why a document has its score, or what an event is",
     FOLDER,
-    argument("what", help="the id of a document, or a topic (12 or topic:12)"),
+    argument("what", help="the id of a document, or an event (12 or event:12)"),
     STREAM,
     argument("--format", choices=("text", "jsonl"), default="text"),
     more="The shares of a document's words add up to its score; every document that was scored can be asked for.",
-    examples=("odl explain news topic:3", "odl explain news d21"),
+    examples=("odl explain news event:3", "odl explain news d21"),
 )
 def explain(args):
-    from odl.alerts import explain, read, show
+    from odl.alerts import explain, maps, read
 
     watch = read.alerts_of(args.folder, args.stream)
     place, number = explain.resolved(watch, args.what)
     if number:
-        told = show.topic_map(watch, number)
-        print(explain.topic_text(watch, number) if args.format == "text" else json.dumps(told, ensure_ascii=False))
+        told = maps.event_map(watch, number)
+        print(explain.event_text(watch, number) if args.format == "text" else json.dumps(told, ensure_ascii=False))
         return
     if place is None:
-        raise DataError(f"{args.what} is no document or topic of {args.folder}", "the id of one", "look at odl new")
-    alert, earlier, meant = explain.document(watch.place, *place, watch)
-    period = watch.periods[alert.t]
+        raise DataError(f"{args.what} is no document or event of {args.folder}", "the id of one", "look at odl new")
+    document, earlier, meant = explain.document(watch.place, *place)
     if args.format == "text":
-        print(explain.document_text(alert, earlier, meant, period.warm_up))
+        words = explain.words_of(watch.place, *place)
+        print(explain.document_text(watch, document, earlier, meant, words))
     else:
-        print(json.dumps(show.as_map(alert, period, earlier.id if earlier else None), ensure_ascii=False))
+        found = maps.explained_map(watch, document, earlier.id if earlier else None)
+        print(json.dumps(found, ensure_ascii=False))
 
 
 @subcommand(
-    "hold back a topic, a document or a source from now on",
+    "hold back an event, a document or a source from now on",
     FOLDER,
     WHAT,
     STREAM,
@@ -253,35 +258,36 @@ def explain(args):
     NOTE,
     argument("--known", action="store_true", help="write 'known' instead of 'muted'"),
     more=SAID,
-    examples=("odl mute news topic:3", "odl mute news source:spam.jsonl --note 'a mailing list'"),
+    examples=("odl mute news event:3", "odl mute news source:spam.jsonl --note 'a mailing list'"),
 )
 def mute(args):
     _say(args, "known" if args.known else "muted")
 
 
 @subcommand(
-    "always show a topic, a document or a source",
+    "always show an event, a document or a source",
     *(FOLDER, WHAT, STREAM, UNTIL, NOTE),
     more=SAID,
-    examples=("odl follow news topic:3", "odl follow news topic:3 --until 2026-12-31"),
+    examples=("odl follow news event:3", "odl follow news event:3 --until 2026-12-31"),
 )
 def follow(args):
     _say(args, "follow")
 
 
 @subcommand(
-    "take back what was said of a topic, a document or a source",
+    "take back what was said of an event, a document or a source",
     FOLDER,
     argument("what", help="as odl mute or odl follow named it"),
     more="Its line of feedback.csv is gone: `odl new` obeys at once, the page after the next run.",
-    examples=("odl unmute news topic:3", "odl unmute news source:spam.jsonl"),
+    examples=("odl unmute news event:3", "odl unmute news source:spam.jsonl"),
 )
 def unmute(args):
     from odl.alerts import feedback
 
     _refuse_links(args.folder)
     what = " ".join(args.what.split())
-    names = (what, f"topic:{what.removeprefix('#')}")
+    number = what.removeprefix("event:").removeprefix("topic:").removeprefix("#")
+    names = (what, f"event:{number}", f"topic:{number}")
     gone = next((lines for name in names if (lines := feedback.remove(args.folder, name))), None)
     if not gone:
         said = ", ".join(entry.what for entry in feedback.read(args.folder))
@@ -302,9 +308,9 @@ def _say(args, verdict):
     _refuse_links(args.folder)
     path = feedback.add(args.folder, entry)
     watch = read.alerts_of(args.folder, args.stream)
-    n_items = sum(each.items for period in watch.periods for each in period.withheld if each.what == what)
-    note = f"; it holds back {n_items} item{'s' * (n_items != 1)} so far"
-    state = watch.topics[entry.topic].state if entry.topic else "new"
+    n = sum(each.items for period in watch.periods for each in period.withheld if each.what == what)
+    note = f"; it holds back {n} headline{'s' * (n != 1)} so far"
+    state = watch.events[entry.event].state if entry.event else "new"
     note += ", none of the last period" * (not entry.holds(state, watch.periods[-1].first))
     said = "followed" if verdict == "follow" else verdict
     about = f"{what} is {said}{entry.when} ({os.path.basename(path)}){note * (verdict != 'follow')}"

@@ -91,6 +91,8 @@ def _check_keys(value, schema, path):
         if name in known:
             check_map(item, known[name], inner)
         elif others is False:
+            if sentence := schema.get("x-removed", {}).get(name):
+                raise ConfigError(f"'{inner}' means nothing any more", sentence, "remove it")
             expected, todo = "one of " + ", ".join(known), advice(name, known, "remove it")
             raise ConfigError(f"'{inner}' is not a key of the configuration", expected, todo)
         else:

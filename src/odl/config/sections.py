@@ -16,7 +16,7 @@ SIZES: dict[str, Any] = {"items": {"type": "integer", "minimum": 1}}
 
 @dataclass(frozen=True)
 class Alerts(Section):
-    """How items become alerts, and alerts topics.
+    """How periods come to speak, and what is shown of them.
 
     Examples
     --------
@@ -26,48 +26,49 @@ class Alerts(Section):
     """
 
     place: ClassVar[str] = "alerts"
+    removed: ClassVar[dict[str, str]] = dict.fromkeys(
+        ("pool", "same", "support", "reach", "silence", "growth", "past", "topics", "terms"),
+        "no such key: events have taken the place of topics (docs/alerts.md)",
+    )
 
     budget: float = setting(
         20,
-        "items that somebody will read in a period; below 1 a share of its items, at least one",
-        values="items from 1, or a share",
+        "headlines of a period at most; with `gates: false` documents; below 1 a share of its documents, at least one",
+        values="headlines from 1, or a share",
         exclusiveMinimum=0,
     )
-    level: float = setting(
-        0.1, "largest tail probability of an alert", values="from 1 / (1 + `window`), at most 1", **SHARE
+    level: float = setting(0.01, "largest p of a period that speaks, and of a headline", **SHARE)
+    tail: float = setting(
+        0.1,
+        "with `gates: false`: largest tail probability of an alert",
+        values="from 1 / (1 + `window`), at most 1",
+        **SHARE,
+    )
+    certain: float = setting(
+        10.0,
+        "a headline speaks by itself if its words are so unusual against all documents before and against recent "
+        "ones: -log10 of the probability; 0: none does",
+        values="at least 0",
+        minimum=0,
     )
     window: int = setting(
         2000, "scores before a period that its scores are compared with", values="documents, from `warm_up`", minimum=1
     )
-    warm_up: int = setting(300, "fewer scores than this before a period: no alerts", "documents", minimum=1)
-    pool: int = setting(
-        100,
-        "most novel items that topics are made of, 2,500 at most; twice the budget if that is more",
-        "items",
+    warm_up: int = setting(
+        50,
+        "fewer scores than this before a period: it is unproven, and has no alerts",
+        "documents",
         minimum=1,
     )
-    same: float = setting(0.12, "mean cosine from which on two groups of items are one topic", **SHARE)
-    support: int = setting(3, "fewest items of a new topic", "items", minimum=2)
-    reach: float = setting(
-        0.6, "share of its own items' likeness that an item of a topic needs; at least `same` in any case", **SHARE
-    )
-    silence: int = setting(4, "periods without an item after which a topic has ended", "periods", minimum=1)
-    growth: float = setting(
-        0.001, "probability of so many items at the past rate from which down a topic is growing", **SHARE
-    )
-    past: int = setting(8, "periods that this rate is taken from", "periods", minimum=1)
-    topics: int = setting(
-        1000, "most topics that are remembered; those that ended longest ago go first", "topics", minimum=1
-    )
-    terms: int = setting(5, "most words of a topic's name", "words", minimum=1)
     gates: bool = setting(
         False,
-        "whether a period has alerts only where words, a new topic or a document pass a level for the period",
+        "whether a period has headlines, and only if its words, its volume or a document are unusual at `level`; else "
+        "the most novel documents of each period are alerts, by `tail`",
         earlier=False,
     )
     rest: bool = setting(
         False,
-        "whether it is kept how many further words raise and lower the score of an item, and by how much",
+        "whether files store how many further words raise and lower the score of a document, and by how much",
         earlier=False,
     )
 
@@ -89,9 +90,9 @@ class Alerts(Section):
         if self.window < self.warm_up:
             fault = f"alerts.window is {self.window} and warm_up {self.warm_up}, so that no period has alerts"
             raise ParameterError(fault, "a window of at least warm_up scores", "raise window or lower warm_up")
-        if self.level < 1 / (1 + self.window):
-            fault = f"alerts.level is {self.level!r} with a window of {self.window}: nothing can be an alert"
-            raise ParameterError(fault, f"a level of at least 1/{1 + self.window}", "raise level or window")
+        if self.tail < 1 / (1 + self.window):
+            fault = f"alerts.tail is {self.tail!r} with a window of {self.window}: nothing can be an alert"
+            raise ParameterError(fault, f"a tail of at least 1/{1 + self.window}", "raise tail or window")
 
     def room(self, n_items: int) -> int:
         """Return how many items of a period the budget is."""
@@ -232,7 +233,7 @@ class Batches(Section):
     period: str = setting(
         "month",
         "length of a period; for `by: period`. A period without documents makes no batch",
-        enum=["day", "week", "month", "year"],
+        enum=["day", "week", "month", "quarter", "year"],
     )
     initial: int = setting(
         500,

@@ -64,6 +64,8 @@ class Section:
     ----------
     place : str
         Its key in the configuration, for messages.
+    removed : dict of str to str
+        Keys that an earlier version had, each with what to say of it.
 
     Raises
     ------
@@ -72,6 +74,7 @@ class Section:
     """
 
     place: ClassVar[str] = ""
+    removed: ClassVar[dict[str, str]] = {}
 
     def __post_init__(self):
         try:
@@ -128,7 +131,8 @@ class Section:
         entries = fields(cls)
         needed = [one.name for one in entries if not is_section(one.type) and one.default is one.default_factory]
         properties = {one.name: _schema(one) for one in entries}
-        return closed(properties, *needed)
+        removed = {"x-removed": cls.removed} if cls.removed else {}
+        return closed(properties, *needed) | removed
 
 
 @cache

@@ -7,7 +7,7 @@ from odl.errors import ParameterError
 from odl.files.documents import NO_TIME
 from odl.stream import batching
 
-COLUMNS = ("row", "batch", "item", "score", "tail", "topic", "alert", "folded", "opening", "reasons")
+COLUMNS = ("row", "batch", "item", "score", "tail", "event", "alert", "headline", "opening", "reasons")
 
 
 def read_frame(frame, text, time=None, id=None, strict=False):
@@ -127,7 +127,7 @@ def batches(times, n_documents, period=None, initial=1):
     times : ndarray of int64 or None
         Milliseconds since 1970.
     n_documents : int
-    period : {"day", "week", "month", "year"}, optional
+    period : {"day", "week", "month", "quarter", "year"}, optional
         Without one, all documents are one batch.
     initial : int
         Documents of the first batch at least: whole periods.

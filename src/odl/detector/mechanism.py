@@ -195,6 +195,9 @@ class Mechanism(LearnerSettings):
         for name, least in {"n_atoms": 1, "window": 1, "folds": 0}.items():
             check_whole(name, getattr(self, name), least)
         Alerts(level=self.level, window=self.window, warm_up=1)
+        if self.level < 1 / (1 + self.window):
+            fault = f"level is {self.level!r} with a window of {self.window}: nothing can be an alert"
+            raise ParameterError(fault, f"a level of at least 1/{1 + self.window}", "raise level or window")
         self._checked = key
 
     def _begin(self, P, model):

@@ -12,9 +12,8 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from odl import novelty
-from odl.alerts import breakdown, decision, folding, memory, reasons
-from odl.alerts.gates import GATES
-from odl.alerts.model import BETWEEN, STATES, Reason
+from odl.alerts import decision, reasons
+from odl.alerts.model import STATES
 from odl.config.project import LEARNER
 from odl.config.sections import Alerts, Weighting
 from odl.corpora.collection import Register, content_of
@@ -25,7 +24,7 @@ from odl.detector.hyperparameters import LearnerSettings, check_whole
 from odl.detector.mechanism import refusing
 from odl.detector.textpast import Repeats
 from odl.errors import ParameterError
-from odl.files.documents import one_line
+from odl.files.documents import NO_TIME, one_line
 from odl.stream.batching import PERIODS
 from odl.stream.terms import number_terms
 from odl.stream.weighting import Pieces, weigh, without_stop_words
@@ -36,8 +35,8 @@ from odl.text.words import LETTERED
 if TYPE_CHECKING:
     import pandas
 
-KEPT = 2000  # characters of a text that the names of topics are spelled by
-WORDS = 12  # of an item by which it is told that it is of the kind of another
+KEPT = 2000  # characters of a text that the names of headlines are spelled by
+SHOWN = 3  # documents of a headline that are alerts
 OF_DETECTOR = ("learner", "n_atoms", "settings", "random_state", "window", "folds")
 
 
@@ -55,11 +54,13 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     budget : int or float, default=20
         Items of a batch that are alerts at most; below 1 a share of its items. An item is a document with its
         near-duplicates; what repeats one of the four batches before is none.
-    level : float, default=0.1
-        Largest tail probability of an alert; at least 1 / (1 + `window`).
+    level : float, default=0.01
+        Largest p of a batch that speaks, and of a headline (`odl.alerts.gates`).
+    tail : float, default=0.1
+        Without gates, largest tail probability of an alert; at least 1 / (1 + `window`).
     window : int, default=2000
         Scores before a batch that its scores are compared with.
-    warm_up : int, default=300
+    warm_up : int, default=50
         With fewer scores than this before a batch it has no alerts.
     gates : bool, default=True
         Whether a batch has alerts only where words of several of its items, or an item by itself, are rarer than a
@@ -75,7 +76,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     changed : {"keep", "new"}, default="keep"
         Rows with an id that `update` learned before are left out where text and time are the same. With other content
         "keep" leaves them out too, "new" makes them documents whose id ends in a digest of it.
-    period : {"day", "week", "month", "year"}, optional
+    period : {"day", "week", "month", "quarter", "year"}, optional
         Calendar period (UTC, weeks from Monday) of one batch; by default each call is one batch. Pass whole periods.
     initial : int, default=200
         With a period, documents of the first batch at least: whole periods until there are so many.
@@ -108,14 +109,14 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     frequencies_ : ndarray of int64
         Documents so far that hold each word.
     n_documents_ : int
-    topics_ : pandas.DataFrame
-        Topics by their number: name, state, batch of birth, last batch with an item of it, items so far.
+    events_ : pandas.DataFrame
+        Events by their number: name, own words, state, batch of birth, documents so far.
     left_out_ : odl.files.documents.Repeats
         Rows that the last `update` left out.
     set_aside_ : pandas.DataFrame
         Rows that the last `update` could not read: their index, and the reason.
     past_ : odl.alerts.decision.Past
-        Topics, and what the gates compare the next batch with.
+        Events, and what the next batch is compared with.
     repeats_ : odl.detector.textpast.Repeats
         Near-duplicates of the last batches, told as by `odl init`.
     register_ : odl.corpora.collection.Register
@@ -140,6 +141,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     _: KW_ONLY
     budget: float = Alerts.budget
     level: float = Alerts.level
+    tail: float = Alerts.tail
     window: int = Alerts.window
     warm_up: int = Alerts.warm_up
     gates: bool = True
@@ -173,10 +175,10 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         pandas.DataFrame
             A row for each document that was neither left out (`changed`) nor set aside (`strict`), under its index;
             columns id, time (UTC, where there are times), batch, item (id of the first of its near-duplicates in the
-            batch), score, tail (share of recent scores that are at least as large), topic (number, 0 for none), alert
-            (what `odl new` shows by itself), folded (what it shows under others of its topic or kind, at no cost),
-            opening (words that opened the gate of words, the rarest first) and reasons (words with the largest shares
-            of the score; those that no other item has come last). Both are words as they are counted, one by one:
+            batch), score, tail (share of recent scores that are at least as large), event (number, 0 for none), alert
+            (what `odl new` shows first: three central documents of each headline), headline (its name), opening (its
+            words, the strongest first) and reasons (words with the largest shares of the score; those that no other
+            item has come last). The last two are words as they are counted, one by one:
             folded, and pairs of characters in Chinese. `odl new` spells them as the text does, and joins those that
             belong together. The first batch is scored by the dictionary that it started. There, and while the stream
             warms up, tail is 1 and nothing is an alert. Documents that are older than those learned come as a batch
@@ -204,7 +206,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         initial = 1 if hasattr(self, "detector_") else self.initial
         kept = None if times is None else times[rows]
         batches = frames.batches(kept, len(rows), self.period, initial) if len(rows) else []
-        parts = [self._step(rows[part], ids, texts, options) for part in batches]
+        parts = [self._step(rows[part], times, texts, options) for part in batches]
         self.register_: Register = register
         self.left_out_, self.set_aside_ = register.repeats(), aside
         return frames.table(index, ids, times, parts)
@@ -233,7 +235,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         options = self._check()
         _, index, ids, times, texts = self._read_frame(frame)
         ids = index.tolist() if ids is None else ids
-        part, *_ = self._decided(np.arange(len(texts)), ids, texts, self._batch(texts), options)
+        part, *_ = self._decided(np.arange(len(texts)), times, texts, self._batch(texts), options)
         return frames.table(index, ids, times, [part])
 
     def _read_frame(self, frame):
@@ -246,16 +248,17 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         return aside, *documents
 
     @property
-    def topics_(self) -> "pandas.DataFrame":
-        """Topics by number."""
+    def events_(self) -> "pandas.DataFrame":
+        """Events by number."""
         import pandas as pd
 
         self._check_learned()
-        topics = self.past_.topics
-        names = [name.replace(BETWEEN, ", ") for name in topics.names]
-        columns = {"name": names, "state": [STATES[state] for state in topics.state]}
-        columns |= {"birth": topics.birth, "last": topics.last, "items": topics.items}
-        return pd.DataFrame(columns, index=pd.Index(topics.number, name="topic"))
+        events = self.past_.events
+        columns = {"name": [name.replace("\t", ", ") for name in events.names]}
+        columns |= {"words": [words.replace("\t", ", ") for words in events.words]}
+        columns |= {"state": [STATES[state] for state in events.state]}
+        columns |= {"birth": events.birth, "documents": events.size}
+        return pd.DataFrame(columns, index=pd.Index(events.number, name="event"))
 
     def explain(
         self, texts: Sequence[str], *, n_words: int | None = None, n_atoms: int = 3
@@ -361,7 +364,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             detector, parameters, arrays = NoveltyDetector._read(path, "text", ("frequencies", *textpast.NAMES))
             n_documents, cut = parameters.pop("n_documents"), parameters.pop("cut", 1)
             stream = cls(**{name: getattr(detector, name) for name in OF_DETECTOR}, **parameters)
-            past = textpast.read(arrays, detector.n_batches_ - 1, stream._alerts(), stream.changed)
+            past = textpast.read(arrays, detector.n_batches_ - 1, stream.changed)
         stream.detector_, stream.n_documents_, stream.frequencies_ = detector, n_documents, arrays["frequencies"]
         stream.repeats_, stream.past_, stream.register_ = past
         in_pairs = with_words(stream.tokens).get("tokeniser") == "words" and any(map(LETTERED, detector.words_))
@@ -386,12 +389,12 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         options = self._alerts()
         if hasattr(self, "detector_"):
             live = ("learner", "settings", "window")  # `n_atoms` and the seed are of the first batch
-            self.detector_.set_params(**{name: getattr(self, name) for name in live}, level=options.level)
+            self.detector_.set_params(**{name: getattr(self, name) for name in live}, level=options.tail)
         return options
 
     def _alerts(self):
         """Return the settings of alerts, checked."""
-        named = {name: getattr(self, name) for name in ("budget", "level", "window", "warm_up", "gates")}
+        named = {name: getattr(self, name) for name in ("budget", "level", "tail", "window", "warm_up", "gates")}
         return Alerts(**named)
 
     def _weighting(self):
@@ -425,18 +428,18 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         looked = without_stop_words(counts, *past, form, stop_words)
         return _Batch(P, Q, counts, looked, words, before, after, again, pieces)
 
-    def _step(self, rows, ids, texts, options):
+    def _step(self, rows, times, texts, options):
         """Score and learn one batch; return its part of the table."""
         batch = self._batch([texts[row] for row in rows])
         first = not hasattr(self, "detector_")
         if first:
             named = {name: getattr(self, name) for name in OF_DETECTOR}
-            detector = NoveltyDetector(growing=True, level=options.level, **named)
+            detector = NoveltyDetector(growing=True, level=options.tail, **named)
             detector._check_parameters()
             detector._begin(batch.P, detector._model())
             detector.n_features_in_ = batch.P.shape[1]
             self.detector_, self.n_documents_ = detector, 0
-        part, scored, past = self._decided(rows, ids, texts, batch, options, first)
+        part, scored, past = self._decided(rows, times, texts, batch, options, first)
         if not first:
             self.detector_._learn(batch.P, self._learner(), scored)
         first = batch.P.shape[1] - len(batch.words)  # words stand behind the pieces
@@ -445,26 +448,25 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         self.n_documents_ += len(rows)
         return part
 
-    def _decided(self, rows, ids, texts, batch, options, first=False):
+    def _decided(self, rows, times, texts, batch, options, first=False):
         """Return a batch's part of the table by what was learned before it (the first: after it), and what goes on."""
         detector, model = self.detector_, self._learner()
         scored, state = detector._scored(batch.P, model), model.fit_terms(detector.state_, batch.P.shape[1])
         item, again = batch.repeats.groups.items()
-        t, names = detector.n_batches_ - first, [str(ids[row]) for row in rows]
-        past = getattr(self, "past_", decision.Past(memory.nothing(options), np.zeros(0)))
+        t = detector.n_batches_ - first
+        past = getattr(self, "past_", decision.Past.nothing())
         past = past._replace(recent=detector.window_[: 0 if first else None])
         documents = decision.Arrivals(
-            t, names, item, again, batch.Q, batch.looked, batch.words, batch.before, self.n_documents_,
+            t, item, again, batch.Q, batch.looked, sparse.csr_array(batch.looked.shape), batch.words, batch.before,
+            self.n_documents_, np.full(len(rows), NO_TIME) if times is None else times[rows], [""] * len(rows),
             lambda places: [one_line(texts[row], KEPT) for row in rows[places]],
+            StopWords(batch.words, batch.before).told(batch.counts),
         )  # fmt: skip
         decided, past = decision.decide(documents, scored, past, options)
         shares = reasons.word_shares(novelty.shares(model, state, batch.P, scored)[0], batch.counts, batch.pieces)
         shared = reasons.shared_terms(batch.before, batch.Q, decided.items)
-        alert, folded = _shown(decided, scored, shares, shared, options)
         part = {"row": rows, "batch": t, "item": rows[item], "score": scored.score, "tail": decided.tail}
-        part |= {"topic": decided.topic, "alert": alert, "folded": folded}
-        opening = (decided.opened.terms_of(row, batch.counts) for row in range(len(rows)))
-        part["opening"] = [", ".join(batch.words[term] for term in some) for some in opening]
+        part |= {"event": decided.event, "alert": _alerts(decided, options), **_headlines(decided, batch)}
         terms = (reasons.lead(shares, row, shared, self.n_reasons) for row in range(len(rows)))
         part["reasons"] = [", ".join(batch.words[term] for term in some) for some in terms]
         return part, scored, past
@@ -483,17 +485,27 @@ def _registered(register, ids, times, texts):
     return np.array(rows, dtype=np.int64), named
 
 
-def _shown(decided, scored, shares, shared, options):
-    """Return which documents `odl new` would show by themselves, and which under others."""
-    alert, folded = np.zeros((2, len(decided.topic)), dtype=bool)
-    room = folding.Room(options.room(len(decided.items)))
-    for row in decided.pool.tolist():
-        terms, parts = reasons.lead(shares, row, shared, WORDS), reasons.shares_of(shares, row)
-        led = [Reason(term, parts[term]) for term in terms if shared[term]]
-        words = frozenset(reason.word for reason in breakdown.leading(led, scored.score[row]))
-        novel = decided.opened.of(row) in GATES if options.gates else decided.tail[row] <= options.level
-        alert[row], folded[row] = room.take(int(decided.topic[row]), folding.Kind("", words), novel)
-    return alert & ~folded, folded
+def _alerts(decided, options):
+    """Return which documents `odl new` shows first: of each headline the most central ones."""
+    alert = np.zeros(len(decided.tail), dtype=bool)
+    room = 0 if decided.unproven else options.room(len(decided.items))
+    if options.gates:
+        told = [one for one in decided.headlines if not one.repeated][:room]
+        alert[[row for one in told for row in one.examples[:SHOWN]]] = True
+    else:
+        novel = decided.novel[decided.tail[decided.novel] <= options.tail]
+        alert[novel[:room]] = True
+    return alert
+
+
+def _headlines(decided, batch):
+    """Return the name of each document's headline, and its words that are words of this headline."""
+    names, opening = [""] * len(decided.tail), [""] * len(decided.tail)
+    for one in reversed(decided.headlines):
+        for row in one.rows if one.gate != "volume" else ():
+            own = {batch.words[term] for term in batch.counts[[row]].indices.tolist()}
+            names[row], opening[row] = ", ".join(one.name), ", ".join(word for word in one.words if word in own)
+    return {"headline": names, "opening": opening}
 
 
 class _Batch(NamedTuple):

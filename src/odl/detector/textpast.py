@@ -1,12 +1,11 @@
-"""Past of a `TextNovelty` beside its detector, as arrays of a file: near-duplicates, ids, topics, gates."""
+"""Past of a `TextNovelty` beside its detector, as arrays of a file: near-duplicates, ids, events, gates."""
 
 import json
-from dataclasses import fields
 from typing import NamedTuple
 
 import numpy as np
 
-from odl.alerts import decision, gates, memory
+from odl.alerts import decision
 from odl.corpora.collection import DIGEST, Register
 from odl.detector.mechanism import as_bytes
 from odl.stream import duplicates
@@ -35,9 +34,8 @@ def _name(t, row):
     return f"{t}:{row}"
 
 
-GATES = tuple(f"gates_{name}" for name in gates.Past._fields)
-TOPICS = tuple(f"topic_{field.name}" for field in fields(memory.Memory))
-NAMES = (*REPEATS, *GATES, *TOPICS, "ids", "contents")
+PAST = {f"past_{name}": value for name, value in decision.as_arrays(decision.Past.nothing()).items()}
+NAMES = (*REPEATS, *PAST, "ids", "contents")
 
 
 def arrays(repeats, past, register):
@@ -49,35 +47,31 @@ def arrays(repeats, past, register):
     past : odl.alerts.decision.Past
     register : odl.corpora.collection.Register
     """
-    topics = {name: getattr(past.topics, name.removeprefix("topic_")) for name in TOPICS}
-    topics |= {name: as_bytes(value) for name, value in topics.items() if isinstance(value, list)}
-    topics["topic_numbered"] = np.array([past.topics.numbered])
-    compared = dict(zip(GATES, past.gates or gates.Past(), strict=True))
+    past = decision.as_arrays(past._replace(recent=np.zeros(0)))  # the detector has the scores
+    past = {f"past_{name}": as_bytes(value) if isinstance(value, list) else value for name, value in past.items()}
     shingles = np.concatenate([np.zeros(0, dtype=np.int32), *repeats.sets])
     ends = np.cumsum([len(one) for one in repeats.sets], dtype=np.int64)
     again = dict(zip(REPEATS, (shingles, ends, repeats.groups.born, repeats.groups.starts), strict=True))
     contents = np.frombuffer(b"".join(register.contents.values()), dtype=np.uint8)
-    return again | topics | compared | {"ids": as_bytes([*register.contents]), "contents": contents}
+    return again | past | {"ids": as_bytes([*register.contents]), "contents": contents}
 
 
-def read(stored, t, options, changed):
+def read(stored, t, changed):
     """Return what `arrays` was made of after batch t.
 
     Parameters
     ----------
     stored : dict of str to array
     t : int
-    options : odl.config.sections.Alerts
     changed : str
     """
     register, contents = Register(changed), stored["contents"].tobytes()
     ids = json.loads(stored["ids"].tobytes())
     register.contents = {name: contents[DIGEST * at : DIGEST * (at + 1)] for at, name in enumerate(ids)}
-    values = {entry.name: stored[f"topic_{entry.name}"] for entry in fields(memory.Memory)}
-    values |= {name: json.loads(values[name].tobytes()) for name in ("names", "loose_ids")}
-    topics = memory.Memory(**values | {"numbered": int(values["numbered"][0])})
-    compared = gates.Past(*(stored[name] for name in GATES)) if options.gates else None
+    lists = {name for name, value in PAST.items() if isinstance(value, list)}
+    past = {name: json.loads(stored[name].tobytes()) if name in lists else stored[name] for name in PAST}
+    past = decision.from_arrays({name.removeprefix("past_"): value for name, value in past.items()})
     shingles, ends, born, starts = (stored[name] for name in REPEATS)
     groups = duplicates.Groups(t, starts, [_name(*pair) for pair in born.tolist()], born)
     repeats = Repeats(groups, tuple(np.split(shingles, ends[:-1])))
-    return repeats, decision.Past(topics, np.zeros(0), compared), register
+    return repeats, past, register

@@ -1,6 +1,7 @@
 """A person's folder as the loop takes it: its configuration checked, its one chain, its files."""
 
 import json
+import math
 import os
 from typing import NamedTuple
 
@@ -8,7 +9,8 @@ from odl.config import chains, consistency, places, project, sources
 from odl.config.schema import load_schema
 from odl.config.setting import merge
 from odl.config.steps import STEPS
-from odl.errors import ConfigError
+from odl.errors import ConfigError, EarlierError, OdlError
+from odl.files import tables
 
 ONLY = "the stream, run and seed of `odl run`"
 ALONE = "for several use Snakemake: odl init FOLDER SOURCES --snakemake"
@@ -76,6 +78,42 @@ class Folder(NamedTuple):
     def algorithm(self):
         """The learner of the run."""
         return self.chain["learner"]["algorithm"]
+
+
+def earlier_error(folder, named):
+    """Return the error for a folder whose results an earlier version wrote; None if this one did, or there are none.
+
+    Parameters
+    ----------
+    folder : Folder
+        The working folder.
+    named : str
+        How the user names it.
+    """
+    from odl.alerts import periods
+
+    if not periods.are_earlier(folder.folder_of("alerts")):
+        return None
+    rows = chains.read_index(folder.path(STEPS["index"].writes["table"]))
+    n = sum(int(row["documents"]) for row in rows)
+    given = "an earlier version of odl wrote the results, and this one cannot resume from them"
+    todo = (
+        f"type odl run {named} --again: it learns {n:,} documents in {len(rows)} periods{_duration(folder, len(rows))}"
+    )
+    return EarlierError(
+        given, "results of this version", f"{todo}; until then odl new and odl explain read what is there"
+    )
+
+
+def _duration(folder, n):
+    """Return in words how long n timesteps take, as the last run did; "" if that is not known."""
+    try:
+        rows = tables.read_table(os.path.join(folder.names["root"], "run.tsv"))
+    except OdlError:
+        return ""
+    learned = sum(row["step"] == "alerts" for row in rows)
+    seconds = sum(float(row["cpu_s"]) for row in rows) * n / max(learned, 1)
+    return f", about {max(1, math.ceil(seconds / 60))} min by the last run" if learned else ""
 
 
 def opened():

@@ -9,6 +9,7 @@ import hashlib
 import json
 from contextvars import ContextVar
 
+FORMAT = 3  # of HDF5 files of this version
 ATTRIBUTES = ("digest", "made", "made_digest")  # of the root of an HDF5 file: not of its content
 BEFORE, BEHIND = "<!-- odl ", " -->\n"  # around the record at the end of a page
 _current: ContextVar = ContextVar("record", default=None)

@@ -23,8 +23,9 @@ import scipy
 from odl.errors import DataError, OdlError, StorageError
 from odl.files import blocks, digests, provenance
 from odl.files.atomic import replacing
+from odl.files.provenance import FORMAT
 
-FORMAT = 2
+EARLIER = 2  # its alerts are laid out differently, all other kinds as they are now
 COMPRESSION = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
 SAMPLE = 4096  # bytes at the beginning of an array that say whether it is compressed
 LAYOUT = {"libver": "v110", "userblock_size": blocks.HEAD}
@@ -134,9 +135,10 @@ def reading(path, kind):
         with opened(path) as file:
             attributes = file.attrs
             kind_and_format = (attributes.get("kind"), int(attributes.get("format", -1)))
-            if kind_and_format[1] == FORMAT and kind_and_format[0] not in (kind, None):
+            known = kind_and_format[1] in (EARLIER, FORMAT)
+            if known and kind_and_format[0] not in (kind, None):
                 raise StorageError(f"{path} is of kind '{kind_and_format[0]}'", f"kind '{kind}'", "name the right file")
-            if kind_and_format != (kind, FORMAT):
+            if not known or kind_and_format[0] != kind:
                 fault = f"{path} is of kind '{kind_and_format[0]}' and format {kind_and_format[1]}"
                 raise StorageError(fault, f"kind '{kind}' and format {FORMAT}", todo)
             yield file
@@ -168,6 +170,11 @@ def kind_of(path):
             return str(file.attrs.get("kind"))
     except (OdlError, OSError, ValueError, TypeError, RuntimeError, LookupError):
         return None
+
+
+def is_earlier(file):
+    """Return whether an earlier version wrote an open file."""
+    return int(file.attrs["format"]) < FORMAT
 
 
 def digest_of(path, kind):

@@ -1,4 +1,4 @@
-"""One job of alerts: calibrate the scores of a timestep, find its items and topics, say why, write the period."""
+"""One job of alerts: calibrate the scores of a timestep, find headlines and events, say why, write the period."""
 
 from dataclasses import asdict, replace
 from typing import NamedTuple
@@ -7,22 +7,22 @@ import numpy as np
 from scipy import sparse
 
 from odl import learners, novelty
-from odl.alerts import calibration, candidates, decision, periods, reasons, unseen
-from odl.alerts.memory import moved, nothing
+from odl.alerts import calibration, decision, excerpts, periods, reasons, unseen
 from odl.config.sections import Alerts
 from odl.errors import DataError
 from odl.evaluation.scorefiles import read_parts
 from odl.files import agentfiles, blocks, storage
-from odl.files.documents import NO_TIME
+from odl.files.documents import NO_TIME, TITLE
 from odl.jobs import runs
 from odl.jobs.update import Learned
 from odl.learners.sparse_atoms import widen
+from odl.stream.duplicates import near_duplicates
 from odl.text.stopwords import StopWords, mix
 
-REASONS = 12  # words of an item that are kept by name
+REASONS = 12  # words of an item that are stored by name
 NEAR = 2  # atoms that a document is said to be near to
+OWN_TITLES = 0.1  # share of the documents with a title that is not all of their text: fewer, and no title counts
 DEFAULT = Alerts()
-LINKED = 0.5  # cosine from which on an atom holds a topic
 
 
 class Written(NamedTuple):
@@ -69,40 +69,52 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=N
     words = reasons.word_shares(novelty.shares(learner, current, P, scored)[0], counts, step.P.pieces)
     first, repeats = _groups(data, Q)
     origins = reasons.origins(batch, len(data.ids))
-    documents = decision.Arrivals(
-        data.t, data.ids, first, repeats, Q, looked, data.vocabulary, data.frequencies, data.n_before,
-        origins.texts,
-    )  # fmt: skip
-    past = decision.Past(_under(carried, data, before.previous), carried.recent, carried.gates)
-    decided, past = decision.decide(documents, scored, past, settings)
-    A, rows = run.words_of(current.dictionary), decided.items
-    record = _record(data, scored, carried, decided, first, words)
-    record.facts["repeats"] = int(repeats[rows].sum())
     stop_words = step.P.stop_words or StopWords(data.vocabulary, step.P.frequencies)
+    documents = decision.Arrivals(
+        data.t, first, repeats, Q, looked, titled(data.titles, looked, data.vocabulary), data.vocabulary,
+        data.frequencies, data.n_before, data.times, origins.sources, origins.texts, stop_words.told(counts),
+        frozenset(), _places(carried, data, before.previous),
+    )  # fmt: skip
+    decided, past = decision.decide(documents, scored, carried.past, settings)
+    A = run.words_of(current.dictionary)
+    record = _record(data, scored, carried, decided, first, words)
+    record.facts["repeats"] = int(repeats[decided.items].sum())
     record.languages = mix(counts, stop_words)
-    _take_topics(record, data, carried.memory, past.topics, decided)
     if before.known:
         _find_near(record, Q, A)
-    shown = {*decided.opened.rows.tolist(), *decided.pool[: 2 * settings.room(len(rows))].tolist()}
-    record.pool, period = _pool_items(record, decided.pool, words, data, A, carried, origins, shown)
-    for item in record.pool:
-        item.gate = decided.opened.of(item.row)
-        item.opening = [data.vocabulary[term] for term in decided.opened.terms_of(item.row, counts)]
-        reasons.join(item, item.opening, origins.texts.kept[item.row], period)
-    told = rows[~(repeats | scored.empty)[rows]]
-    record.unseen, past_words = _new_words(carried.unseen, settings, data, looked, told, origins, decided.warm_up)
-    births, examples, linked = _atoms(
-        carried, data, Q, replace(after, dictionary=run.words_of(after.dictionary)), past.topics
-    )
-    topics = zip(past.topics.number.tolist(), linked.tolist(), strict=True)
-    record.atoms = [(number, atom) for number, atom in topics if atom >= 0]
-    recent = calibration.recent_after(carried.recent, scored, settings.window) if data.t else carried.recent
+    record.items = _items(record, decided, words, data, A, carried, origins, settings)
+    titles = {item.row: [item.id, item.title] for item in record.items}
+    opened = {one.event: one for one in reversed(decided.headlines)}
+    record.born = [(number, [titles[row] for row in opened[number].examples[:3]]) for number in decided.born]
+    told = decided.items[~(repeats | scored.empty)[decided.items]]
+    record.unseen, past_words = _new_words(carried.unseen, settings, data, looked, told, origins, decided.unproven)
+    births, examples = _atoms(carried, data, Q, replace(after, dictionary=run.words_of(after.dictionary)))
+    recent = calibration.recent_after(past.recent, scored, settings.window) if data.t else past.recent
     after = periods.Carried(
-        data.t, record.run, record.settings, carried.digest, past.topics, recent, births, examples, linked,
-        data.terms, past.gates, past_words,
+        data.t, record.run, record.settings, carried.digest, past._replace(recent=recent), births, examples,
+        data.terms, past_words,
     )  # fmt: skip
     names = periods.Names(data.ids, data.titles, origins.sources, data.times)
     return replace(after, digest=periods.write(output, record, names, after))
+
+
+def titled(titles, counts, vocabulary):
+    """Return which words of documents are in their titles, as a matrix like the counts.
+
+    It is empty where titles are the beginnings of texts: where hardly any title is shorter than its text.
+    """
+    rows, columns, whole = [], [], 0
+    for row, title in enumerate(titles):
+        terms = counts.indices[counts.indptr[row] : counts.indptr[row + 1]].tolist()
+        named = {vocabulary[term]: term for term in terms}
+        found = {named[word] for *_, word in excerpts.places(title, named)} if 0 < len(title) < TITLE else set()
+        whole += len(found) == len(terms)
+        rows += [row] * len(found)
+        columns += sorted(found)
+    cut = sum(0 < len(title) < TITLE for title in titles) - whole
+    if cut < OWN_TITLES * len(titles):
+        rows, columns = [], []
+    return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=counts.shape)
 
 
 def _read(files, run, before):
@@ -119,7 +131,7 @@ def _read(files, run, before):
 def _groups(data, Q):
     """Return of each document the first near-duplicate in the batch, and whether one of an earlier batch is there."""
     if data.groups is None:
-        return candidates.near_duplicates(Q), np.zeros(len(data.ids), dtype=bool)
+        return near_duplicates(Q), np.zeros(len(data.ids), dtype=bool)
     return data.groups.items()
 
 
@@ -142,47 +154,37 @@ def _before(previous, run, settings, t):
         return periods.read_carried(previous, named, asdict(settings), t - 1)
     if t:
         raise DataError(f"timestep {t} without the alerts before it", "alerts of every timestep", "pass --previous")
-    none = np.zeros(0, dtype=np.int64)
-    return periods.Carried(-1, named, asdict(settings), "", nothing(settings), np.zeros(0), none, [], none)
+    return periods.Carried(-1, named, asdict(settings), "", decision.Past.nothing(), np.zeros(0, dtype=np.int64), [])
 
 
-def _under(carried, data, previous):
-    """Return the memory of topics under the terms of the timestep."""
-    places = runs.places_of(carried.terms, data.terms, previous) if previous else None
-    return carried.memory if places is None else moved(carried.memory, places, data.counts.shape[1])
+def _places(carried, data, previous):
+    """Return the numbers that the terms of the period before have in this one; None if they are the same."""
+    return runs.places_of(carried.terms, data.terms, previous) if previous else None
 
 
 def _record(data, scored, carried, decided, first, words):
-    """Return the record of the period with what was decided, but for its topics."""
+    """Return the record of the period with what was decided."""
     n = len(scored.score)
     times = data.times[data.times != NO_TIME]
-    unseen = float(np.mean(data.frequencies[words.indices] == 0)) if words.nnz else 0.0
+    new = float(np.mean(data.frequencies[words.indices] == 0)) if words.nnz else 0.0
     facts = {
-        "first": int(times.min(initial=np.iinfo(np.int64).max)) if len(times) else int(NO_TIME),
+        "first": int(times.min()) if len(times) else int(NO_TIME),
         "last": int(times.max()) if len(times) else int(NO_TIME),
-        "first_seen": unseen if data.t else 1.0,
+        "first_seen": new if data.t else 1.0,
         "labelled": any(data.topics),
-        "warm_up": decided.warm_up,
+        "unproven": decided.unproven,
         "empty": int(scored.empty.sum()),
+        "p": decided.p,
+        "usual": decided.usual,
     }
     by_words = scored.score if scored.meaning is None else scored.score - scored.meaning
     context = by_words - np.asarray(words.astype(np.float64).sum(axis=1)).ravel()
     return periods.Record(
         data.t, carried.run, carried.settings, facts, scored.score, decided.tail, context, first,
-        decided.topic, np.full((n, NEAR), -1), np.zeros((n, NEAR), dtype=np.float32), words.data,
-        meaning=scored.meaning,
+        decided.event, np.full((n, NEAR), -1), np.zeros((n, NEAR), dtype=np.float32), decided.novel, words.data,
+        headlines=decided.headlines, below=decided.below, gates=decided.gates, sizes=sorted(decided.sizes.items()),
+        changes=decided.changes, meaning=scored.meaning,
     )  # fmt: skip
-
-
-def _take_topics(record, data, before, memory, decided):
-    """Fill in what became of the topics."""
-    changes = decided.changes
-    record.sizes, record.changes, record.joined = sorted(changes.sizes.items()), changes.changes, changes.joined
-    named = dict(zip(before.number.tolist(), before.names, strict=True))
-    names = zip(memory.number.tolist(), memory.names, strict=True)
-    record.names = [(number, name) for number, name in names if named.get(number) != name]
-    rows = decided.items
-    record.born = [(number, data.ids[rows[best]], data.titles[rows[best]]) for number, best in changes.born]
 
 
 def _new_words(past, settings, data, counts, rows, origins, warm_up):
@@ -207,13 +209,26 @@ def _find_near(record, Q, A):
             record.near[row, place], record.likeness[row, place] = atom, cosine
 
 
-def _pool_items(record, pool, words, data, A, carried, origins, shown):
-    """Return the pool with everything that a reader is shown, and what phrases are judged by."""
-    tops = _atom_words(A, np.unique(record.near[pool]), data.vocabulary)
+def _items(record, decided, words, data, A, carried, origins, settings):
+    """Return the documents that are shown: examples of headlines and the most novel ones."""
+    shown = [*decided.headlines, *decided.below]
+    rows = list(dict.fromkeys([row for one in shown for row in one.examples] + decided.novel.tolist()))
+    rows = np.array(rows, dtype=np.int64)
+    tops = _atom_words(A, np.unique(record.near[rows]), data.vocabulary)
     examples = dict(enumerate(carried.documents))
     near = {atom: (words, examples.get(atom, "")) for atom, words in tops.items()}
-    items, period = reasons.items(record, pool, words, data, near, origins, REASONS, shown)
-    return (items if record.settings["rest"] else [replace(item, rest=None) for item in items]), period
+    items, period = reasons.items(record, rows, words, data, near, origins, REASONS)
+    opening = {row: one.words for one in reversed(shown) for row in one.examples}
+    for item in items:
+        own = _words_of(data, item.row)
+        item.opening = [word for word in opening.get(item.row, ()) if word in own]
+        reasons.join(item, item.opening, origins.texts.kept[item.row], period)
+    return items if settings.rest else [replace(item, rest=None) for item in items]
+
+
+def _words_of(data, row):
+    """Return the words of a document."""
+    return {data.vocabulary[term] for term in data.counts[row : row + 1].indices.tolist()}
 
 
 def _atom_words(A, atoms, vocabulary):
@@ -224,22 +239,17 @@ def _atom_words(A, atoms, vocabulary):
     return dict(zip(atoms, texts, strict=True))
 
 
-def _atoms(carried, data, Q, after, memory):
-    """Return of every atom after learning who opened it and the document most like it, and the atom of each topic."""
+def _atoms(carried, data, Q, after):
+    """Return of every atom after learning who opened it, and the document most like it."""
     A = widen(after.dictionary, n_rows=Q.shape[1])
     k = A.shape[1]
     opened = after.arrays["birth"] if "birth" in after.arrays else np.arange(k)
     documents = [""] * k
     for place in np.flatnonzero(carried.opened[:k] == opened[: len(carried.opened)]):
         documents[place] = carried.documents[place]
-    best, nearest = np.zeros(k), np.full(len(memory.number), -1)
-    both = sparse.csr_array(sparse.vstack([Q, memory.sums.astype(np.float64)], format="csr"))
-    pairs = reasons.nearest(both, A, 1)
-    for row, closest in enumerate(pairs[: len(data.ids)]):
+    best = np.zeros(k)
+    for row, closest in enumerate(reasons.nearest(Q, A, 1)):
         for atom, cosine in closest:
             if cosine > best[atom]:
                 best[atom], documents[atom] = cosine, data.ids[row]
-    for row, closest in enumerate(pairs[len(data.ids) :]):
-        if closest and closest[0][1] >= LINKED:
-            nearest[row] = closest[0][0]
-    return opened.astype(np.int64), documents, nearest
+    return opened.astype(np.int64), documents

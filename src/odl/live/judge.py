@@ -11,8 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from odl import learners, novelty
-from odl.alerts import calibration, candidates, periods, reasons
-from odl.alerts.memory import profiles, widened
+from odl.alerts import calibration, events, periods, reasons
 from odl.config import project
 from odl.config.sections import Alerts
 from odl.config.steps import STEPS
@@ -194,7 +193,6 @@ class Judge:
         self.run, self.t = runs.parse(folder.chain), t
         if self.run.weighting.idf == "corpus":
             raise ConfigError("idf: corpus", "idf: past or none", "leave it out to watch the folder")
-        self.of_topics = replace(self.run.weighting, tf="log")  # as in `odl.jobs.alerts`
         data, share = features.read(folder.path(STEPS["features"].writes["output"], t)), self.run.weighting.pieces
         self.numbers, self.n_initial = data.numbers, data.n_initial
         self.frequencies, self.n_documents = data.frequencies_after(), data.n_before + data.counts.shape[0]
@@ -213,8 +211,9 @@ class Judge:
             self.vector_mean = data.vector_mean_after()
             self.meaning = Memory.of(checkpoint.meaning, len(self.vector_mean), path)
         carried = periods.read_carried(folder.path(STEPS["alerts"].writes["output"], t))
-        self.recent, self.memory, self.settings = carried.recent, carried.memory, Alerts(**carried.settings)
-        self.names = dict(zip(self.memory.number.tolist(), self.memory.names, strict=True))
+        self.recent, self.memory, self.settings = carried.past.recent, carried.past.events, Alerts(**carried.settings)
+        names = (name.split("\t") for name in self.memory.names)
+        self.names = dict(zip(self.memory.number.tolist(), names, strict=True))
         self._make_room(n_words + ROOM)
         nothing = sparse.csr_array((0, self.n_pieces + self.n_words))
         novelty.score(self.learner, self.state, nothing)  # what is derived from the state is made before it is needed
@@ -234,23 +233,21 @@ class Judge:
         shares = with_data(P, parts.data)
         shares = pieces.folded(shares, own.counts) if pieces else shares
         shares.data = shares.data.astype(np.float32)
-        alike = (self.run.weighting, self.learner.norm, pieces) == (self.of_topics, "l2", None)
-        Q = wide if alike else self._among_all(self._weighed(own, self.of_topics, "l2"), own.terms)
-        topics = candidates.nearest_topics(Q, self.topics, self.settings)
+        joins = events.joined(self.events, self._among_all(own.counts, own.terms))
         answers, shared, names = [], own.frequencies >= 1, own.names
-        for row, (score, part, topic) in enumerate(
-            zip(scored.score.tolist(), tail.tolist(), topics.tolist(), strict=True)
+        for row, (score, part, event) in enumerate(
+            zip(scored.score.tolist(), tail.tolist(), joins.tolist(), strict=True)
         ):
             parts = reasons.shares_of(shares, row)
             why = [[names[term], parts[term]] for term in reasons.lead(shares, row, shared, REASONS)]
             answer = {"dictionary": self.t, "score": score, "tail": part, "reasons": why}
-            answers.append({**answer, "topic": topic or None, "topic_name": self.names.get(topic)})
+            answers.append({**answer, "topic": event or None, "topic_name": self.names.get(event)})
         return answers
 
     def _make_room(self, n_words):
         """Let there be columns of so many words, those of the stream and new ones."""
         self.n_words, self.state = n_words, self.learner.fit_terms(self.state, self.n_pieces + n_words)
-        self.topics = profiles(widened(self.memory, n_words), self.frequencies, self.n_documents)
+        self.events = events.moved(self.memory, None, n_words)
 
     def _own(self, documents):
         """Return what is known of the words of documents, in the order of the stream; new ones come last."""

@@ -33,10 +33,11 @@ def deliver(folder, words, named):
     """
     if not commands.is_trusted(folder, words):
         return [f"{KEY} was not run: its command is not trusted here; look at it, then say odl trust {named}"], False
-    from odl.alerts import read, show
+    from odl.alerts import maps, read, show
 
     watch = read.alerts_of(folder, last=LAST)
-    pairs = [(show.urn(watch, "document", alert.id), alert, each) for each in watch.periods for alert in each.alerts]
+    told = [(period, alert) for period in watch.periods for alert in maps.alerts_of(watch, period)]
+    pairs = [(show.urn(watch, "document", alert[0].id), alert, period) for period, alert in told]
     path, count = os.path.join(folder, RECORD), 0
     if not os.path.exists(path):
         with replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
@@ -45,7 +46,7 @@ def deliver(folder, words, named):
         known = _known(record)
         pending = [pair for pair in pairs if pair[0] not in known]
         for name, alert, period in pending:
-            if fault := _tell(folder, words, {**show.as_map(alert, period), "alert": name}):
+            if fault := _tell(folder, words, {**maps.document_map(watch, period, *alert), "alert": name}):
                 left = f"{len(pending) - count} of {len(pending)} alerts are not delivered"
                 return [f"{KEY}: {left} ({fault}); the next odl run tries them again"], False
             record.write(f"{name}\n")

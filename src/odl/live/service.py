@@ -23,7 +23,7 @@ from werkzeug.exceptions import BadRequest, HTTPException, ServiceUnavailable, U
 from werkzeug.routing import Map, Rule
 from werkzeug.wrappers import Request, Response
 
-from odl.alerts import explain, feedback, read, show
+from odl.alerts import explain, feedback, maps, read, show
 from odl.errors import DataError, OdlError, ParameterError
 from odl.files.escaping import clean, visible
 
@@ -108,10 +108,15 @@ class Service:
         """Answer documents, and store or forget them."""
         body, kind = body_of(request, ONE, *LINES), request.mimetype
         lines = [body] if kind == ONE else [line for line in body.split(b"\n") if line.strip()]
+        error = ""
         if len(lines) > self.desk.most:
-            return reply({"error": f"{len(lines)} documents; expected {self.desk.most} at most in a request"}, 413)
-        if any(len(line) > DOCUMENT for line in lines):
-            return reply({"error": f"a document of more than {DOCUMENT >> 20} MiB; shorten it"}, 413)
+            error = f"{len(lines)} documents; expected {self.desk.most} at most in a request"
+        elif any(len(line) > DOCUMENT for line in lines):
+            error = f"a document of more than {DOCUMENT >> 20} MiB; shorten it"
+        if error:
+            with self.alone:
+                self.meters.too_large += len(lines)
+            return reply({"error": error}, 413)
         if wait := self.too_soon(request.remote_addr, len(lines)):
             return reply({"error": f"more than {self.rate:g} documents a second; send these again"}, 429, after=wait)
         began, answers = time.monotonic(), self.desk.ask(lines, learn)
@@ -152,15 +157,15 @@ class Service:
         since = request.args.get("since")
         with self.turn():
             watch = read.alerts_of(".", last=None if since else 1)
-            return reply({"periods": [show.period_map(period) for period in show.since(watch, since)]})
+            return reply({"periods": [maps.period_map(watch, period) for period in show.since(watch, since)]})
 
-    def topic(self, request, number):
-        """Say what a topic is."""
+    def event(self, request, number):
+        """Say what an event is."""
         with self.turn():
             watch = read.alerts_of(".")
-            if number not in watch.topics:
-                return reply({"error": f"there is no topic {number}"}, 404)
-            return reply(show.topic_map(watch, number))
+            if number not in watch.events:
+                return reply({"error": f"there is no event {number}"}, 404)
+            return reply(maps.event_map(watch, number))
 
     def document(self, request, ident):
         """Say why a document has its score: as it was answered, or as its period says."""
@@ -171,8 +176,8 @@ class Service:
             place = explain.find(watch.place, ident)
             if place is None:
                 return reply({"error": "there is no such document"}, 404)
-            alert, earlier, _ = explain.document(watch.place, *place, watch)
-            return reply(show.as_map(alert, watch.periods[alert.t], earlier.id if earlier else None))
+            found, earlier, _ = explain.document(watch.place, *place)
+            return reply(maps.explained_map(watch, found, earlier.id if earlier else None))
 
     def feedback(self, request):
         """Write a line of feedback.csv, or take it out, and have the page written anew."""
@@ -184,7 +189,7 @@ class Service:
                     feedback.check_entry(entry)
                     feedback.add(".", entry)
                     self.desk.renew = True
-                elif feedback.remove(".", entry.what):
+                elif any(feedback.remove(".", what) for what in (entry.what, f"event:{entry.event}")):
                     self.desk.renew = True
             except DataError as error:
                 return reply({"error": str(error)}, 400)
@@ -220,7 +225,8 @@ ROUTES = (
     ("/documents/<path:ident>", "GET", "document"),
     ("/judge", "POST", "answer", False),
     ("/new", "GET", "new"),
-    ("/topics/<int:number>", "GET", "topic"),
+    ("/events/<int:number>", "GET", "event"),
+    ("/topics/<int:number>", "GET", "event"),
     ("/feedback", "POST", "feedback"),
     ("/feed.atom", "GET", "written", "new.atom", "application/atom+xml; charset=utf-8"),
     ("/feed.json", "GET", "written", "new.json", "application/feed+json; charset=utf-8"),
@@ -262,20 +268,20 @@ def entry_of(body):
         raise BadRequest(f"a field of feedback is no text of at most {FIELD} characters")
     entry = feedback.Entry(**{name: " ".join(clean(text).split()) for name, text in texts.items()})
     if not entry.what or "verdict" not in given:
-        raise BadRequest(f"expected what (topic:NUMBER, source:FILE or the id of a document) and verdict, as {ONE}")
+        raise BadRequest(f"expected what (event:NUMBER, source:FILE or the id of a document) and verdict, as {ONE}")
     return entry
 
 
 def drift(watch):
-    """Return how often tails of the open period are at most `alerts.level`, over how often they were before."""
-    return len(watch.candidates) / (watch.items * watch.judge.settings.level) if watch.judge and watch.items else 0.0
+    """Return how often tails of the open period are at most `alerts.tail`, over how often they were before."""
+    return len(watch.candidates) / (watch.items * watch.judge.settings.tail) if watch.judge and watch.items else 0.0
 
 
 class Meters:
     """What Prometheus asks for."""
 
     def __init__(self, desk):
-        self.registry = CollectorRegistry()
+        self.registry, self.too_large = CollectorRegistry(), 0
         common = {"registry": self.registry}
         ProcessCollector(**common)  # memory and CPU time
         self.seconds = Histogram("odl_answer_seconds", "From a request with documents to its answer.", **common)
@@ -283,9 +289,12 @@ class Meters:
         of_watch = {
             "documents": ("Documents accepted since the start.", lambda watch: watch.documents),
             "late": ("Documents that came after the end of their period.", lambda watch: watch.late),
-            "refused": ("Documents that could not be read.", lambda watch: watch.bad),
+            "refused": (
+                "Documents that could not be read, or of requests that are too large.",
+                lambda watch: watch.bad + self.too_large,
+            ),
             "open_period_items": ("Items of the open period so far.", lambda watch: watch.items),
-            "drift": ("Novel items (alerts.level) of the open period over those that chance brings.", drift),
+            "drift": ("Novel documents (alerts.tail) of the open period over those that chance brings.", drift),
             "open_period_start_seconds": ("Begin of the open period.", lambda watch: (watch.begin or 0) / 1000),
             "learned_period": ("Number of the last period that is learned; -1 for none.", lambda watch: watch.shown),
             "learning": ("Whether a period is being learned.", lambda watch: watch.child is not None),

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
 
-from odl.alerts import periods, read, show
+from odl.alerts import maps, periods, read
 from odl.config import commands, places, project
 from odl.config.steps import STEPS
 from odl.corpora import fields
@@ -73,6 +73,8 @@ class Watch:
             self.answers |= self._answers(label)  # `_open` sets them aside
         self.begin = begin
         self._load()
+        if error := self.earlier():
+            print(f"odl watch: {error}", file=sys.stderr, flush=True)
         self._open(begin)
         for label in self.inbox.labels():
             if _begin(label) < self.begin:
@@ -106,6 +108,10 @@ class Watch:
         """Return the last timestep that has alerts, -1 for none."""
         return len([*periods.paths(self.folder.folder_of("alerts"))]) - 1
 
+    def earlier(self):
+        """Return the error that an earlier version wrote what is learned, None if it did not."""
+        return folders.earlier_error(self.folder, os.path.basename(os.getcwd()))
+
     def _load(self):
         """Take up what was learned of the periods before the open one."""
         self.judge, self.begin = self._learned_before(self.begin)
@@ -120,6 +126,8 @@ class Watch:
                 if first < begin and os.path.exists(self._path("update", t, "state")):
                     break
                 t -= 1
+            if periods.are_earlier(self.folder.folder_of("alerts")):
+                return None, begin  # documents are stored, and nothing is known of them
             if self.judge and self.judge.t == t:
                 return self.judge, begin
             return Judge(self.folder, t) if t >= 0 else None, begin
@@ -273,7 +281,7 @@ class Watch:
         if not self.judge or answer["alike"] or answer["tail"] is None:
             return {"rank": None, "within_budget": False}
         self.items += 1
-        if answer["tail"] > self.judge.settings.level:
+        if answer["tail"] > self.judge.settings.tail:
             return {"rank": None, "within_budget": False}
         rank = bisect.bisect_left(self.candidates, -answer["score"]) + 1
         bisect.insort(self.candidates, -answer["score"])
@@ -327,8 +335,10 @@ class Watch:
             return self.judge, self.shown, []
         self.unlearned, (judge, _) = "", self._learned_before(self.begin)
         last = self._last()
-        learned = read.alerts_of(".", last=last - self.shown).periods if last > self.shown else []
-        records = [{"provisional": False, **show.period_map(period)} for period in learned]
+        learned = read.alerts_of(".", last=last - self.shown) if last > self.shown else None
+        records = (
+            [{"provisional": False, **maps.period_map(learned, each)} for each in learned.periods] if learned else []
+        )
         return judge, max(last, self.shown), [(None, _text(record)) for record in records]
 
     def poll(self):
@@ -363,6 +373,8 @@ class Watch:
         counts = [f"{self.documents} documents accepted", f"{self.late} late", f"{self.bad} lines left out"]
         print(f"odl watch: {', '.join(counts)}", file=sys.stderr, flush=True)
         if self.unlearned and not drained:
+            if error := self.earlier():
+                raise error
             todo = "correct what is said above, then run odl run"
             raise DataError("the input ended, and a period is not learned", "a run that ends well", todo)
         self.due = False

@@ -1,4 +1,4 @@
-"""The feeds about what is new, Atom and JSON Feed 1.1: an entry a topic, which changes its state, or a lone alert."""
+"""Feeds about what is new, Atom and JSON Feed 1.1: an entry for each event, which changes its state, or headline."""
 
 import hashlib
 import json
@@ -6,13 +6,11 @@ import re
 from typing import NamedTuple
 
 from odl.alerts import breakdown, show
-from odl.alerts.model import NONE
 from odl.files import provenance, storage
 from odl.files.documents import NO_TIME
-from odl.report import newtext, page
+from odl.report import newparts, page
 
 MOST = 100  # entries of a feed
-LISTED = 5  # items of a topic in its entry
 VERSION = "https://jsonfeed.org/version/1.1"
 NO_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")  # beside what `visible` spells out
 
@@ -23,7 +21,7 @@ class Entry(NamedTuple):
     Attributes
     ----------
     id : str
-        The same for as long as the topic or the document is.
+        Permanent name of the event, the headline or the document.
     title : str
     published, updated : str
         When it began, and when it changed last.
@@ -43,26 +41,35 @@ class Entry(NamedTuple):
 
 def entries(watch, sounded=()):
     """Return the entries of a stream, what changed last first; alarms about the watch are entries of their own."""
-    told, forms = dict(show.by_topic(watch.periods)), _forms()
-    stories = [_alone(watch, alert, forms) for alert in told.pop(NONE, []) if not alert.folded]
-    stories += [_topic(watch, watch.topics[number], alerts, forms) for number, alerts in told.items()]
+    forms = page.macros("newfeeds.jinja", facts=newparts, show=show, breakdown=breakdown)
+    stories = [_headline(watch, row, forms) for row in show.rows_of(watch.periods)]
     stories += [_alarm(watch, alarm, forms) for alarm in sounded]
-    by_name = sorted(stories, key=lambda entry: entry.id)
+    if not watch.settings["gates"]:
+        stories += [
+            _document(watch, period.documents_of[row], forms)
+            for period in watch.periods
+            if not period.unproven
+            for row in period.novel
+        ]
+    by_name = sorted({story.id: story for story in stories}.values(), key=lambda entry: entry.id)
     return sorted(by_name, key=lambda entry: entry.updated, reverse=True)[:MOST]
 
 
-def _forms():
-    return page.macros("newfeeds.jinja", words=newtext, parts_of=breakdown.parts)
-
-
-def _topic(watch, topic, alerts, forms):
-    """Return the entry of a topic: where it stands, its items of late, and how it came there."""
-    days = {period.t: show.date_of(period.first) or f"period {period.t}" for period in watch.periods}
-    items = [alert for alert in alerts if not alert.folded][:LISTED]
-    changes = [(days.get(t, f"period {t}"), state) for t, state in topic.history]
-    title = f"{', '.join(topic.name) or f'topic {topic.number}'} [{topic.state}]"
-    times = _moment(topic.first, topic.birth), _end(watch, max(alerts[0].t, topic.history[-1][0]))
-    return Entry(show.urn(watch, "topic", topic.number), title, *times, "", str(forms.topic(topic, items, changes)))
+def _headline(watch, row, forms):
+    """Return the entry of an event with its present state, of an unusual number of documents, or a lone document."""
+    one, period = row.headline, row.period
+    if one.gate == "lone":
+        return _document(watch, period.documents_of[one.rows[0]], forms)
+    event = watch.events.get(one.event)
+    name, when = show.name_of(one, period), _end(watch, period.t)
+    if not event:
+        ident = show.urn(watch, one.gate, ":".join(map(str, [*one.name[1:], period.t])))
+        return Entry(ident, f"{name}: {row.documents}", when, when, "", str(forms.headline(row, None, ())))
+    changes = [(newparts.day_of(watch, t), state) for t, state in event.history]
+    last = max(*(t.t for t, _ in [(period, one), *row.others]), event.history[-1][0])
+    times = _moment(event.first, event.birth), _end(watch, last)
+    body = str(forms.headline(row, event, changes))
+    return Entry(show.urn(watch, "event", event.number), f"{show.name_of(event)} [{event.state}]", *times, "", body)
 
 
 def _alarm(watch, alarm, forms):
@@ -71,9 +78,10 @@ def _alarm(watch, alarm, forms):
     return Entry(ident, f"The watch itself: {alarm.text}", when, when, "", str(forms.alarm(alarm)))
 
 
-def _alone(watch, alert, forms):
-    ident, when = show.urn(watch, "document", alert.id), _end(watch, alert.t)
-    return Entry(ident, alert.title or alert.id, when, when, newtext.address(alert.url), str(forms.item(alert)))
+def _document(watch, document, forms):
+    ident, when = show.urn(watch, "document", document.id), _end(watch, document.t)
+    url = newparts.address(document.url)
+    return Entry(ident, document.title or document.id, when, when, url, str(forms.item(document)))
 
 
 def _end(watch, t):
@@ -89,7 +97,7 @@ def _moment(time, t):
 def atom(watch, entries):
     """Return the entries of a stream as Atom (RFC 4287)."""
     title, updated = f"What is new in {watch.corpus}", _end(watch, watch.periods[-1].t)
-    return NO_XML.sub("\ufffd", _forms().atom(show.urn(watch), title, updated, entries))
+    return NO_XML.sub("\ufffd", page.macros("newfeeds.jinja").atom(show.urn(watch), title, updated, entries))
 
 
 def as_json(watch, entries):

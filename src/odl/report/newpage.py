@@ -7,20 +7,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from odl.alerts import alarms, explain, feedback, read, wordlist
+from odl.alerts import alarms, breakdown, explain, feedback, read, show, wordlist
 from odl.alerts.model import NONE
 from odl.errors import DataError
 from odl.files import provenance, storage
-from odl.report import newfeeds, newparts, newtext, page
-from odl.report.newtext import dates, percent, plural
+from odl.report import newfeeds, newparts, page
+from odl.report.newparts import percent, plural
 from odl.report.page import Markup
 from odl.stream import boilerplate
 from odl.text.stopwords import shown
 
 SHOWN = 100  # periods; what the page costs does not grow with the stream
-PARTS = (("words", "Words never seen before"), ("before", "Periods before"),
-         ("topics", "Topics over time"), ("scores", "Scores over time"),
-         ("all-alerts", "All alerts"), ("health", "How the watch itself is doing"))  # fmt: skip
+PARTS = (("before", "Headlines before"), ("events", "Events over time"), ("words", "Words never seen before"),
+         ("volume", "Documents over time"), ("health", "How the watch itself is doing"))  # fmt: skip
 RECENT = 4  # periods that count as now
 LATELY = 8  # periods before that languages are compared with
 CHANGED = 0.1  # share of the documents by which a language comes or goes before something is said
@@ -65,8 +64,8 @@ def write(path, folder, stream=None, *, home=None, study=None, atom=None, feed=N
     watch = read.watch(read.records(place, first), entries, None, place, read.Earlier(place, first))
     taken = boilerplate.sentence(place.documents, os.path.join(place.features, f"{watch.periods[-1].t}.h5"))
     link = os.path.relpath(study, os.path.dirname(os.path.abspath(path))) if study else None
-    told = {alert.topic for alert in watch.periods[-1].alerts} - {NONE}
-    members = explain.members(place, [watch.topics[number] for number in sorted(told)], watch.settings["silence"])
+    told = {headline.event for headline in watch.periods[-1].headlines} - {NONE}
+    members = explain.members(place, [watch.events[number] for number in sorted(told)])
     sounded = alarms.of(watch)
     stories = newfeeds.entries(watch, sounded)
     for place_of_feed, form in ((atom, newfeeds.atom), (feed, newfeeds.as_json)):
@@ -88,20 +87,19 @@ def text(watch, study=None, taken="", members=None, sounded=()):
     taken : str
         What was taken out of the texts before words were counted.
     members : dict, optional
-        All documents of the topics of the latest period (`odl.alerts.explain.members`).
+        All documents of the events of the latest headlines (`odl.alerts.explain.members`).
     sounded : sequence of odl.alerts.alarms.Alarm
     """
     last = watch.periods[-1]
-    when = dates(last) or f"period {last.t}"
-    macros, told = parts(), findings(watch, taken, sounded)
-    drawn = {"words": macros.unseen, "before": macros.before, "topics": macros.topics}
-    drawn |= {"scores": macros.scores, "all-alerts": macros.alerts}
-    bodies = {name: part(watch) for name, part in drawn.items()} | {"health": macros.health(told)}
+    macros, when = parts(), show.date_of_period(last)
+    drawn = {"words": macros.unseen, "before": macros.before, "events": macros.events, "volume": macros.volume}
+    bodies = {name: part(watch) for name, part in drawn.items()}
+    bodies["health"] = macros.health(findings(watch, taken, sounded))
     return page.render(
         "newpage.jinja",
         title=f"What is new in {watch.corpus}, {when}",
         heading=f"What is new in {watch.corpus}",
-        when=when + (f" (period {last.t})" if dates(last) else ""),
+        when=when,
         parts=PARTS,
         bodies=bodies,
         latest=macros.latest(watch, members or {}),
@@ -116,7 +114,7 @@ def text(watch, study=None, taken="", members=None, sounded=()):
 
 def parts():
     """Return the parts of the page as functions of a watch."""
-    return page.macros("newparts.jinja", facts=newparts, words=newtext, wordlist=wordlist)
+    return page.macros("newparts.jinja", facts=newparts, show=show, breakdown=breakdown, wordlist=wordlist)
 
 
 class Finding(NamedTuple):

@@ -23,7 +23,7 @@ from odl.files import provenance, storage
 from odl.files.documents import NO_TIME
 from odl.files.tables import read_cells, write_table
 
-PERIODS = {"day": "D", "week": "W", "month": "M", "year": "Y"}
+PERIODS = {"day": "D", "week": "W", "month": "M", "quarter": "3M", "year": "Y"}
 
 
 def draw(seed: int, *names: str) -> float:

@@ -15,6 +15,7 @@ import os
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from odl.errors import DataError
 from odl.files import blocks, storage
@@ -24,6 +25,7 @@ BANDS, ROWS = 24, 4
 LIKELY = 0.6  # estimated index from which a pair is looked at; five standard deviations below ALIKE
 WINDOW = 4  # timesteps
 CHUNK = 64  # pairs that are estimated at a time
+COSINE, BLOCK = 0.9, 1000  # of near-duplicates of documents without shingles; documents that are compared at a time
 _DRAWN = np.frombuffer(hashlib.shake_256(b"odl.alerts.duplicates").digest(16 * BANDS * ROWS), dtype="<u8")
 FACTORS, TERMS = _DRAWN[: BANDS * ROWS] | np.uint64(1), _DRAWN[BANDS * ROWS :]
 MIXER = np.uint64(0x9E3779B97F4A7C15)
@@ -258,3 +260,37 @@ def jaccard(one: np.ndarray, other: np.ndarray) -> float:
     """
     shared = len(np.intersect1d(one, other, assume_unique=True))
     return shared / (len(one) + len(other) - shared)
+
+
+def near_duplicates(P: sparse.csr_array) -> np.ndarray:
+    """Put documents that are nearly the same into one group.
+
+    A document joins the group of the first document before it in the batch whose cosine with it is at least `COSINE`.
+
+    Parameters
+    ----------
+    P : csr_array, shape (n_documents, n_terms)
+        Rows of unit l2 norm.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_documents,)
+        Row of the first document of each document's group.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from odl.stream.duplicates import near_duplicates
+    >>> near_duplicates(csr_array([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0], [0.6, 0.8, 0.0]]))
+    array([0, 1, 0])
+    """
+    first, columns = np.arange(P.shape[0]), sparse.csr_array(P.T)
+    for start in range(0, P.shape[0], BLOCK):
+        cosines = sparse.coo_array(P[start : start + BLOCK] @ columns)
+        similar = (cosines.data >= COSINE) & (cosines.col < cosines.row + start)
+        rows, earlier = cosines.row[similar] + start, cosines.col[similar]
+        order = np.lexsort((-earlier, rows))  # of several the first one is written last
+        first[rows[order]] = earlier[order]
+    for row in np.flatnonzero(first < np.arange(len(first))):
+        first[row] = first[first[row]]  # rows rise, so that the group of the earlier one is settled
+    return first

@@ -1,0 +1,88 @@
+"""Alerts of format 2, read as periods of this version: topics are events, documents that alerted are headlines.
+
+The version that wrote them had no p of a headline. At most 1 in 20 of its periods without news spoke: this is the p
+of each headline here. Own words of events, t of words and what is usual were not stored.
+"""
+
+import json
+
+import numpy as np
+
+from odl.alerts.model import STATES, Headline
+from odl.files import storage
+
+P = 0.05  # of a headline: the share of quiet periods that spoke
+LONE = "lone"  # the gate of documents without a topic
+NOVEL = 5  # documents that are listed by score
+FACTS = ("first", "last", "first_seen", "labelled", "empty", "repeats")
+ARRAYS = {"topic": "event"} | {name: name for name in ("score", "tail", "context", "item", "near", "likeness")}
+CHANGES = ("sizes", "changes")
+
+
+def settings_of(settings):
+    """Return settings of alerts with the names that they have now: `level` was a tail probability."""
+    return settings | {"tail": settings["level"], "certain": 0.0}
+
+
+def values(file, settings):
+    """Return the fields of `odl.alerts.periods.Record` that differ, items as maps.
+
+    Parameters
+    ----------
+    file : h5py.File
+        Of kind "alerts", of the earlier format.
+    settings : dict
+    """
+    (changes,) = storage.read_strings(file, "topics")
+    changes = json.loads(changes)
+    facts = {name: storage.attribute(file, name) for name in FACTS}
+    unproven = bool(storage.attribute(file, "warm_up"))
+    arrays = {now: storage.read_array(file, name, "if", ndim=None) for name, now in ARRAYS.items()}
+    items = [json.loads(line) for line in storage.read_strings(file, "pool")]
+    opened = [item for item in items if item.pop("gate", "") and not unproven]
+    headlines = _headlines(opened, arrays["event"], topics_of(file)) if settings["gates"] else []
+    chosen = items[:NOVEL] if settings["gates"] else items
+    return {
+        **arrays,
+        **{name: [tuple(entry) for entry in changes[name]] for name in CHANGES},
+        "facts": {**facts, "unproven": unproven, "p": P if headlines else 1.0, "usual": 0.0},
+        "novel": np.array([item["row"] for item in chosen], dtype=np.int64),
+        "items": items,
+        "headlines": headlines,
+        "born": born(changes),
+    }
+
+
+def _headlines(items, topic_of, known):
+    """Return one headline for each topic with an alert, and one for each alert without a topic, most novel first."""
+    found = {}
+    for item in items:
+        number = int(topic_of[item["row"]])
+        found.setdefault(number or (LONE, item["row"]), []).append(item)
+    return [_headline(number, group, topic_of, known) for number, group in found.items()]
+
+
+def _headline(number, items, topic_of, known):
+    words = tuple(dict.fromkeys(word for item in items for word in item.get("opening", ())))
+    examples = tuple(item["row"] for item in items)
+    if isinstance(number, tuple):
+        return Headline((), words, 0.0, 0.0, 0.0, examples, np.nan, P, LONE, examples=examples)
+    _, _, state, name = known[number]
+    rows = tuple(np.flatnonzero(topic_of == number).tolist())
+    return Headline(name, words, 0.0, 0.0, 0.0, rows, np.nan, P, "words", number, state, examples=examples)
+
+
+def born(changes):
+    """Return the topics that a period found, each with the id and the title of one document."""
+    return [(number, [(ident, title)]) for number, ident, title in changes["born"]]
+
+
+def topics_of(file):
+    """Return (birth, documents so far, state, name) of the topics after a period, by number."""
+    memory = file["memory"]
+    columns = [storage.read_array(memory, name, "i").tolist() for name in ("number", "birth", "items", "state")]
+    rows = zip(*columns, storage.read_strings(memory, "names"), strict=True)
+    return {
+        number: (birth, items, STATES[state], tuple(filter(None, name.split("\t"))))
+        for number, birth, items, state, name in rows
+    }

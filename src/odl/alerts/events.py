@@ -1,0 +1,372 @@
+"""Events: episodes of a stream, each with own words, that documents join while more come than by chance.
+
+Own words. Of m documents of an event x_w have the word w; t_w is that of `odl.alerts.surprise` against the documents
+before its birth. A word is its own if t_w >= `CERTAIN_WORD` and x_w >= `SHARE` m, and w may name a headline. They are
+estimated again for `SETTLING` periods after the birth, then stay.
+
+Joining. With p_w = (x_w + 1/2) / (m + 1) and q_w the same of the documents before the birth, the evidence that a
+document belongs to an event is
+
+    L = sum over own words of  log(p_w / q_w) if it has w,  log((1 - p_w) / (1 - q_w)) if not.                     (1)
+
+It joins the event with the largest L - threshold above 0. Documents well before the birth cannot belong to the event:
+the threshold is the largest L but a share r / (number of open events) of a sample of these, `SAMPLE` documents at most
+without the last `APART` periods, with r = `RATE`, or `RATE_LARGE` for more than `LARGE` documents. So r is the rate of
+documents that join all events by chance.
+
+Ending. With N documents in the last `SILENCE` periods, c = r N / (open events) join by chance. An event ends when no
+more than c + 2 sqrt(c) joined. Then nothing joins until its own words open a gate again (returning).
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse, special
+
+from odl.alerts import surprise
+from odl.alerts.model import STATES
+from odl.learners import sparse_atoms
+
+CERTAIN_WORD = 5.0  # t_w of an own word
+SHARE = 0.15  # share of an event's documents that have an own word
+SETTLING = 4  # periods after the birth in which own words are estimated again
+WORDS = 30  # own words at most
+STORED = 200  # words of an event's documents that are counted while it settles
+OLD = 0.5  # share of the weight of a headline's words from which on it is of an old event
+SAMPLE, APART = 2000, 28  # documents before a birth, and the periods before it that are left out
+EACH = -(-SAMPLE // APART)  # documents of a period that are remembered for it
+RATE, RATE_LARGE, LARGE = 0.002, 0.005, 20  # share of documents that join by chance; of events of more documents
+SILENCE = 4  # periods
+SPAN = 8  # periods that a growing event is compared with
+GROWTH = 0.001  # probability of so many documents at the past rate below which an event grows
+REMEMBERED = 1000  # events; those that ended longest ago are forgotten first
+NEW, ONGOING, GROWING, RETURNING, ENDED = range(len(STATES))
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What is carried from period to period: e events, a sample of past documents.
+
+    Attributes
+    ----------
+    numbered : int
+        Events numbered so far.
+    number, birth, size : ndarray of int64, shape (e,)
+        Number, period of birth, documents so far.
+    state : ndarray of int8, shape (e,)
+        Position in `odl.alerts.model.STATES`.
+    threshold : ndarray of float64, shape (e,)
+    names, words : list of str
+        Parts of each name, and its own words in the order of the entries of `inside`, separated by tabs.
+    counts : ndarray of int64, shape (e, SPAN)
+        Documents in each of the last periods, the newest last.
+    totals : ndarray of int64, shape (SPAN,)
+        Documents of the stream in these periods.
+    inside, before : csr_array, shape (e, n_terms)
+        Rates of its own words in its documents and before its birth, stored as log-odds need them: entries are
+        p_w and q_w of (1), for the same words.
+    weight : csr_array, shape (e, n_terms)
+        t_w of its own words.
+    members : csr_array, shape (e, n_terms)
+        Documents that have each word, of its first periods; empty once its own words stay.
+    past : csr_array, shape (at most `SAMPLE` + `APART` `EACH`, n_terms)
+        Documents of earlier periods, oldest first, for thresholds.
+    past_t : ndarray of int64
+        Period of each of these.
+    """
+
+    numbered: int
+    number: np.ndarray
+    birth: np.ndarray
+    size: np.ndarray
+    state: np.ndarray
+    threshold: np.ndarray
+    names: list
+    words: list
+    counts: np.ndarray
+    totals: np.ndarray
+    inside: sparse.csr_array
+    before: sparse.csr_array
+    weight: sparse.csr_array
+    members: sparse.csr_array
+    past: sparse.csr_array
+    past_t: np.ndarray
+
+    @property
+    def open(self):
+        """Rows of the events that have not ended."""
+        return np.flatnonzero(self.state != ENDED)
+
+    def row(self, number):
+        """Return the row of an event."""
+        return int(np.flatnonzero(self.number == number)[0])
+
+
+OF_TERMS = ("inside", "before", "weight", "members", "past")
+OF_EVENTS = ("number", "birth", "size", "state", "threshold", "counts", "inside", "before", "weight", "members")
+
+
+def nothing():
+    """Return the memory before the first period."""
+    whole, none = np.zeros(0, dtype=np.int64), sparse.csr_array((0, 0))
+    return Memory(
+        0, whole, whole, whole, whole.astype(np.int8), np.zeros(0), [], [], np.zeros((0, SPAN), dtype=np.int64),
+        np.zeros(SPAN, dtype=np.int64), none, none, none, none, none, whole,
+    )  # fmt: skip
+
+
+def moved(memory, places, n_terms):
+    """Return the memory under other numbers of terms: -1 for one that has left; None if terms were only appended."""
+    if places is None:
+        return replace(memory, **{n: sparse_atoms.widen(getattr(memory, n), n_columns=n_terms) for n in OF_TERMS})
+    shape, stays = ("events", "terms"), places >= 0
+    of_rows = np.split(memory.inside.indices, memory.inside.indptr[1:-1]) if memory.names else []
+    words = [
+        "\t".join(word for word, term in zip(line.split("\t"), row.tolist(), strict=False) if stays[term])
+        for line, row in zip(memory.words, of_rows, strict=True)
+    ]
+    kept = {n: sparse_atoms.moved(getattr(memory, n), shape, places, n_terms) for n in OF_TERMS}
+    return replace(memory, words=words, **kept)
+
+
+def likelihood(X, inside, before):
+    """Return L of (1) of each document and event, as an array of shape (n_documents, n_events).
+
+    Equation `event-evidence` of docs/method.md.
+
+    Parameters
+    ----------
+    X : csr_array, shape (n_documents, n_terms)
+        Entries are words that the documents have.
+    inside, before : csr_array, shape (n_events, n_terms)
+        p and q of the own words of events.
+    """
+    p, q = inside.data, before.data
+    absent = np.log1p(-p) - np.log1p(-q)
+    rows = np.repeat(np.arange(inside.shape[0]), np.diff(inside.indptr))
+    base = np.bincount(rows, absent, minlength=inside.shape[0])
+    step = sparse.csr_array((np.log(p) - np.log(q) - absent, inside.indices, inside.indptr), shape=inside.shape)
+    terms = np.unique(step.indices)
+    return (surprise.presence(X)[:, terms] @ step[:, terms].T).toarray() + base
+
+
+def threshold_of(past, inside, before, rate):
+    """Return the L that a share `rate` of past documents exceeds.
+
+    It is at least the log of 1 / rate where there are too few of these documents to tell.
+    """
+    scores = np.sort(likelihood(past, inside, before)[:, 0]) if past.shape[0] else np.zeros(0)
+    unknown = -np.log(rate) if len(scores) * rate < 1 else 0.0
+    place = int(np.floor(len(scores) * rate))
+    return float(max(scores[-place - 1] if len(scores) else 0.0, min(unknown, 4.0), 1e-9))
+
+
+def own_words(has, m, frequencies, n_documents, allowed, first):
+    """Return the own words of an event: terms, p, q and t of each, the strongest first.
+
+    Parameters
+    ----------
+    has : csr_array, shape (1, n_terms)
+        Documents of the event that have each word.
+    m : int
+        Documents of the event.
+    frequencies : ndarray, shape (n_terms,)
+        Documents before its birth that have the term, out of n_documents.
+    n_documents : int
+    allowed : callable
+        Of terms, which may be own words.
+    first : ndarray of int64
+        Words that are its own if there are no others.
+    """
+    terms, x = has.indices.astype(np.int64), has.data
+    back = surprise.Background(np.maximum(frequencies, 0), n_documents)
+    t = surprise.tail(np.maximum(x, 1), m, back, terms)
+    chosen = (t >= CERTAIN_WORD) & (x >= SHARE * m)
+    chosen[chosen] = allowed(terms[chosen])
+    if not chosen.any():
+        chosen = np.isin(terms, first)
+    terms, x, t = terms[chosen], x[chosen], t[chosen]
+    order = np.lexsort((terms, -t))[:WORDS]
+    terms, x, t = terms[order], x[order], t[order]
+    q = (np.maximum(frequencies[terms], 0) + 0.5) / (n_documents + 1)
+    p = np.maximum((x + 0.5) / (m + 1), np.minimum(2 * q, 0.9))
+    return terms, p, q, t
+
+
+def matching(memory, terms, weights):
+    """Return the number of the event whose own words have at least `OLD` of the weight of a headline, 0 for none.
+
+    Parameters
+    ----------
+    memory : Memory
+    terms : ndarray of int64
+        Words of the headline.
+    weights : ndarray of float64
+        t_w of each.
+    """
+    if not len(memory.number) or not len(terms):
+        return 0
+    share = (memory.weight[:, terms] > 0) @ weights / weights.sum()
+    best = np.lexsort((-memory.birth, -share))[0]  # of equal ones the newest
+    return int(memory.number[best]) if share[best] >= OLD else 0
+
+
+def opened(memory, t, name):
+    """Return the memory with one more event, which has no words yet, and its number."""
+    n, n_terms = memory.numbered + 1, memory.inside.shape[1]
+    values = {"number": n, "birth": t, "size": 0, "state": NEW, "threshold": 0.0}
+    grown = {
+        key: np.append(getattr(memory, key), value).astype(getattr(memory, key).dtype) for key, value in values.items()
+    }
+    none = sparse.csr_array((1, n_terms))
+    grown |= {key: _stacked(getattr(memory, key), none) for key in ("inside", "before", "weight", "members")}
+    counts = np.vstack([memory.counts, np.zeros((1, SPAN), dtype=np.int64)])
+    strings = {"names": [*memory.names, "\t".join(name)], "words": [*memory.words, ""]}
+    return replace(memory, numbered=n, counts=counts, **strings, **grown), n
+
+
+def estimated(memory, t, number, X, rows, frequencies, n_documents, vocabulary, allowed, first, stored=True):
+    """Return the memory with the own words and threshold of an event estimated with documents of this period.
+
+    Parameters
+    ----------
+    memory : Memory
+    t : int
+    number : int
+    X : csr_array
+        Documents of the period.
+    rows : ndarray of int64
+        Those of the event.
+    frequencies, n_documents
+        Documents before the period; those of the event are taken off.
+    vocabulary : list of str
+    allowed, first
+        As in `own_words`.
+    stored : bool
+        Whether the words of these documents are stored; else the call is a preview of a new event.
+    """
+    row = memory.row(number)
+    old, m = memory.members[[row]], int(memory.size[row])
+    now = np.bincount(X[rows].indices, minlength=X.shape[1])
+    before = frequencies - np.bincount(old.indices, old.data, minlength=X.shape[1])
+    has = sparse.csr_array((now + np.bincount(old.indices, old.data, minlength=X.shape[1]))[None, :].astype(np.float64))
+    has = sparse_atoms.largest_per_row(has, STORED).sorted_indices()
+    terms, p, q, weight = own_words(has, m + len(rows), before, n_documents - m, allowed, first)
+    order = np.argsort(terms)
+    parts = {"inside": p, "before": q, "weight": weight}
+    shape, ends = (1, X.shape[1]), np.array([0, len(terms)])
+    parts = {key: sparse.csr_array((value[order], terms[order], ends), shape=shape) for key, value in parts.items()}
+    settled = t - memory.birth[row] >= SETTLING
+    parts["members"] = sparse.csr_array(shape) if settled or not stored else has
+    words = list(memory.words)
+    words[row] = "\t".join(vocabulary[term] for term in terms[order].tolist())
+    rows_of = {key: _replaced(getattr(memory, key), row, value) for key, value in parts.items()}
+    memory = replace(memory, words=words, **rows_of)
+    past = memory.past[memory.past_t < memory.birth[row] - APART][-SAMPLE:]
+    past = past if past.shape[0] else memory.past[memory.past_t < memory.birth[row]]
+    values = memory.threshold.copy()
+    values[row] = threshold_of(
+        past, parts["inside"], parts["before"], rate_of(m + len(rows)) / max(1, len(memory.open))
+    )
+    return replace(memory, threshold=values)
+
+
+def rate_of(size):
+    """Return the share of documents that join an event of this size by chance."""
+    return RATE_LARGE if size > LARGE else RATE
+
+
+def joined(memory, X):
+    """Return the number of the event that each document joins, 0 for none."""
+    rows = memory.open
+    rows = rows[np.diff(memory.inside.indptr)[rows] > 0]
+    if not len(rows) or not X.shape[0]:
+        return np.zeros(X.shape[0], dtype=np.int64)
+    beyond = likelihood(X, memory.inside[rows], memory.before[rows]) - memory.threshold[rows]
+    best = np.argmax(beyond, axis=1)
+    return np.where(beyond[np.arange(len(best)), best] > 0, memory.number[rows][best], 0)
+
+
+def counted(memory, t, event, telling):
+    """Count the documents of every event, and find its state.
+
+    Parameters
+    ----------
+    memory : Memory
+    t : int
+    event : ndarray of int64
+        Number of the event of each document.
+    telling : set of int
+        Events whose own words opened a gate in this period.
+
+    Returns
+    -------
+    Memory, dict of int to int, list of (int, str)
+        The memory after the period; documents of each event; changes of states.
+    """
+    size = np.bincount(event, minlength=memory.numbered + 1)[memory.number]
+    counts, totals = np.hstack([memory.counts[:, 1:], size[:, None]]), np.append(memory.totals[1:], len(event))
+    state, changes, n_open = memory.state.copy(), [], max(1, len(memory.open))
+    for row, number in enumerate(memory.number.tolist()):
+        was, age = int(state[row]), t - int(memory.birth[row])
+        if age == 0:
+            changes.append((number, STATES[NEW]))
+        elif was == ENDED:
+            state[row] = RETURNING if number in telling else ENDED
+        else:
+            chance = rate_of(memory.size[row]) * totals[-SILENCE:].sum() / n_open
+            over = age >= SILENCE and counts[row, -SILENCE:].sum() <= chance + 2 * np.sqrt(chance)
+            span = min(age, SPAN - 1)
+            past = int(counts[row, -1 - span : -1].sum()), int(totals[-1 - span : -1].sum())
+            grows = growth_chance(int(size[row]), int(totals[-1]), *past) <= GROWTH
+            state[row] = ENDED if over and number not in telling else GROWING if grows else ONGOING
+        if state[row] != was:
+            changes.append((number, STATES[state[row]]))
+    sizes = {number: n for number, n in zip(memory.number.tolist(), size.tolist(), strict=True) if n}
+    memory = replace(memory, size=memory.size + size, counts=counts, totals=totals, state=state)
+    return memory, sizes, changes
+
+
+def growth_chance(count, total, before, total_before):
+    """Return the probability of at least `count` documents of `total`, given `before` of `total_before` in the past.
+
+    If the rate had stayed the same, the new documents would be a binomial part of all of them (the conditional test of
+    two Poisson rates).
+    """
+    if not (count and before and total_before):
+        return 1.0
+    return float(special.bdtrc(count - 1, count + before, total / (total + total_before)))
+
+
+def remembered(memory, t, X, rows):
+    """Return the memory with a sample of the documents of this period, and without what is too old.
+
+    Parameters
+    ----------
+    X : csr_array
+        Documents of the period, without words that are no own words of an event.
+    rows : ndarray of int64
+        Documents that may be remembered, in order; at most `EACH` of them are, evenly spaced.
+    """
+    chosen = rows[np.linspace(0, len(rows) - 1, min(EACH, len(rows))).round().astype(np.int64)] if len(rows) else rows
+    past = _stacked(memory.past, surprise.presence(X[chosen]))
+    past_t = np.append(memory.past_t, np.full(len(chosen), t))
+    old = np.flatnonzero(past_t <= t - APART)
+    first = max(0, len(old) - SAMPLE)
+    over = len(memory.number) - REMEMBERED
+    memory = replace(memory, past=past[first:], past_t=past_t[first:])
+    if over <= 0:
+        return memory
+    kept = np.sort(np.lexsort((memory.number, memory.state != ENDED))[over:])
+    strings = {key: [getattr(memory, key)[row] for row in kept.tolist()] for key in ("names", "words")}
+    return replace(memory, **strings, **{key: getattr(memory, key)[kept] for key in OF_EVENTS})
+
+
+def _stacked(matrix, rows):
+    return sparse.csr_array(sparse.vstack([matrix, rows], format="csr"))
+
+
+def _replaced(matrix, row, value):
+    """Return a matrix with another row in one place."""
+    parts = [matrix[:row], value, matrix[row + 1 :]]
+    return sparse.csr_array(sparse.vstack([part for part in parts if part.shape[0]], format="csr")).sorted_indices()

@@ -1,0 +1,215 @@
+"""Headlines of a period: which words may name one, which words belong together, what a headline is called.
+
+A headline starts with the strongest word that is in none yet. Words belong to it if at least `OVERLAP` of the documents
+of the smaller one have both; they are in the order of t_w, equal ones by documents, then by the word. Those in fewer
+than `SHARED` of its documents are left out. Its documents are those of its first word.
+"""
+
+import re
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from odl.alerts import phrasing
+from odl.text.words import fold_case
+
+BROAD = 0.05  # share of all documents before above which a word names nothing; .02 to .2 differ by one event of 50
+OVERLAP = 0.5  # share of the documents of two words that have both; .34 to .7 give the same headlines
+WEAK = 1.0  # t_w below which a word is in no headline
+COMPARED = 300  # strongest words that are compared with each other
+NAMED, COLUMNS = 3, 60  # words or phrases of a name, and their columns at most
+SHARED = 0.25  # share of a headline's documents that have each of its words, two documents at least
+FORM = 0.8  # share of the documents of a period from which new words alone are a change of form
+EXAMPLES = 10  # documents that are stored of a headline that speaks
+READ = 50  # documents whose texts are read for a name
+CALENDAR = frozenset((files("odl.text") / "calendar.txt").read_text(encoding="utf-8").split())
+HOST = re.compile(r"(?:[\w-]+\.)+[^\W\d_]{2,}")
+HEX = re.compile(r"(?=.*\d)[0-9a-f]{7,}")
+YEAR = re.compile(r"(?:19|20)\d\d")
+TRAILERS = frozenset(
+    [
+        "signed-off-by",
+        "co-authored-by",
+        "co-authored",
+        "reviewed-by",
+        "acked-by",
+        "tested-by",
+        "signed",
+        "acked",
+        "noreply",
+    ]
+)
+
+
+class Draft(NamedTuple):
+    """A headline before it has a name.
+
+    Attributes
+    ----------
+    terms : ndarray of int64
+        Its words, the strongest first.
+    rows : ndarray of int64
+        Its documents, rows of the items.
+    t, t_all, t_recent : float
+    form : bool
+    """
+
+    terms: np.ndarray
+    rows: np.ndarray
+    t: float
+    t_all: float
+    t_recent: float
+    form: bool = False
+
+
+@cache
+def may_name(word):
+    """Return whether a word may name a headline: no date, host, handle, hash or trailer of a commit.
+
+    Examples
+    --------
+    >>> from odl.alerts.headlines import may_name
+    >>> [may_name(word) for word in ("ebola", "march", "2003", "example.org", "deadbeef01", "@odl")]
+    [True, False, False, False, False, False]
+    """
+    folded = fold_case(word)
+    dated = folded in CALENDAR or YEAR.fullmatch(folded)
+    return not (dated or word.startswith("@") or HOST.fullmatch(word) or HEX.fullmatch(word) or folded in TRAILERS)
+
+
+def candidates(evidence, counts, frequencies, n_documents, vocabulary, barred=frozenset()):
+    """Return the terms that may be in headlines, the strongest first.
+
+    Parameters
+    ----------
+    evidence : odl.alerts.surprise.Evidence
+    counts : odl.alerts.surprise.Counts
+    frequencies : ndarray, shape (n_terms,)
+        Documents before the period that have the term.
+    n_documents : int
+        Documents before the period.
+    vocabulary : list of str
+    barred : set of str
+        Further words that name nothing: accounts and sources.
+
+    Returns
+    -------
+    ndarray of int64
+        At most `COMPARED`.
+    """
+    terms = np.flatnonzero((evidence.t > WEAK) & (frequencies <= BROAD * n_documents))
+    order = np.lexsort((terms, -(counts.words + counts.titles)[terms], -evidence.t[terms]))
+    chosen = []
+    for term in terms[order].tolist():
+        if may_name(vocabulary[term]) and vocabulary[term] not in barred:
+            chosen.append(term)
+            if len(chosen) == COMPARED:
+                break
+    return np.array(chosen, dtype=np.int64)
+
+
+def drafts(terms, evidence, X, new, most):
+    """Return the strongest headlines of a period.
+
+    Parameters
+    ----------
+    terms : ndarray of int64
+        As `candidates` returns them.
+    evidence : odl.alerts.surprise.Evidence
+    X : csr_array, shape (n_items, n_terms)
+        Words of texts and titles.
+    new : ndarray of bool, shape (n_terms,)
+        Terms that no document before has.
+    most : int
+        Headlines at most.
+
+    Returns
+    -------
+    list of Draft
+        By t, largest first.
+    """
+    if not len(terms):
+        return []
+    has = (X[:, terms] > 0).toarray()
+    both = has.T.astype(np.float32) @ has.astype(np.float32)
+    sizes = np.diag(both)
+    overlap = both / np.maximum(np.minimum(sizes, sizes[:, None]), 1)
+    free, found = np.ones(len(terms), dtype=bool), []
+    for first, term in enumerate(terms.tolist()):
+        if len(found) == most:
+            break
+        if not free[first]:
+            continue
+        members = free & (overlap[first] >= OVERLAP)
+        members[first] = True
+        free &= ~members
+        rows = np.flatnonzero(has[:, first])
+        members &= both[first] >= (max(2, SHARED * len(rows)) if len(rows) > 1 else 1)
+        members[first] = True
+        words = terms[members]
+        form = bool(len(rows) > FORM * X.shape[0] and X.shape[0] >= 10 and new[words].all())
+        values = (float(each[term]) for each in (evidence.t, evidence.t_all, evidence.t_recent))
+        found.append(Draft(words, rows, *values, form))
+    return found
+
+
+def draft_of(term, rows, t):
+    """Return the headline of one word."""
+    return Draft(np.array([term]), rows, t, t, t)
+
+
+def name(draft, evidence, vocabulary, texts, period=None):
+    """Return the name of a headline: its first words or phrases, spelled as in the texts.
+
+    Parameters
+    ----------
+    draft : Draft
+    evidence : odl.alerts.surprise.Evidence
+    vocabulary : list of str
+    texts : callable
+        Of rows of items, their texts; of none where they are not stored.
+    period : odl.alerts.phrasing.Period, optional
+
+    Returns
+    -------
+    tuple of str
+    """
+    weights = {vocabulary[term]: float(max(evidence.t[term], WEAK)) for term in draft.terms[: 2 * NAMED].tolist()}
+    read = texts(draft.rows[:READ])
+    parts = [phrase for phrase, _ in phrasing.phrases(read, weights, 1, period)] if read else list(weights)
+    return _fitting(parts[:NAMED])
+
+
+def _fitting(parts):
+    """Return the parts of a name that fit in its columns, the first one cut if need be."""
+    chosen, room = [], COLUMNS
+    for part in dict.fromkeys(parts):
+        if chosen and len(part) + 2 > room:
+            continue
+        chosen.append(part[:COLUMNS])
+        room -= len(part) + 2
+    return tuple(chosen)
+
+
+def central(Q, rows, languages, most):
+    """Return the documents that are most like the sum of all, in the language of most of them, the most central first.
+
+    Parameters
+    ----------
+    Q : csr_array, shape (n_items, n_terms)
+        Rows of unit l2 norm.
+    rows : ndarray of int64
+    languages : list of str or None
+        Language of each item.
+    most : int
+    """
+    if languages is not None and len(rows) > 1:
+        told = [languages[row] for row in rows.tolist()]
+        usual = max(sorted({*told}), key=told.count)
+        rows = rows[[one == usual for one in told]]
+    members = sparse.csr_array(Q[rows])
+    likeness = members @ np.asarray(members.sum(axis=0)).ravel()
+    return rows[np.lexsort((rows, -np.round(likeness, 9)))][:most]

@@ -1,0 +1,128 @@
+"""Documents, events and periods as maps of version 1, to which fields are only added: JSON lines, CSV, HTTP."""
+
+import csv
+import io
+import json
+import math
+from dataclasses import asdict, fields
+
+from odl.alerts import breakdown
+from odl.alerts.model import VERSION
+from odl.alerts.show import LISTED, date_of
+from odl.files.escaping import guarded
+
+INNER = ("t", "row", "line", "led", "phrases", "event")  # fields of a document that its map renames or omits
+COLUMNS = (
+    "period", "first", "last", "rank", "id", "members", "title", "time", "source", "line", "url", "score", "tail",
+    "topic", "topic_name", "state", "folded", "reasons", "own", "context", "nearest", "feedback", "gate", "opening",
+    "event", "p", "usual", "headline",
+)  # fmt: skip
+OF_HEADLINE = ("name", "event", "state", "gate", "p", "usual", "t", "form", "documents", "recurrence")
+
+
+def alerts_of(watch, period):
+    """Yield (document, headline or None, folded) of a period: stored documents of each headline, once each.
+
+    With `gates: false` the alerts are documents by rank.
+    """
+    seen = set()
+    for headline in period.headlines:
+        for place, row in enumerate(headline.examples):
+            if row not in seen:
+                seen.add(row)
+                yield period.documents_of[row], headline, place >= LISTED
+    if not watch.settings["gates"] and not period.unproven:
+        yield from ((period.documents_of[row], None, False) for row in period.novel if row not in seen)
+
+
+def document_map(watch, period, document, headline=None, folded=False, earlier=None):
+    """Return a document as a map."""
+    values = {each.name: getattr(document, each.name) for each in fields(document) if each.name not in INNER}
+    values |= {name: values[name] or None for name in ("url", "text", "feedback")}
+    number = headline.event if headline and headline.event else document.event
+    event = watch.events.get(number)
+    return _head(period) | values | {
+        "time": date_of(document.time, exact=True) or None,
+        "source": {"file": document.source or None, "line": document.line or None},
+        "topic": number or None,
+        "topic_name": ", ".join(event.name) or None if event else None,
+        "state": (event.state_at(period.t) if event else "") or "new",
+        "folded": folded,
+        "gate": (headline.gate if headline else "") or None,
+        "reasons": [[reason.word, reason.share] for reason in document.reasons],
+        "rest": vars(document.rest) if document.rest else None,
+        "parts": [[part.kind, part.label, part.percent] for part in breakdown.parts(document)],
+        "nearest": [vars(near) | {"topic": None, "id": near.id or None} for near in document.nearest],
+        "earlier": earlier,
+        "event": number or None,
+        "headline": ", ".join(headline.name) or None if headline else None,
+        "p": headline.p if headline else None,
+        "usual": headline.usual if headline and not math.isnan(headline.usual) else None,
+    }  # fmt: skip
+
+
+def explained_map(watch, document, earlier=None):
+    """Return a document with the headline that it is under as a map, and the id of the most similar one before it."""
+    period = watch.periods[document.t - watch.periods[0].t]
+    headline = next((one for one in period.headlines if document.row in one.rows), None)
+    return document_map(watch, period, document, headline, earlier=earlier)
+
+
+def period_map(watch, period):
+    """Return a period as a map."""
+    alerts = [document_map(watch, period, *alert) for alert in alerts_of(watch, period)]
+    return {
+        **_head(period), "documents": period.documents, "usual": period.usual, "warm_up": period.unproven,
+        "p": period.p, "alerts": alerts, "headlines": [_headline_map(one) for one in period.headlines],
+        "below": [_headline_map(one) for one in period.below],
+    }  # fmt: skip
+
+
+def _headline_map(headline):
+    values = {**vars(headline), "documents": headline.size, "recurrence": headline.recurrence}
+    return {name: values[name] for name in OF_HEADLINE} | {"event": headline.event or None}
+
+
+def _head(period):
+    first, last = (date_of(time, exact=True) or None for time in (period.first, period.last))
+    return {"version": VERSION, "period": period.t, "first": first, "last": last}
+
+
+def event_map(watch, number):
+    """Return an event as a map."""
+    event = watch.events[number]
+    ident, title = (*event.examples, ("", ""))[0]
+    told = [(each.t, alert) for each in watch.periods for alert in alerts_of(watch, each)]
+    alerts: dict[str, int] = {}
+    for t, (_, headline, _) in told:
+        if headline and headline.event == number:
+            alerts[str(t)] = alerts.get(str(t), 0) + 1
+    return {
+        "version": VERSION, "topic": number, "topic_name": ", ".join(event.name), "state": event.state,
+        "birth": event.birth, "history": event.history, "representative": ident, "title": title,
+        "sizes": {str(t): n for t, n in sorted(event.sizes.items())}, "alerts": alerts,
+        "feedback": event.feedback or None, "event": number, "words": [asdict(word) for word in event.words],
+        "threshold": event.threshold, "examples": event.examples,
+    }  # fmt: skip
+
+
+def as_jsonl(watch, periods):
+    """Return a line of JSON for each stored document of the headlines, folded ones included."""
+    told = ((period, alert) for period in periods for alert in alerts_of(watch, period))
+    return "\n".join(json.dumps(document_map(watch, period, *alert), ensure_ascii=False) for period, alert in told)
+
+
+def as_csv(watch, periods):
+    """Return the same as a table, its text `guarded`; lists are separated by spaces, ids by tabs."""
+    text = io.StringIO()
+    table = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    table.writeheader()
+    for period in periods:
+        for document, *of in alerts_of(watch, period):
+            row = document_map(watch, period, document, *of)
+            row |= {"source": document.source, "line": document.line or "", "members": "\t".join(document.members)}
+            row["reasons"] = " ".join(f"{reason.word}:{reason.share:.4f}" for reason in document.reasons)
+            row["opening"] = " ".join(document.opening)
+            row["nearest"] = " ".join(document.nearest[0].words) if document.nearest else ""
+            table.writerow({name: guarded(row[name]) for name in COLUMNS})
+    return text.getvalue().rstrip("\n")

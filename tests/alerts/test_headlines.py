@@ -1,0 +1,82 @@
+"""Headlines: which words may name one, which belong together, what they are called."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from odl.alerts import headlines, surprise
+
+WORDS = ["calendar", "load", "monday", "rare", "common", "other"]
+
+
+def evidence_of(t):
+    t = np.array(t, dtype=float)
+    return surprise.Evidence(t, t, t, t, t)
+
+
+def matrix(*rows):
+    return sparse.csr_array(np.array(rows, dtype=float))
+
+
+X = matrix([1, 1, 0, 0, 1, 0], [1, 1, 1, 0, 1, 0], [1, 0, 1, 1, 0, 0], [0, 0, 1, 0, 1, 1], [0, 0, 0, 0, 1, 1])
+T = [9.0, 8.0, 7.0, 1.5, 6.0, 5.0]
+
+
+def candidates(t=T, frequencies=(0, 0, 0, 0, 90, 2), barred=frozenset()):
+    counts = surprise.Counts.of(X, sparse.csr_array(X.shape))
+    return headlines.candidates(evidence_of(t), counts, np.array(frequencies), 100, WORDS, barred)
+
+
+@pytest.mark.parametrize(
+    ("word", "may"),
+    [("ebola", True), ("march", False), ("märz", False), ("понедельник", False), ("2019", False), ("v75", True),
+     ("example.org", False), ("3fa9bc01", False), ("@odl", False), ("#oscars", True), ("signed-off-by", False)],
+)  # fmt: skip
+def test_dates_hosts_hashes_and_accounts_name_nothing(word, may):
+    assert headlines.may_name(word) == may
+
+
+def test_months_are_those_of_many_languages():
+    assert {"január", "styczeń", "août", "τετάρτη", "一月"} <= headlines.CALENDAR
+
+
+def test_candidates_are_rare_words_that_may_name_the_strongest_first():
+    assert [WORDS[term] for term in candidates()] == ["calendar", "load", "other", "rare"]
+    assert [WORDS[term] for term in candidates(barred=frozenset({"load"}))] == ["calendar", "other", "rare"]
+
+
+def test_words_whose_documents_overlap_by_half_are_one_headline():
+    first, second = headlines.drafts(candidates(), evidence_of(T), X, np.zeros(6, dtype=bool), 5)
+    assert [WORDS[term] for term in first.terms] == ["calendar", "load"] and first.rows.tolist() == [0, 1, 2]
+    assert [WORDS[term] for term in second.terms] == ["other"] and second.t == 5.0
+
+
+def test_equal_words_are_ordered_by_documents_then_by_number():
+    assert candidates([3.0] * 6)[:3].tolist() == [0, 1, 5]
+
+
+def test_new_words_in_most_documents_are_a_change_of_form():
+    many = sparse.csr_array(np.ones((12, 1)))
+    for new in (True, False):
+        (draft,) = headlines.drafts(np.array([0]), evidence_of([9.0]), many, np.array([new]), 5)
+        assert draft.form == new
+
+
+def test_a_name_is_spelled_as_the_texts_and_fits():
+    draft = headlines.drafts(candidates(), evidence_of(T), X, np.zeros(6, dtype=bool), 1)[0]
+    texts = ["Google Calendar does not load", "Calendar: load", "the Calendar"]
+    assert headlines.name(draft, evidence_of(T), WORDS, lambda rows: [texts[row] for row in rows]) == (
+        "Calendar",
+        "load",
+    )
+    assert headlines.name(draft, evidence_of(T), WORDS, lambda rows: []) == ("calendar", "load")
+    long = ["x" * 70, "y" * 20, "z"]
+    assert headlines.name(headlines.Draft(np.arange(3), np.arange(2), 3.0, 3.0, 3.0), evidence_of([3.0] * 3), long,
+                          lambda rows: []) == ("x" * 60,)  # fmt: skip
+
+
+def test_examples_are_central_and_in_the_usual_language():
+    Q = matrix([1, 0, 0], [0.8, 0.6, 0], [0.6, 0.8, 0], [0, 0, 1])
+    assert headlines.central(Q, np.arange(4), None, 2).tolist() == [1, 2]
+    told = ["hungarian", "hungarian", "english", "hungarian"]
+    assert headlines.central(Q, np.arange(4), told, 4).tolist() == [0, 1, 3]

@@ -117,19 +117,17 @@ def test_buttons_of_the_page_write_and_take_back_verdicts(news, tmp_path):
         opened = play.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"])
         page = opened.new_page()
         page.goto(f"http://127.0.0.1:{client.port}/")
-        page.wait_for_function("document.documentElement.dataset.ready")
+        page.locator("html[data-ready]").wait_for(state="attached")
         page.locator("details:has(.commands) > summary").first.click()
         buttons, names = page.locator(".commands").first.locator("button"), ["mute", "known", "follow"]
         assert buttons.all_inner_texts() == names
         for place, verdict in enumerate(["muted", "known", "follow"]):
             buttons.nth(place).click()
-            page.wait_for_function(
-                "at => document.querySelectorAll('.commands button')[at].textContent.length > 9", arg=place
-            )
+            driver.expect(buttons.nth(place)).to_have_text(f"{names[place]}: done; take it back")
             expected = [f"{name}: done; take it back" if at == place else name for at, name in enumerate(names)]
             assert buttons.all_inner_texts() == expected and verdicts() == [verdict]
         buttons.nth(2).click()
-        page.wait_for_function("document.querySelectorAll('.commands button')[2].textContent === 'follow'")
+        driver.expect(buttons.nth(2)).to_have_text("follow")
         assert verdicts() == []
         opened.close()
 

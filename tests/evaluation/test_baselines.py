@@ -62,7 +62,7 @@ def test_repeated_document_is_not_novel(rng):
 
 def test_the_last_documents_of_a_long_past_are_compared_with(rng, tmp_path, monkeypatch):
     """Up to a length all, then the last ones, by rows; what was left out is said, and no more is read than needed."""
-    monkeypatch.setattr(baselines, "LONGEST", 21)
+    monkeypatch.setattr(baselines, "LONGEST_PAST", 21)
     monkeypatch.setattr(baselines, "LAST", 14)
     chain = []
     for t, n in enumerate([10, 11, 12, 13]):

@@ -189,7 +189,7 @@ def baselines(output, features, *, past, window: int | None = None):
     from odl.stream.features import read
 
     batch, name = read(features), ""
-    if window is not None or batch.n_before <= baselines.LONGEST:
+    if window is not None or batch.n_before <= baselines.LONGEST_PAST:
         before = map(read, storage.earlier(past, batch.t, window or 0))
         if window and window < batch.t:
             name = f"last{window}timesteps"

@@ -1,4 +1,4 @@
-"""Coders: min_{x >= 0} ||p - A x||_1 + lam ||x||_1 for every document p, one solver a file, one signature."""
+"""Coders: min_{x >= 0} ||p - A x||_1 + lam ||x||_1 for every document p. Each solver is a module with one signature."""
 
 import inspect
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def sparse_code(
     solver : {"exact", "admm"}
         See `odl.coding.exact.codes` and `odl.coding.admm.codes`.
     return_gap : bool
-        Also return how far each objective can be from the optimum.
+        Also return an upper bound on the distance of each objective to the optimum.
     **options
         Options of the solver (exact: none; admm: iterations, phi, gamma).
 
@@ -40,14 +40,14 @@ def sparse_code(
     X : csr_array of float64, shape (n_documents, n_atoms)
         Codes; P is approximated by ``X @ A.T``.
     objective : ndarray of float64, shape (n_documents,)
-        ``||p - A x||_1 + lam sum(x)``, 0 for an empty document; ``lam * X.sum(axis=1)`` of it is the penalty.
+        ``||p - A x||_1 + lam sum(x)``, 0 for an empty document. The penalty in it is ``lam * X.sum(axis=1)``.
     gap : ndarray of float64, shape (n_documents,), only with `return_gap`
-        Upper bound on the objective's excess over the optimum.
+        Upper bound on the objective minus the optimum.
 
     Raises
     ------
     ParameterError
-        If an argument is outside its domain; the message says which and what would be right.
+        If an argument is outside its domain. The message names it and the values that are allowed.
 
     References
     ----------

@@ -1,7 +1,7 @@
 """The papers' coder: ADMM on min_{x >= 0} ||p - A x||_1 + lam ||x||_1, a fixed number of iterations.
 
-Kept as a faithful second coder. Terms that no atom uses do not influence the codes and are left out of the
-iterations; what remains is dense on small blocks of documents.
+It exists to reproduce the papers; `odl.coding.exact` is faster and exact. Terms that no atom uses do not influence the
+codes, so the iterations leave them out. The other terms are dense in small blocks of documents.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from odl.coding import exact
 from odl.errors import ParameterError
 from odl.prox.projections import EPSILON, SMALLEST, MatrixLike, number, real_matrix, whole
 
-BLOCK = 64  # documents iterated together: bounds memory and changes no result
+BLOCK = 64  # documents iterated together; bounds the memory and does not change the result
 
 
 def psi_max(M: MatrixLike) -> float:
@@ -71,7 +71,7 @@ def codes(
         X   = max(X - kappa G - lam kappa/phi, 0)
         rho = rho + gamma phi (P - A X - E)
 
-    Converges slowly in some cases: after 100 iterations the objective was 1.7 % above the optimum on average.
+    It can converge slowly: after 100 iterations the objective was 1.7 % above the optimum on average.
 
     Equation `admm-codes` of docs/method.md.
 
@@ -80,11 +80,11 @@ def codes(
     P : sparse or dense, shape (n_documents, n_terms)
         Documents, non-negative; not modified.
     A : sparse or dense, shape (n_terms, n_atoms)
-        Dictionary, non-negative; not modified. Where it is zero, so are the codes.
+        Dictionary, non-negative; not modified. An atom that is zero has the code zero.
     lam : float
         Weight of the penalty, at least 0.
     return_gap : bool
-        Also return the excess over the exact objective (which is computed for that).
+        Also return the excess over the exact objective, which is then computed as well.
     iterations : int
         Number of iterations.
     phi : float
@@ -99,7 +99,7 @@ def codes(
     objective : ndarray of float64, shape (n_documents,)
         ``||p - A x||_1 + lam sum(x)`` of these codes.
     gap : ndarray of float64, shape (n_documents,), only with `return_gap`
-        Objective less the optimum.
+        Objective minus the optimum.
 
     Raises
     ------

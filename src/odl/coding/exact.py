@@ -1,8 +1,8 @@
 """Exact codes: min_{x >= 0} ||p - A x||_1 + lam ||x||_1, solved on the document's own terms.
 
 A, x and p are non-negative, so outside S = supp(p) the loss is linear and the problem has |S| rows. An atom can be
-in a code only if 2 g_j > c_j + lam (c_j its mass, g_j its mass on S), which leaves few. What remains is solved by a
-simplex method with a piecewise linear line search, and certified by the dual
+in a code only if 2 g_j > c_j + lam, where c_j is its mass and g_j its mass on S; few atoms meet this. A simplex method
+with a piecewise linear line search solves the reduced problem. The dual certifies the solution:
 
     max_y  p_S^T y - ||p||_1    subject to  A_S^T y <= c + lam,  0 <= y <= 2.
 """
@@ -32,7 +32,7 @@ def check_matrices(P, A):
     Raises
     ------
     ParameterError
-        If one of them is not real, finite and non-negative, holds weights above 1e300, or if A does not match P.
+        If one of them is not real, finite and non-negative, if a weight exceeds 1e300, or if A does not match P.
     """
     P, A = real_matrix(P, "P"), real_matrix(A, "A")
     check_terms(P, A)
@@ -40,7 +40,7 @@ def check_matrices(P, A):
         check_signs(matrix, name)
         projections.check_sizes(matrix.data, name, LARGEST_WEIGHT)
     A = projections.without_zeros(A)
-    mass = np.bincount(A.indices, weights=A.data, minlength=A.shape[1]).astype(float)  # whole numbers if A is empty
+    mass = np.bincount(A.indices, weights=A.data, minlength=A.shape[1]).astype(float)  # integers if empty
     if not mass.max(initial=0.0) <= LARGEST_WEIGHT:
         raise ParameterError("the mass of an atom exceeds 1e300", "smaller atoms", "rescale A")
     return P, A, mass
@@ -49,9 +49,9 @@ def check_matrices(P, A):
 def codes(P: MatrixLike, A: MatrixLike, lam: float, *, return_gap: bool = False) -> tuple:
     """Code every document exactly.
 
-    Solves ``min_{x >= 0} ||p - A x||_1 + lam sum(x)`` for every row p of P. Where the optimum is not unique, one
-    optimal code is returned, always the same. Documents are independent of each other: the way a stream is cut into
-    batches changes no bit.
+    Solves ``min_{x >= 0} ||p - A x||_1 + lam sum(x)`` for every row p of P. If the optimum is not unique, the same
+    optimal code is returned each time. Each document is coded alone, so its code has the same bits however the stream
+    is cut into batches.
 
     Equations `exact-codes` and `certificate` of docs/method.md.
 
@@ -71,17 +71,18 @@ def codes(P: MatrixLike, A: MatrixLike, lam: float, *, return_gap: bool = False)
     X : csr_array of float64, shape (n_documents, n_atoms)
         Codes; only positive entries are stored.
     objective : ndarray of float64, shape (n_documents,)
-        ``||p - A x||_1 + lam sum(x)``; ``||p||_1`` where x = 0 (exactly 1 where that differs from 1 by the rounding
-        of the sum), 0 for an empty document. The penalty is ``lam * X.sum(axis=1)``, the residual the rest.
+        ``||p - A x||_1 + lam sum(x)``, 0 for an empty document. If x = 0 it is ``||p||_1``, or exactly 1 if that
+        differs from 1 only by the rounding of the sum. The penalty is ``lam * X.sum(axis=1)``, the residual the
+        objective minus the penalty.
     gap : ndarray of float64, shape (n_documents,), only with `return_gap`
-        Objective less a feasible dual value: no code is better by more than this.
+        Objective minus a feasible dual value: an upper bound on the distance to the optimum.
 
     Raises
     ------
     ParameterError
-        As `check_matrices`, for another lam, and where codes or objectives leave the range of floating point numbers.
+        As `check_matrices`, for a lam outside its domain, and if codes or objectives overflow.
     OdlError
-        If no route reaches a gap of 1e-9 times the document's norm.
+        If neither the kernel nor HiGHS reaches a gap of 1e-9 times the document's norm.
 
     References
     ----------
@@ -101,15 +102,16 @@ def codes(P: MatrixLike, A: MatrixLike, lam: float, *, return_gap: bool = False)
 
 
 def solve(P, A, lam, limit=-1):
-    """Code every document as `codes` does, with settings that have been checked.
+    """Code every document as `codes` does, always with the gap, and with a limit on the pivots.
 
     Parameters
     ----------
     P, A
-        As `codes` takes them; they are checked here.
+        As in `codes`.
     lam : float
+        As in `codes`; not checked here.
     limit : int
-        Pivots of one document before the next route is taken; -1: a multiple of its size.
+        Pivots per document before HiGHS solves it instead. -1 is a multiple of the size of the document.
 
     Returns
     -------
@@ -129,7 +131,7 @@ def solve(P, A, lam, limit=-1):
 
 
 def _repair(P, A, lam, mass, X, objective, gap, rows):
-    """Solve rows again with HiGHS where the kernel did not prove its codes; keep the better answer."""
+    """Solve the given rows with HiGHS, since the kernel did not certify them, and use the code with the smaller gap."""
     pieces, done = [], 0
     for row in rows:
         document = P[[row]]

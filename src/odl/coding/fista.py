@@ -13,8 +13,8 @@ from odl.prox.projections import MatrixLike, dense, number, real_matrix, whole
 from odl.prox.treeprox import is_infinity, layout
 
 STOPS = ("gap", "decrease")
-BLOCK = 4096  # documents whose codes are dense at a time
-EVERY = 5  # iterations from one test of the stopping rule to the next
+BLOCK = 4096  # documents per block; the codes of a block are dense
+EVERY = 5  # iterations between two tests of the stopping rule
 
 
 class Codes(NamedTuple):
@@ -28,7 +28,7 @@ class Codes(NamedTuple):
     penalty : ndarray, shape (n_documents,)
         ``lam Omega(x)``.
     gap : ndarray, shape (n_documents,)
-        Upper bound of the objective's excess over the optimum; ``1/2 ||p||^2`` at most.
+        Upper bound on the objective minus the optimum; at most ``1/2 ||p||^2``.
     iterations : ndarray of int64, shape (n_documents,)
 
     Examples
@@ -59,13 +59,14 @@ def codes(
 ) -> Codes:
     """Code documents: ``min_x 1/2 ||p - D x||_2^2 + lam Omega(x)`` for every row p of P, over all x or x >= 0.
 
-    A dense P with fewer terms than atoms (patches of images) is coded by ADMM, which needs fewer than half of the
-    steps, and goes on by FISTA where that has not ended after a hundred. All else by FISTA alone.
+    A dense P with fewer terms than atoms (patches of images) is coded by ADMM, which needs less than half of the
+    iterations of FISTA; FISTA continues if ADMM has not stopped after 100 iterations. Every other P is coded by FISTA
+    alone.
 
-    FISTA (Beck and Teboulle 2009) with adaptive restart (O'Donoghue and Candes 2015) on D^T D and D^T p, so that a
-    sparse P stays sparse. Every document has its own momentum, restarts and end: documents are independent of each
-    other, and how they are cut into batches changes no bit. The dual norm that the duality gap needs is found with
-    the recursion of the prox.
+    FISTA (Beck and Teboulle 2009) with adaptive restart (O'Donoghue and Candes 2015) uses only D^T D and D^T p, so a
+    sparse P is never made dense. Each document has its own momentum, restarts and stopping time. Therefore its code
+    has the same bits however the documents are cut into batches. The recursion of the prox also computes the dual
+    norm for the duality gap.
 
     Parameters
     ----------
@@ -78,19 +79,21 @@ def codes(
     tree : odl.trees.Tree, optional
         Omega(x) = sum over its nodes of ``||x_g||``; without a tree Omega(x) = ||x||_1.
     mask : array-like of bool, shape of P, optional
-        Only entries where it is true are known; the others count neither in P nor in D. P is then dense.
+        True at known entries. Unknown entries are left out of the loss. P is made dense.
     start : sparse or dense, shape (n_documents, n_atoms), optional
         Codes to start from; 0 by default.
     norm : {"l2", "linf"}
+        Norm of a group; "l2" by default.
     nonnegative : bool
-        Over x >= 0. True by default.
+        Minimise over x >= 0. True by default.
     stop : {"gap", "decrease"}
-        End when the duality gap, or the decrease over the last five iterations, is at most `tolerance` times the
-        objective. The gap bounds the error, but never closes at lam = 0, where `iterations` ends the search.
+        Stop when the duality gap ("gap", the default), or the decrease over the last five iterations, is at most
+        `tolerance` times the objective. The gap bounds the error, but it never closes if lam = 0; then only
+        `iterations` stops the search.
     tolerance : float
         1e-6 by default.
     iterations : int
-        Most iterations of a document, 1000 by default.
+        Maximum number of iterations per document, 1000 by default.
 
     Returns
     -------
@@ -130,7 +133,7 @@ def codes(
         mask = np.asarray(mask) != 0
         P = np.where(mask, P, 0.0)
     else:
-        P = real_matrix(P, "P")  # dense too: products of sparse matrices sum in one order, whatever the threads
+        P = real_matrix(P, "P")  # also a dense P: sparse products sum in one order for any number of threads
     start = None if start is None else real_matrix(start, "start")
     pieces, parts = [], []
     for first in range(0, P.shape[0], BLOCK):
@@ -178,7 +181,7 @@ def _check_shapes(P, D, tree, mask, start):
 
 
 def _lipschitz(gram):
-    """Return an upper bound of the largest eigenvalue of G = D^T D; of G^4 where signs make that of G loose."""
+    """Return an upper bound on the largest eigenvalue of G = D^T D, through G^4 if G has negative entries."""
     if (gram >= 0.0).all():
         return tree_codes.steepness(gram, 30)
     size = np.abs(gram).max()
@@ -189,4 +192,4 @@ def _lipschitz(gram):
 def _squares(P):
     """Return ||p||^2 of every row."""
     rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
-    return np.bincount(rows, P.data * P.data, minlength=P.shape[0]).astype(np.float64)  # of integers where P is empty
+    return np.bincount(rows, P.data * P.data, minlength=P.shape[0]).astype(np.float64)  # integers if empty

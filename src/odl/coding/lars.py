@@ -1,9 +1,9 @@
 """Non-negative LARS: exact codes under the l2 norm, squared or not.
 
-The codes of ``min_{x >= 0} 1/2 ||p - A x||_2^2 + mu sum(x)`` are piecewise linear in mu, and those of
-``min_{x >= 0} ||p - A x||_2 + lam sum(x)`` are the point of that path where mu = lam ||p - A x||_2. The path is
-followed atom by atom from x = 0 on G = A^T A (once a dictionary) and A^T p (sparse rows), and left in the middle of
-the piece that holds the optimum.
+The codes of ``min_{x >= 0} 1/2 ||p - A x||_2^2 + mu sum(x)`` are piecewise linear in mu. The code of
+``min_{x >= 0} ||p - A x||_2 + lam sum(x)`` is the point of this path with mu = lam ||p - A x||_2. The kernel follows
+the path from x = 0, one atom at a time, and stops inside the linear piece that contains the optimum. It needs
+G = A^T A (computed once per dictionary) and the sparse rows A^T p.
 """
 
 from typing import Literal, NamedTuple
@@ -17,25 +17,25 @@ from odl.prox.projections import EPSILON, MatrixLike, check_sizes, check_terms, 
 
 LOSSES = ("norm", "squared")
 LARGEST_WEIGHT = 1e100
-# Noise; smallest squared sine of an entering atom; share of ||p||^2 that is left where c is computed anew; steps.
+# Rounding noise; smallest squared sine of an entering atom; share of ||p||^2 below which c is recomputed; steps.
 SETTINGS = (EPSILON, 1e-13, 1e-4, 100.0)
 
 
 class Codes(NamedTuple):
-    """What `codes` returns.
+    """Codes of a set of documents with certificates.
 
     Attributes
     ----------
     X : csr_array, shape (n_documents, n_atoms)
         Codes; only positive entries are stored.
     objective : ndarray, shape (n_documents,)
-        The objective minimised, for each document; 0 for an empty one.
+        Value of the minimised objective; 0 for an empty document.
     residual : ndarray, shape (n_documents,)
-        ``||p - A x||_2``, whichever the loss.
+        ``||p - A x||_2`` for both losses.
     gap : ndarray, shape (n_documents,)
-        Objective less the value of a dual point that is feasible up to rounding: no code is better by more.
-        Loose where rounding breaks the path: at lam of 0 or near it, with atoms that are nearly dependent or of very
-        different length.
+        Duality gap: the objective minus the value of a dual point that is feasible up to rounding. It bounds the
+        distance to the optimum. The bound is loose if rounding breaks the path: lam near 0 with atoms that are nearly
+        dependent or differ much in length.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def check_arguments(P, A, lam):
     Raises
     ------
     ParameterError
-        If one of them is not real and finite, holds weights above 1e100, or if A does not match P.
+        If one of them is not real and finite, if a weight exceeds 1e100, or if A does not match P.
     """
     P, A = real_matrix(P, "P"), real_matrix(A, "A", sparse.csc_array)
     check_terms(P, A)
@@ -83,8 +83,8 @@ def codes(P: MatrixLike, A: MatrixLike, lam: float, *, loss: Literal["norm", "sq
         loss "norm":     min_{x >= 0}  ||p - A x||_2 + lam sum(x)
         loss "squared":  min_{x >= 0}  1/2 ||p - A x||_2^2 + lam sum(x)
 
-    Documents are independent of each other: how a stream is cut into batches changes no bit. Where the optimum is
-    not unique one optimal code is returned, always the same.
+    Each document is coded alone, so its code has the same bits however the stream is cut into batches. If the optimum
+    is not unique, the same optimal code is returned each time.
 
     Equation `l2-path` of docs/method.md.
 
@@ -95,8 +95,8 @@ def codes(P: MatrixLike, A: MatrixLike, lam: float, *, loss: Literal["norm", "sq
     A : sparse or dense, shape (n_terms, n_atoms)
         Dictionary, atoms in columns; not modified.
     lam : float
-        Weight of the penalty, at least 0. With loss "norm" a document has the code 0 if and only if no atom's
-        product with it exceeds lam times its norm.
+        Weight of the penalty, at least 0. With loss "norm" the code of a document is 0 if and only if its product
+        with each atom is at most lam times its norm.
     loss : {"norm", "squared"}
 
     Returns
@@ -124,7 +124,7 @@ def codes(P: MatrixLike, A: MatrixLike, lam: float, *, loss: Literal["norm", "sq
     P, A, lam = check_arguments(P, A, lam)
     if loss not in LOSSES:
         raise ParameterError(f"loss is {loss!r}", f"one of {', '.join(map(repr, LOSSES))}", "choose one of them")
-    # In units of a power of two near the largest weight: atoms of any scale stay far from overflow.
+    # Dividing A by a power of two near its largest weight loses no bit and prevents overflow.
     largest = np.abs(A.data).max(initial=0.0)
     unit = 2.0 ** np.frexp(largest)[1] if largest > 0.0 else 1.0
     A = A / unit

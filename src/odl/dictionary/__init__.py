@@ -1,1 +1,1 @@
-"""Given codes, the dictionary: the L1 objective (NIPS 2012, Algorithm 3), the squared loss, trees of atoms."""
+"""The dictionary for given codes: L1 loss (NIPS 2012, Algorithm 3), squared loss, and the start of trees of atoms."""

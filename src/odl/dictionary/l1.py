@@ -1,13 +1,13 @@
 """The dictionary step: min_{A in 𝒜} ||P - X A^T||_1 for given codes, 𝒜 = {A >= 0, ||A_j||_1 <= 1}.
 
-Algorithm 3 of the NIPS 2012 supplement (linearised ADMM), run on what is left of the problem after two reductions
-that lose nothing. P, A and X are non-negative, so
+The solver is Algorithm 3 of the NIPS 2012 supplement (linearised ADMM). Two exact reductions make the problem smaller
+first. P, A and X are non-negative, so
 
-- where P is zero the residual is X A^T itself: its sum is linear in A and needs neither E nor rho;
-- with c_j the mass of the codes of atom j and g_ij that on the documents with term i, lowering A_ij by epsilon
-  lowers the loss by at least epsilon (c_j - g_ij) and raises it by at most epsilon g_ij: an optimal dictionary
-  exists that is zero wherever 2 g_ij <= c_j. An atom holds a term only if more than half of the code mass of the
-  atom lies on documents with the term.
+- if P_di = 0, the residual there is (X A^T)_di. Its sum is linear in A and needs neither E nor rho;
+- let c_j be the total code mass of atom j, and g_ij its code mass on the documents with term i. Lowering A_ij by
+  epsilon lowers the loss by at least epsilon (c_j - g_ij) and raises it by at most epsilon g_ij. Therefore an optimal
+  dictionary exists with A_ij = 0 for all 2 g_ij <= c_j: an atom contains a term only if more than half of the atom's
+  code mass is on documents with the term.
 
 On TDT2 (9394 documents, 36,000 terms, 200 atoms, 1.2 million entries of P) 5,700 entries of A and 117,000 of P remain.
 """
@@ -30,15 +30,15 @@ class Fit(NamedTuple):
     Attributes
     ----------
     dictionary : csc_array, shape (n_terms, n_atoms)
-        The best iterate, in the set.
+        The iterate with the smallest objective; feasible.
     objective : float
-        ``||P - X A^T||_1`` of it.
+        ``||P - X A^T||_1`` of `dictionary`.
     bound : float
-        Lower bound on the objective of every dictionary in the set, from the dual.
+        Lower bound on the objective of every feasible dictionary, from the dual.
     iterations : int
-        Iterations done.
+        Number of iterations done.
     trace : ndarray, shape (iterations + 1, 2)
-        Objective of each iterate, the start first, and the bound that goes with it.
+        Objective and lower bound of each iterate, starting with `start`.
 
     Examples
     --------
@@ -57,15 +57,15 @@ class Fit(NamedTuple):
 
 
 class Reduced(NamedTuple):
-    """The reduced problem; see `odl.kernels.dictionary_step` for pairs, cells and links."""
+    """The reduced problem. A pair is an entry of A, a cell an entry of P, a link connects a cell with a pair."""
 
-    term: np.ndarray  # of a pair
-    atom: np.ndarray
-    slope: np.ndarray  # d: cost of a pair where P is zero
-    target: np.ndarray  # P at a cell
-    start: np.ndarray  # links of cell c are start[c]:start[c + 1]
-    link: np.ndarray  # pair
-    weight: np.ndarray  # code
+    term: np.ndarray  # term of each pair
+    atom: np.ndarray  # atom of each pair
+    slope: np.ndarray  # d: cost of each pair on the zeros of P
+    target: np.ndarray  # value of P at each cell
+    start: np.ndarray  # the links of cell c are start[c]:start[c + 1]
+    link: np.ndarray  # pair of each link
+    weight: np.ndarray  # code of each link
 
 
 def fit_dictionary(
@@ -88,9 +88,9 @@ def fit_dictionary(
         A   = Proj_𝒜(A - kappa G)
         rho = rho + gamma phi (P - A X - E)
 
-    from A = `start`, rho = 0, after the reductions in the module's docstring. ``rho`` clipped to [-1, 1] is feasible
-    for the dual, which gives a lower bound at every iteration; iterations end when the best objective is within
-    `tolerance` of the best bound.
+    from A = `start` and rho = 0, after the reductions described in the module's docstring. ``rho`` clipped to [-1, 1]
+    is feasible for the dual and gives a lower bound in each iteration. The iterations stop when the best objective is
+    within `tolerance` of the best bound.
 
     Equation `batch` of docs/method.md.
 
@@ -101,19 +101,21 @@ def fit_dictionary(
     X : sparse or dense, shape (n_documents, n_atoms)
         Codes, non-negative; not modified.
     start : sparse or dense, shape (n_terms, n_atoms), optional
-        Dictionary to start from, projected on the set first; zero if not given. The result is never worse. Atoms that
-        no document uses stay as they are here.
+        Dictionary to start from, projected on the feasible set first; zero by default. The objective of the result is
+        never higher. Atoms that no document uses are returned unchanged.
     iterations : int
-        Most iterations; 0 only drops what the reductions show to be useless.
+        Maximum number of iterations; 0 only applies the reductions.
     tolerance : float
-        Accepted excess over the optimum, as a share of the objective.
+        Relative duality gap at which the iterations stop.
     phi : float
-        Penalty of the augmented Lagrangian; changes speed only. 50 suits documents of unit norm, the paper has 5.
+        Penalty of the augmented Lagrangian; it changes only the speed. 50 suits documents of unit norm; the paper
+        uses 5.
     gamma : float
         Relaxation of the dual step.
     steps : {"pairs", "uniform"}
-        kappa: one step for each entry of A, the reciprocal of its row sum in ``X^T X`` over the documents with the
-        term (the projection is then taken in the metric of these steps), or ``1/Psi_max(X)`` for all as in the paper.
+        Step sizes kappa. "pairs": one for each entry of A, the reciprocal of its row sum in ``X^T X`` over the
+        documents with the term; the projection then uses the metric of these steps. "uniform": ``1/Psi_max(X)`` for
+        all entries, as in the paper.
 
     Returns
     -------
@@ -145,7 +147,7 @@ def fit_dictionary(
         number(value, name, SMALLEST)
     if steps not in ("pairs", "uniform"):
         raise ParameterError(f"steps is {steps!r}", "'pairs' or 'uniform'", "choose one of these")
-    total = np.bincount(X.indices, weights=X.data, minlength=X.shape[1]).astype(float)  # whole numbers if X is empty
+    total = np.bincount(X.indices, weights=X.data, minlength=X.shape[1]).astype(float)  # integers if empty
     problem = reduced(P, X, total)
     order = np.argsort(problem.atom, kind="stable")
     begin = np.concatenate(([0], np.cumsum(np.bincount(problem.atom, minlength=X.shape[1]))))
@@ -169,7 +171,7 @@ def reduced(P, X, total):
     """Return the reduced problem of documents and codes; `total` is the code mass of each atom."""
     by_term, by_document, atoms = parts(P.tocsc()), parts(X), X.shape[1]
     work = np.zeros(atoms), np.zeros(atoms, np.int64), np.zeros(atoms, np.int64)
-    most = int(np.diff(by_document[0])[by_term[1]].sum())  # links; memory that is not written is not taken
+    most = int(np.diff(by_document[0])[by_term[1]].sum())  # bound on links; unwritten memory is not allocated
     problem = Reduced(
         np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most),
         np.empty(P.nnz), np.zeros(P.nnz + 1, np.int64), np.empty(most, np.int32), np.empty(most),
@@ -188,7 +190,7 @@ def pair_steps(problem):
 
 
 def _assemble(values, problem, start, total):
-    """Return the dictionary of the pairs' values, with the atoms of `start` that no document uses."""
+    """Return the dictionary with the values of the pairs, and the atoms of `start` that no document uses."""
     unused = np.repeat(total == 0.0, np.diff(start.indptr))
     atoms = np.repeat(np.arange(len(total)), np.diff(start.indptr))
     rows = np.concatenate((problem.term, start.indices[unused]))
@@ -198,7 +200,7 @@ def _assemble(values, problem, start, total):
 
 
 def _check(P, X, start):
-    """Return P and X as canonical CSR without zeros and the start as a dictionary of the set, or refuse them."""
+    """Return P and X as canonical CSR without explicit zeros and the start as a feasible dictionary, or refuse them."""
     P, X = real_matrix(P, "P"), real_matrix(X, "X")
     if P.shape[0] != X.shape[0]:
         defect = f"P has {P.shape[0]} documents and X has {X.shape[0]}"

@@ -20,11 +20,11 @@ from odl.prox.projections import EPSILON, MatrixLike, number, real_matrix, whole
 from odl.prox.treeprox import LARGEST_ENTRY, project_atoms
 from odl.trees import Tree
 
-BLOCK = 512  # documents summed at a time
+BLOCK = 512  # documents per partial sum
 
 
 class Statistics(NamedTuple):
-    """What atoms are learned from.
+    """Sufficient statistics of the dictionary update.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Statistics(NamedTuple):
     B : csc_array, shape (n_terms, n_atoms)
         Sum of ``p x^T``.
     documents : float
-        Documents seen so far; forgotten ones count.
+        Number of documents seen so far, including those that have been forgotten.
 
     Examples
     --------
@@ -70,14 +70,14 @@ def statistics(P: MatrixLike, X: MatrixLike) -> Statistics:
 def accumulate(past: Statistics | None, new: Statistics, forgetting: float = 0.0) -> Statistics:
     """Add the statistics of a batch to those of the past.
 
-    The past is scaled by ``(N / (N + n))^forgetting`` where N documents were seen before and the batch has n. So
-    batches of unequal size count by their documents, and one seen when there were M counts ``(M / N)^forgetting``,
-    however the stream was cut: the scheme (1 - 1/t)^rho of JMLR 2010, section 3.4.2, for batches of any size.
+    The past is scaled by ``(N / (N + n))^forgetting``, where N is the number of documents seen before and n the size
+    of the batch. This is the scheme (1 - 1/t)^rho of JMLR 2010, section 3.4.2, for batches of any size: after N
+    documents, the Mth document has the weight ``(M / N)^forgetting`` however the stream is cut into batches.
 
     Parameters
     ----------
     past : Statistics or None
-        Of fewer terms, if the vocabulary grew since.
+        May have fewer terms than `new`, if the vocabulary has grown.
     new : Statistics
     forgetting : float
         rho; 0 forgets nothing.
@@ -103,12 +103,12 @@ def accumulate(past: Statistics | None, new: Statistics, forgetting: float = 0.0
 
 
 Dictionary: TypeAlias = np.ndarray | sparse.csc_array
-UNUSED = 1e-12  # an atom with A_jj at most this times the largest of them is not used
+UNUSED = 1e-12  # an atom is unused if A_jj is at most this times the largest diagonal entry
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What is minimised.
+    """Settings of the objective in the module's docstring, and of its minimisation.
 
     Equation `squared-loss` of docs/method.md.
 
@@ -125,7 +125,7 @@ class Problem:
     nonnegative_codes, nonnegative_atoms : bool
         True for text.
     tolerance, iterations, stop
-        Of the codes, as `odl.coding.fista.codes`.
+        Stopping rule of the codes; see `odl.coding.fista.codes`.
     sweeps : int
         Sweeps of block coordinate descent over the atoms in one update.
 
@@ -176,9 +176,9 @@ class Problem:
     def update(self, D: Dictionary, statistics: Statistics) -> Dictionary:
         """Return the dictionary after sweeps of block coordinate descent.
 
-        ``d_j <- Proj(d_j + (b_j - D a_j) / A_jj)`` for j in turn, which minimises
-        ``1/2 tr(D^T D A) - tr(D^T B)`` over one atom exactly: the objective at fixed codes never rises. An atom that
-        no code uses stays.
+        ``d_j <- Proj(d_j + (b_j - D a_j) / A_jj)`` for each j in turn. Each step minimises
+        ``1/2 tr(D^T D A) - tr(D^T B)`` exactly over one atom, so the objective at fixed codes never increases. An
+        atom that no code uses is unchanged.
 
         Equation `atom-update` of docs/method.md.
 
@@ -212,7 +212,7 @@ class Problem:
 
 
 class Fit(NamedTuple):
-    """A learned dictionary (as the start was: dense or sparse), the last codes, and the mean objective a round.
+    """Learned dictionary (dense or sparse as the start), the last codes, and the mean objective of each round.
 
     Examples
     --------
@@ -236,17 +236,17 @@ def learn_batch(problem: Problem, P: MatrixLike, D: Dictionary, *, rounds: int =
     problem : Problem
     P : sparse or dense, shape (n_documents, n_terms)
     D : csc_array or ndarray, shape (n_terms, n_atoms)
-        Start; is projected first.
+        Start; projected on the feasible set first.
     rounds : int
-        Most alternations.
+        Maximum number of rounds.
     decrease : float
-        End when the mean objective falls by no more than this share of itself.
+        Relative decrease of the mean objective at which the rounds stop.
 
     Returns
     -------
     Fit
-        `objective` holds the mean before the first update and after each round's codes; it does not rise beyond the
-        tolerance of the codes.
+        `objective` has the mean before the first update and after the codes of each round. It never increases by more
+        than the tolerance of the codes.
 
     Examples
     --------
@@ -290,7 +290,7 @@ def learn_online(
     rng : numpy.random.Generator
         Draws the order of every epoch.
     batch : int
-        Documents of a mini-batch; the last of an epoch has what is left.
+        Documents per mini-batch; the last one of an epoch may be smaller.
     epochs : int
     forgetting : float
         As `accumulate`.
@@ -328,7 +328,7 @@ def learn_online(
 
 
 def _like(D, dense):
-    """Return a dense dictionary in the form that D has."""
+    """Return a dense dictionary as sparse if D is sparse."""
     return sparse.csc_array(dense) if sparse.issparse(D) else dense
 
 

@@ -1,4 +1,4 @@
-"""Start of a hierarchical dictionary: documents in clusters, and these in clusters again, along the tree."""
+"""Start of a hierarchical dictionary: nested clusters of documents along the tree."""
 
 import numpy as np
 from scipy import sparse
@@ -7,18 +7,19 @@ from odl.errors import ParameterError
 from odl.prox.projections import MatrixLike, real_matrix
 from odl.trees import ROOT, Tree
 
-ROUNDS = 10  # of k-means; a start need not have converged
+ROUNDS = 10  # iterations of k-means; a start need not have converged
 
 
 def cluster_atoms(P: MatrixLike, tree: Tree, rng: np.random.Generator) -> sparse.csc_array:
-    """Return the atoms of documents in nested clusters.
+    """Return one atom per node of the tree, from nested clusters of documents.
 
-    The roots of the tree part the documents among them (one root has all of them), and the children of a node those
-    of the node, by spherical k-means. A node's atom is the mean of its documents less what the atoms of its ancestors
-    hold of it, its positive part, at unit l2 norm: what the node's documents have and those of its parent have less.
+    Spherical k-means divides all documents among the roots of the tree, and the documents of a node among its
+    children. The atom of a node is the mean of its documents minus the projections of this mean on the atoms of its
+    ancestors; the negative part is dropped and the rest scaled to unit l2 norm. So it has the words which are more
+    frequent in the node than in its parent.
 
-    A start from documents drawn at random ended, on newsgroups, with a higher objective in every case tried, and with
-    children that had little to do with their parents.
+    On newsgroups, a start from random documents ended with a higher objective in all cases tried, and with children
+    unrelated to their parents.
 
     Parameters
     ----------
@@ -71,7 +72,7 @@ def cluster_atoms(P: MatrixLike, tree: Tree, rng: np.random.Generator) -> sparse
 
 
 def _unit(atom, P, filled, rng):
-    """Return the atom at unit l2 norm; where nothing is left of it, a document drawn at random."""
+    """Return the atom scaled to unit l2 norm, or a random document if the atom is zero."""
     size = np.sqrt(np.sum(atom * atom))
     if size < 1e-12:
         atom = P[[rng.choice(filled)]].toarray().ravel()
@@ -80,7 +81,7 @@ def _unit(atom, P, filled, rng):
 
 
 def _split(P, rows, nodes, rng):
-    """Part documents among nodes; return the rows of each."""
+    """Divide documents among nodes; return the rows of each node."""
     if not nodes:
         return {}
     labels = _clusters(P[rows], len(nodes), rng)
@@ -88,7 +89,7 @@ def _split(P, rows, nodes, rng):
 
 
 def _clusters(P, count, rng):
-    """Return the cluster of every row, by spherical k-means from documents drawn at random."""
+    """Return the cluster of every row, by spherical k-means from random documents."""
     size = P.shape[0]
     if size <= count:
         return np.arange(size)

@@ -1,8 +1,8 @@
 """Inference and learning of batches of sparse documents by the compiled kernels.
 
-Documents are rows (P, CSR), atoms columns (A, CSC). `centralised` finds the optimum of every document; that is also
-what fully connected diffusion tends to. `over_network` runs the diffusion on any network. The `learn_` functions go
-through the documents once, one update a document.
+Documents are rows (P, CSR), atoms columns (A, CSC). `centralised` finds the optimum of every document, to which
+diffusion over a fully connected network converges. `over_network` runs diffusion on any network. The `learn_`
+functions read the documents once and update the dictionary after each document.
 Source: Chen, Towfic and Sayed 2014, sections III-C to III-G.
 """
 
@@ -30,13 +30,13 @@ def _dictionary(columns, n_terms):
 
 
 def constants(model):
-    """Return a model as the kernels take it."""
+    """Return the constants of a model in the form of the kernels."""
     eta = float(model.residual.eta) if isinstance(model.residual, Huber) else 0.0
     return records.Model(float(model.code.gamma), float(model.code.delta), eta, not model.code.non_negative)
 
 
 def checked(P, A, model):
-    """Return documents and atoms as sparse arrays of floats; refuse what does not fit together or the model."""
+    """Return documents and atoms as sparse float arrays; refuse shapes that differ and negative atoms of a model."""
     P, A = real_matrix(P, "P"), real_matrix(A, "A", sparse.csc_array)
     check_terms(P, A)
     if model.code.non_negative:
@@ -44,28 +44,28 @@ def checked(P, A, model):
     return P, A
 
 
-SWEEPS = 1000  # most sweeps of the coordinate descent
-MOST_AGENTS = 5000  # most agents whose fixed point is found at once
+SWEEPS = 1000  # maximum number of sweeps of the coordinate descent
+MOST_AGENTS = 5000  # largest network for which the fixed point is solved directly; needs a dense matrix of agents
 
 
 class Coded(NamedTuple):
-    """Codes of a batch and what they cost.
+    """Codes of a batch with their objectives and the communication that they took.
 
     Attributes
     ----------
     codes : csr_array, shape (n_documents, n_atoms)
     residual, penalty : ndarray
-        f(x - W y) and h(y); over a network the residual is what remains of the score.
+        f(x - W y) and h(y). Over a network the residual is the score minus the penalty.
     score : ndarray
-        The objective: their sum, g(nu) up to the gap; over a network -sum_k J_k(nu_k).
+        The objective, residual plus penalty; it equals g(nu) up to the gap. Over a network -sum_k J_k(nu_k).
     gap : ndarray
-        Duality gap of each document (over a network NaN: the optimum is not known there).
+        Duality gap of each document. NaN over a network, where the optimum is not known.
     costs : ndarray, shape (n_documents, n_agents), or None
         J_k(nu_k) of the agents.
     iterations : ndarray or None
-        Exchanges for each document.
+        Number of exchanges for each document.
     floats : ndarray, shape (n_documents, n_agents), or None
-        Floats that each agent sent, if it sends the terms that the document and the atoms that answered touch.
+        Number of floats that each agent sends, if it sends only the terms of the document and of its active atoms.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def penalty(model, codes):
 
 
 def empty_cost(P, model):
-    """Return f(x) of every document: its objective if no atom answers."""
+    """Return f(x) of every document: its objective if all codes are zero."""
     costs = model.residual.value(P.data[:, None])
     return np.bincount(np.repeat(np.arange(P.shape[0]), np.diff(P.indptr)), costs, minlength=P.shape[0])
 
@@ -152,10 +152,10 @@ def owners(n_atoms: int, n_agents: int) -> np.ndarray:
 
 
 def safe_step(model: Model, owner: np.ndarray, network: Network) -> float:
-    """Return 0.9/(c_f/N + n/delta), n the most atoms of an agent.
+    """Return the step 0.9/(c_f/N + n/delta), where n is the largest number of atoms of an agent.
 
-    Atoms lie in the unit ball, so ||W_k||_2^2 <= n: nobody has to ask for another agent's norm, and the step stays
-    safe whatever is learned.
+    Atoms are in the unit ball, so ||W_k||_2^2 <= n. Therefore no agent needs the norm of another one, and the step
+    remains stable while the dictionary changes.
 
     Examples
     --------
@@ -168,21 +168,21 @@ def safe_step(model: Model, owner: np.ndarray, network: Network) -> float:
 
 
 def _as_one(network):
-    """Whether all agents hold the same dual variable from the start."""
+    """Return whether all agents have the same dual variable from the start."""
     return network.exact and bool(network.seen.all())
 
 
 class Iteration(NamedTuple):
-    """Iteration of diffusion: its step, how long it goes on, and from where.
+    """Settings of a diffusion: its step, its stopping rule and its start.
 
     Attributes
     ----------
     mu : float
-        Step; 0: `safe_step`.
+        Step; 0 means `safe_step`.
     iterations, tolerance
         As in `odl.distributed.inference.diffuse`.
     at_fixed_point : bool
-        Start at the fixed point, solved directly (`odl.kernels.fixed_point`): one iteration sees that nothing moves.
+        Start at the fixed point, solved directly (`odl.kernels.fixed_point`), where the first check stops.
 
     Examples
     --------
@@ -198,7 +198,7 @@ class Iteration(NamedTuple):
 
 
 def _over(model, owner, network, iteration):
-    """Return the iteration as the kernel takes it; a network where all hold the same dual variable is one agent."""
+    """Return the settings in the form of the kernel. A network with one common dual variable becomes one agent."""
     mu = iteration.mu or safe_step(model, owner, network)
     if mu < 0:
         raise ParameterError(f"mu={mu!r}", "a step above 0, or 0 for the safe one", "correct mu")
@@ -208,7 +208,7 @@ def _over(model, owner, network, iteration):
     weights, spread = network.weights, np.zeros((2, 0, 0))
     if iteration.at_fixed_point:
         if network.n_agents > MOST_AGENTS:
-            defect = f"{network.n_agents} agents for the fixed point, which takes a number for each pair of them"
+            defect = f"{network.n_agents} agents for the fixed point, which needs a number for each pair of agents"
             raise ParameterError(defect, f"at most {MOST_AGENTS}", "set solver: diffusion, or lower agents")
         spread = fixed_point.spread(weights.toarray(), float(mu), mu * model.residual.curvature / network.n_agents)
     mixing = (weights.indptr.astype(np.int64), weights.indices.astype(np.int64), weights.data)
@@ -231,7 +231,7 @@ def over_network(
         Agent of each atom.
     network : Network
     **iteration
-        As in `Iteration`. Where `at_fixed_point`, `iterations` and `floats` of the result are none that agents need.
+        As in `Iteration`. With `at_fixed_point`, `iterations` and `floats` of the result do not describe a network.
 
     Returns
     -------
@@ -261,7 +261,7 @@ def over_network(
 def learn_centralised(
     P: sparse.csr_array, A: sparse.csc_array, model: Model, step: float, *, tolerance: float = 1e-3
 ) -> sparse.csc_array:
-    """Learn documents one by one, each from its optimum: W <- Proj(prox(W + step nu y^T)).
+    """Update a dictionary after each document, from the document's optimum: W <- Proj(prox(W + step nu y^T)).
 
     Returns
     -------
@@ -293,7 +293,14 @@ def learn_over_network(
     network: Network,
     **iteration: Any,
 ) -> sparse.csc_array:
-    """Learn documents one by one, every agent from its own dual variable and codes (eqs 51 to 56), by an `Iteration`.
+    """Update a dictionary after each document, each agent from its own dual variable and codes (eqs 51 to 56).
+
+    Parameters
+    ----------
+    P, A, model, owner, network, iteration
+        As in `over_network`.
+    step : float
+        Step of the dictionary update.
 
     Returns
     -------

@@ -1,11 +1,11 @@
 """Inference over a network: diffusion on the dual, recovery of codes.
 
-The unit is a `Share`: the agents that one process owns, with their atoms. A step is *adapt* (each agent alone), an
-*exchange* of what neighbours need, and *combine*. Only dual variables pass through the exchange: one process uses
-the identity, a run over several processes puts messages there, and nothing else changes.
+A `Share` contains the agents that one process owns, with their atoms. An iteration is *adapt* (each agent alone),
+*exchange* (neighbours send their dual variables) and *combine*. In one process the exchange is the identity; between
+processes it sends messages (`odl.distributed.messages`). Everything else is the same.
 
-Everything here works on dense dual variables, one row an agent; `odl.distributed.coding` has the fast versions for
-sparse documents, tested against these.
+This module works on dense dual variables, one row per agent. `odl.distributed.coding` has the fast versions for
+sparse documents, which are tested against these.
 Source: Chen, Towfic and Sayed 2014, equations 31, 37 and 42; numbers of the paper.
 """
 
@@ -22,11 +22,11 @@ from odl.distributed.models import Model
 from odl.distributed.networks import Network
 from odl.errors import ParameterError
 
-CHECK = 10  # iterations between looks at the stopping rule
+CHECK = 10  # iterations between two tests of the stopping rule
 
 
 class Inference(NamedTuple):
-    """What the inference of one document ends with.
+    """Result of the inference of one document.
 
     Attributes
     ----------
@@ -36,9 +36,9 @@ class Inference(NamedTuple):
     costs : ndarray
         J_k(nu_k) of the own agents; minus their sum over the network is the score.
     iterations : int
-        Exchanges with the neighbours.
+        Number of exchanges with the neighbours.
     floats : ndarray
-        Floats that each own agent sent.
+        Number of floats that each own agent sent.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class Share:
 
     @cached_property
     def heard(self) -> np.ndarray:
-        """Agents whose dual variables the own agents combine, ascending (themselves among them)."""
+        """Agents whose dual variables the own agents combine, including themselves, ascending."""
         return np.unique(self._rows.indices)
 
     @cached_property
@@ -121,9 +121,9 @@ class Share:
         return np.array([np.linalg.norm(block, 2) ** 2 if block.size else 0.0 for block in self.blocks])
 
     def start(self, x: np.ndarray) -> np.ndarray:
-        """Return nu = argmin of f* - nu^T x at the agents that see x, 0 at the others: nothing is exchanged for it.
+        """Return nu = argmin of f* - nu^T x for agents that see x and 0 for the others; it needs no exchange.
 
-        It is the optimum where no atom answers, so that only what the atoms explain is left to find.
+        This is the optimum if all codes are zero.
         """
         seen = (self.shares > 0)[:, None]
         return np.where(seen, self.model.residual.project(np.asarray(x) / self.model.residual.curvature), 0.0)
@@ -138,14 +138,14 @@ class Share:
         return np.array(rows).reshape(nu.shape)
 
     def adapt(self, nu: np.ndarray, x: np.ndarray, step: float) -> np.ndarray:
-        """Return psi_k = nu_k - step grad J_k(nu_k) (eq. 31a): each agent alone.
+        """Return psi_k = nu_k - step grad J_k(nu_k) (eq. 31a), which each agent computes alone.
 
         Equation `adapt-then-combine` of docs/method.md.
         """
         return nu - step * self.gradients(nu, x)
 
     def moves(self, nu: np.ndarray, x: np.ndarray, step: float, exchange: Callable = np.asarray) -> Iterator:
-        """Yield (nu before, nu after) of adapt, exchange and combine, again and again."""
+        """Yield (nu before, nu after) of each iteration of adapt, exchange and combine, without end."""
         while True:
             before, nu = nu, self.combine(exchange(self.adapt(nu, x, step)))
             yield before, nu
@@ -158,12 +158,12 @@ class Share:
         Parameters
         ----------
         psi : ndarray, shape (len(heard), terms)
-            What the agents `heard` sent, in their order: the sum over neighbours does not depend on who owns them.
+            Values sent by the agents `heard`, in their order, so that the sum does not depend on who owns them.
         """
         return self.model.residual.project(self._weights @ psi)
 
     def finish(self, nu: np.ndarray, x: np.ndarray, iterations: int) -> Inference:
-        """Return the codes y_k = T(W_k^T nu_k), the costs and the count of floats."""
+        """Return the codes y_k = T(W_k^T nu_k), the costs and the number of floats sent."""
         codes = [self.model.codes(block, row) for block, row in zip(self.blocks, nu, strict=True)]
         costs = [
             self.model.cost(x, block, row, self.network.n_agents, share)
@@ -209,25 +209,25 @@ def diffuse(
     x : ndarray, shape (terms,)
         The document; used only by agents that see it.
     step : float, optional
-        mu; default: 0.9 of `Model.largest_step`, below which the iteration is stable whatever the network. With a
-        share of the agents the default needs `gather` to compare norms.
+        mu. The default is 0.9 of `Model.largest_step`, which is stable for every network. If the share does not have
+        all agents, the default needs `gather` to compare norms.
     iterations : int
-        Most iterations.
+        Maximum number of iterations.
     tolerance : float
-        Stop when all agents together move by less than ``tolerance * (mu c_f/N) * ||nu||``. One iteration
-        contracts distances by 1 - mu c_f/N at least, so the fixed point is then within about `tolerance` of the
-        dual variables, relative to their norm. 0: never.
+        Stop when the dual variables of all agents change by less than ``tolerance * (mu c_f/N) * ||nu||``. One
+        iteration contracts distances at least by 1 - mu c_f/N, so the distance to the fixed point is then at most
+        about `tolerance`, relative to the norm of the dual variables. 0 means never.
     exchange : callable
-        psi of the own agents -> psi of the agents `share.heard`.
+        Maps psi of the own agents to psi of the agents `share.heard`.
     gather : callable
-        A number for each own agent -> the numbers of all agents, in order (for the stopping rule).
+        Maps one number per own agent to the numbers of all agents, in order. The stopping rule needs it.
     record : callable, optional
         Called with (iteration, nu) after each iteration.
 
     Returns
     -------
     Inference
-        The fixed point lies within O(mu) of the optimum; on it where everyone hears everyone with equal weight.
+        The fixed point is within O(mu) of the optimum, and equal to it if all agents are connected with equal weight.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Messages between MPI ranks, the only way from rank to rank, and the agents of one rank.
+"""Messages between MPI ranks, and the agents of one rank.
 
-Point-to-point messages are dual variables of agents that have a neighbour on the rank that is told. Beside
-them all ranks gather numbers of each agent: how far its dual variables moved, for the common stopping rule, and its
-costs J_k.
+Point-to-point messages contain the dual variables of the agents that have a neighbour on the receiving rank. All
+ranks also gather a few numbers of each agent: the change of its dual variables for the stopping rule, and its costs
+J_k. Ranks share nothing else.
 """
 
 import sys
@@ -18,11 +18,12 @@ from odl.distributed.inference import Share, diffuse
 from odl.errors import OdlError, ParameterError
 
 INSTALL = "pip install 'online-dictionary-learning[mpi]'"
-POLLS, PAUSE, LONGEST = 20, 1e-5, 0.01  # looks before a rank sleeps between them; seconds that it sleeps
+POLLS = 20  # tests of a message before a rank sleeps between two tests
+SHORTEST_PAUSE, LONGEST_PAUSE = 1e-5, 0.01  # seconds between two tests
 
 
 class Agreed(Exception):
-    """All ranks stop here, in order; one of them says why."""
+    """All ranks stop together because one of them failed; its error is the cause."""
 
 
 def world(asked=None):
@@ -31,7 +32,7 @@ def world(asked=None):
     Parameters
     ----------
     asked : int, optional
-        How many ranks there have to be.
+        Number of ranks expected.
 
     Raises
     ------
@@ -52,20 +53,21 @@ def world(asked=None):
 
 
 def wait(done):
-    """Return when `done()`. MPI's own waiting keeps a core busy, and no signal reaches Python meanwhile."""
+    """Wait until `done()` is true. MPI's own wait would keep a core busy and block signals to Python."""
     tries = 0
     while not done():
         tries += 1
         if tries > POLLS:
-            time.sleep(min(PAUSE * 1.05 ** (tries - POLLS), LONGEST))
+            time.sleep(min(SHORTEST_PAUSE * 1.05 ** (tries - POLLS), LONGEST_PAUSE))
 
 
 def together(comm, function):
-    """Call a function on every rank; if it refuses on any, all stop, and only the first such rank has the reason.
+    """Call a function on every rank and return its result; if it fails on any rank, stop all of them.
 
     Raises
     ------
     Agreed
+        If the function failed on some rank. The first such rank has the error as its cause.
     """
     result, failed = None, None
     try:
@@ -80,14 +82,14 @@ def together(comm, function):
 
 
 def take_part(asked, work):
-    """Be one of the ranks of COMM_WORLD; return the exit status. No rank waits for one that has failed.
+    """Run `work` as one of the ranks of COMM_WORLD and return the exit status. No rank waits for a failed one.
 
     Parameters
     ----------
     asked : int or None
-        How many there have to be.
+        Number of ranks expected.
     work : callable
-        Called with the communicator. All stop in order by `Agreed`.
+        Called with the communicator. It raises `Agreed` to stop all ranks together.
     """
     comm = world(asked)
     try:
@@ -100,13 +102,13 @@ def take_part(asked, work):
         if not isinstance(error, SystemExit | KeyboardInterrupt):
             sys.stderr.write(traceback.format_exc())
         sys.stderr.flush()
-        time.sleep(0.5)  # the launcher ends all at once, also what it has not read yet
+        time.sleep(0.5)  # Abort ends all processes at once; the launcher needs time to read the traceback
         comm.Abort(1)
     return 0
 
 
 def first_agents(n_agents, n_ranks):
-    """Return the first agent of each rank and the number of agents: consecutive agents, as evenly as possible.
+    """Return the first agent of each rank, then the number of agents. Each rank has consecutive agents, evenly.
 
     Raises
     ------
@@ -119,7 +121,7 @@ def first_agents(n_agents, n_ranks):
 
 
 def pack(rows):
-    """Return rows as one message: how many columns are not zero in all of them, which, and their values by rows."""
+    """Return rows as one message: the number of non-zero columns, their indices, and their values by rows."""
     columns = np.flatnonzero(rows.any(axis=0))
     return np.concatenate([[len(columns)], columns, rows[:, columns].ravel()])
 
@@ -132,7 +134,7 @@ def unpack(message, shape):
 
 
 class Ranks:
-    """What one rank says to the others and hears from them.
+    """Communication of one rank with the others.
 
     Parameters
     ----------
@@ -145,11 +147,11 @@ class Ranks:
     agents : ndarray of int
         Own agents, ascending.
     heard : ndarray of int
-        Agents whose dual variables the own ones combine, ascending.
-    tells, hears : dict of int to ndarray of int
-        Other rank -> own agents it is told of; its agents that this rank is told of.
+        Agents whose dual variables the own agents combine, ascending.
+    sends, receives : dict of int to ndarray of int
+        Maps another rank to the own agents whose dual variables it needs, and to its agents that this rank needs.
     sent : int
-        Bytes sent so far.
+        Number of bytes sent so far.
     """
 
     def __init__(self, comm, network):
@@ -161,16 +163,16 @@ class Ranks:
         heard = [np.unique(links[np.flatnonzero(homes == rank)].indices) for rank in range(self.size)]
         self.agents, self.heard = np.flatnonzero(homes == self.rank), heard[self.rank]
         others = [rank for rank in range(self.size) if rank != self.rank]
-        self.hears = {rank: self.heard[homes[self.heard] == rank] for rank in others}
-        self.hears = {rank: agents for rank, agents in self.hears.items() if len(agents)}
-        self.tells = {rank: np.intersect1d(heard[rank], self.agents) for rank in others}
-        self.tells = {rank: agents for rank, agents in self.tells.items() if len(agents)}
+        self.receives = {rank: self.heard[homes[self.heard] == rank] for rank in others}
+        self.receives = {rank: agents for rank, agents in self.receives.items() if len(agents)}
+        self.sends = {rank: np.intersect1d(heard[rank], self.agents) for rank in others}
+        self.sends = {rank: agents for rank, agents in self.sends.items() if len(agents)}
         self.mine = np.isin(self.heard, self.agents)
-        self.rows = {rank: np.searchsorted(self.heard, agents) for rank, agents in self.hears.items()}
+        self.rows = {rank: np.searchsorted(self.heard, agents) for rank, agents in self.receives.items()}
         self.sent = 0
 
     def exchange(self, values):
-        """Return a row of each agent heard, from those of the own agents: a message to each neighbouring rank.
+        """Send the rows of own agents to neighbouring ranks and return the rows of all agents `heard`.
 
         Parameters
         ----------
@@ -180,7 +182,7 @@ class Ranks:
         -------
         ndarray, shape (len(heard), n)
         """
-        messages = {rank: pack(values[agents - self.agents[0]]) for rank, agents in self.tells.items()}
+        messages = {rank: pack(values[agents - self.agents[0]]) for rank, agents in self.sends.items()}
         requests = [self.comm.Isend(message, dest=rank) for rank, message in messages.items()]
         self.sent += sum(message.nbytes for message in messages.values())
         heard = np.empty((len(self.heard), values.shape[1]))
@@ -212,7 +214,7 @@ class Ranks:
         return everyone
 
     def add_up(self, counters):
-        """Return the sums over the ranks of some counters."""
+        """Return the sums of counters over all ranks."""
         return self._gather(np.asarray(counters, dtype=float)[None], np.ones(self.size, dtype=np.int64)).sum(axis=0)
 
     def gather_digests(self, digests):
@@ -222,7 +224,7 @@ class Ranks:
 
 
 class Inferred(NamedTuple):
-    """What a rank knows of a batch.
+    """Codes of a batch on the own atoms of one rank.
 
     Attributes
     ----------
@@ -245,9 +247,9 @@ class Agents:
     ranks : odl.distributed.messages.Ranks
     model : odl.distributed.models.Model
     owner : ndarray of int
-        Agent of each atom of the whole dictionary, ascending.
+        Agent of each atom of the complete dictionary, ascending.
     A : csc_array, shape (n_terms, own atoms)
-        The own agents' atoms, in order.
+        Atoms of the own agents, in order.
     mu, iterations, tolerance
         As in `odl.distributed.coding.over_network`.
     """
@@ -260,11 +262,11 @@ class Agents:
         self.settings = {"step": step, "iterations": iterations, "tolerance": tolerance}
 
     def dictionary(self):
-        """Return the own agents' atoms, csc, without zeros."""
+        """Return the atoms of the own agents as csc_array without explicit zeros."""
         return sparse.csc_array(np.hstack(self.share.blocks))
 
     def _documents(self, P):
-        """Yield what the own agents find of each document."""
+        """Yield the `Inference` of each document by the own agents."""
         hooks = {"exchange": self.ranks.exchange, "gather": self.ranks.gather}
         for row in range(P.shape[0]):
             yield diffuse(self.share, P[[row]].toarray()[0], **self.settings, **hooks)
@@ -289,7 +291,7 @@ class Agents:
         return Inferred(sparse.csr_array(codes), costs, iterations)
 
     def learn(self, P, step):
-        """Go through a batch once, one document at a time: each agent learns from its own nu_k and y_k."""
+        """Update the atoms after each document of a batch; each agent uses its own nu_k and y_k."""
         learned, blocks = self.share.model.learn, self.share.blocks
         for inference in self._documents(P):
             blocks[:] = [learned(*each, step) for each in zip(blocks, inference.nu, inference.codes, strict=True)]

@@ -163,7 +163,7 @@ class ElasticNet:
         return np.where(np.min(y, axis=-1, initial=0.0) >= 0.0, value, np.inf) if self.non_negative else value
 
     def maximiser(self, a: np.ndarray) -> np.ndarray:
-        """Return the only y that attains h*(a): the code of an atom with a = w^T nu."""
+        """Return the unique y that attains h*(a): the code of an atom with a = w^T nu."""
         return (np.maximum(np.asarray(a) - self.gamma, 0.0) if self.non_negative else soft(a, self.gamma)) / self.delta
 
     def conjugate(self, a: np.ndarray) -> Any:
@@ -173,7 +173,7 @@ class ElasticNet:
 
 @dataclass(frozen=True)
 class Model:
-    """A combination of parts; atoms lie in the unit l2 ball (eq. 3), and are not negative where codes are not (eq. 4).
+    """A residual loss with penalties. Atoms are in the unit l2 ball (eq. 3), non-negative if codes are (eq. 4).
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ class Model:
         number(self.beta, "beta")
 
     def project(self, W: np.ndarray) -> np.ndarray:
-        """Return the nearest dictionary in the set, column by column; one inside stays as it is."""
+        """Return the projection of each column on the set of atoms; a feasible column is unchanged."""
         W = np.maximum(W, 0.0) if self.code.non_negative else np.asarray(W, dtype=float)
         return W / np.maximum(1.0, np.sqrt(np.sum(np.square(W), axis=0)))
 
@@ -269,9 +269,9 @@ def task(name: str, *, gamma: float, delta: float, eta: float | None = None, bet
     gamma, delta : float
         Elastic net of the codes.
     eta : float, optional
-        Of the Huber loss; nmf_huber needs it, the others do not look at it.
+        Threshold of the Huber loss; required by nmf_huber, ignored by the others.
     beta : float
-        Weight of the l1 penalty on the dictionary, of biclustering.
+        Weight of the l1 penalty on the dictionary; only for biclustering.
 
     Returns
     -------

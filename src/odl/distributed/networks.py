@@ -18,11 +18,11 @@ def graph(name: str, n_agents: int, *, degree: int = 4, probability: float = 0.1
     Parameters
     ----------
     name : {"fully_connected", "ring", "grid", "erdos_renyi"}
-        ring: each agent and its `degree` nearest (even); grid: the rectangle nearest to a square with that many
-        agents; erdos_renyi: each link with `probability`.
+        ring: each agent is connected with its `degree` (even) nearest agents. grid: the rectangle of n_agents agents
+        that is nearest to a square. erdos_renyi: each link exists with `probability`.
     n_agents : int
     seed : int
-        Of the random graph.
+        Seed of the random graph.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def graph(name: str, n_agents: int, *, degree: int = 4, probability: float = 0.1
     import networkx
 
     if name == "ring":
-        links = networkx.watts_strogatz_graph(n_agents, min(degree, n_agents), 0.0)  # a lattice: nothing is drawn
+        links = networkx.watts_strogatz_graph(n_agents, min(degree, n_agents), 0.0)  # a lattice without random links
     elif name == "grid":
         height = max(size for size in range(1, int(n_agents**0.5) + 1) if n_agents % size == 0)
         links = networkx.grid_2d_graph(height, n_agents // height)
@@ -62,7 +62,7 @@ def graph(name: str, n_agents: int, *, degree: int = 4, probability: float = 0.1
 
 
 def shown(name: str, *, degree: int = 4) -> str:
-    """Return what a page or picture calls a graph; a ring says how many neighbours an agent has."""
+    """Return the name of a graph for pages and pictures; for a ring with its degree."""
     return f"ring of degree {degree}" if name == "ring" else name.replace("_", " ")
 
 
@@ -76,7 +76,7 @@ class Network:
     Parameters
     ----------
     weights : csr_array, shape (N, N)
-        a_lk, the weight agent k gives to what agent l sends; zero unless l = k or l and k are neighbours.
+        a_lk, the weight of agent l in the combination of agent k; zero unless l = k or l and k are neighbours.
         Symmetric, rows and columns sum to one.
     seen : ndarray of bool, shape (N,)
         Agents that see the documents (N_I).
@@ -84,7 +84,7 @@ class Network:
     Raises
     ------
     ParameterError
-        If the weights are not doubly stochastic, the network not connected or nobody sees the data.
+        If the weights are not doubly stochastic, the network is not connected or no agent sees the data.
 
     Examples
     --------
@@ -133,13 +133,15 @@ class Network:
 
     @property
     def exact(self) -> bool:
-        """Whether all agents always hold the same dual variable: everyone hears everyone with equal weight."""
+        """Whether all agents always have the same dual variable: all are connected with equal weight."""
         dense = self.weights.nnz == self.n_agents**2
         return bool(dense and np.abs(self.weights.data - 1.0 / self.n_agents).max() <= ROUNDING)
 
 
 def metropolis(adjacency: sparse.sparray) -> sparse.csr_array:
-    """Return a_lk = 1/max(n_l, n_k) for neighbours (n counts the agent itself), the rest to a_kk.
+    """Return Metropolis weights: a_lk = 1/max(n_l, n_k) for neighbours, a_kk = 1 - sum of the others.
+
+    n_k is the number of neighbours of agent k, including itself.
 
     Parameters
     ----------
@@ -170,15 +172,15 @@ def metropolis(adjacency: sparse.sparray) -> sparse.csr_array:
 
 
 def network(name: str, n_agents: int, *, seen_by: float = 1.0, seed: int = 0, **settings: Any) -> Network:
-    """Return the network of a study, with the weights of `metropolis`: 1/N where it is fully connected.
+    """Return a network with the weights of `metropolis`, which are 1/N if it is fully connected.
 
     Parameters
     ----------
     name : str
         As in `graph`.
     seen_by : float
-        Agents that see the documents: a share up to 1, or a whole number of them above 1. They are spread evenly
-        over the numbers of the agents; with 0 only agent 0 sees them.
+        Agents that see the documents: a share up to 1, or an integer above 1. They are spread evenly over all agents;
+        with 0 only agent 0 sees the documents.
     seed, settings
         As in `graph`.
 
@@ -201,7 +203,7 @@ def network(name: str, n_agents: int, *, seen_by: float = 1.0, seed: int = 0, **
 
 
 def observers(n_agents: int, seen_by: float) -> np.ndarray:
-    """Return which agents see the data, as `network` describes `seen_by`.
+    """Return which agents see the documents; see `seen_by` of `network`.
 
     Returns
     -------
@@ -214,7 +216,7 @@ def observers(n_agents: int, seen_by: float) -> np.ndarray:
     array([ True, False,  True, False])
     """
     if not 0.0 <= seen_by <= n_agents or (seen_by > 1.0 and seen_by != int(seen_by)):
-        expected = f"a share from 0 to 1 or a whole number up to {n_agents}"
+        expected = f"a share from 0 to 1 or an integer up to {n_agents}"
         raise ParameterError(f"seen_by={seen_by!r} for {n_agents} agents", expected, "correct seen_by")
     count = max(1, int(seen_by) if seen_by > 1.0 else round(seen_by * n_agents))
     seen = np.zeros(n_agents, dtype=bool)

@@ -26,7 +26,7 @@ SUMMARY_COLUMNS += ("pooled_low", "pooled_high", "documents", "novel", "uncoded"
 def listed(
     labels: Mapping[int, np.ndarray], timesteps: Collection[int] = (), *, min_novel: int, min_known: int
 ) -> list[int]:
-    """Return the timesteps that the average AUC of a run is over, in the order of time.
+    """Return the timesteps over which the AUC of a run is averaged, in time order.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def listed(
 
 
 def average_auc(aucs: Mapping[int, float], steps: Sequence[int]) -> float:
-    """Return the headline number of a run: the mean AUC over the listed timesteps; nan without one.
+    """Return the mean AUC over the listed timesteps; nan without one.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def average_auc(aucs: Mapping[int, float], steps: Sequence[int]) -> float:
 
 
 def spread(values: Iterable[float]) -> tuple[float, float]:
-    """Return mean and standard deviation (of a sample) of the defined values; nan where they are not.
+    """Return mean and sample standard deviation of the values that are not nan; nan without one.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def spread(values: Iterable[float]) -> tuple[float, float]:
 
 
 def mean(values: Iterable[float]) -> float:
-    """Return the mean of the defined values; nan without one.
+    """Return the mean of the values that are not nan; nan without one.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def mean(values: Iterable[float]) -> float:
 
 
 def grouped(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> ItemsView[tuple, list]:
-    """Return (values of the keys, rows) for every combination of values, in the order of the first rows.
+    """Return (values of the keys, rows) for every combination of values, in order of first occurrence.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def grouped(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> ItemsView
 
 
 def iso(milliseconds: int) -> str:
-    """Write a time as YYYY-MM-DDTHH:MM:SS (the date alone at midnight); empty where unknown.
+    """Format a time as YYYY-MM-DDTHH:MM:SS, or YYYY-MM-DD at midnight; an unknown time is "".
 
     Examples
     --------
@@ -173,7 +173,7 @@ def _summary(run, rows, steps, draws, pooled):
 
 
 def _read_series(paths):
-    """Read the batches of one run: the names in the files, and what is evaluated in the order of time."""
+    """Read the batches of one run; return the names of the scores and the batches in time order."""
     batches = sorted((read_scores(path, names=False) for path in paths), key=lambda batch: batch.t)
     steps = [batch.t for batch in batches]
     names = {tuple(sorted(batch.scores)) for batch in batches}
@@ -181,7 +181,7 @@ def _read_series(paths):
         fault = f"score files of timesteps {steps} with runs {sorted(names)}"
         raise DataError(fault, "one file per timestep, all of one run", "give the files of one folder")
     batches = [batch for batch in batches if batch.t > 0]
-    # A mean over timesteps is said to be of a window as soon as one of them is.
+    # If one timestep used a window of the past, the name of the mean has the window too.
     window = "-".join(sorted({batch.window for batch in batches} - {""}))
     for batch in batches:
         batch.scores = {named(name, window): score for name, score in batch.scores.items()}

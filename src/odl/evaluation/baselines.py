@@ -18,8 +18,9 @@ from odl.stream import terms, weighting
 from odl.stream.features import Features
 
 NEIGHBOURS = 5
-BLOCK = 1000  # past documents compared at once with BLOCK of today's: at most 8 MB dense
-LONGEST, LAST = 50_000, 10_000  # documents of a past that is compared with as a whole; of one that is longer, the last
+BLOCK = 1000  # rows and columns of a block of cosines; 8 MB dense
+LONGEST_PAST = 50_000  # documents; a longer past is replaced by its last LAST documents
+LAST = 10_000
 WEIGHTINGS = {"tfidf": "raw", "logtf": "log"}
 NAMES = ("nearest-tfidf", "nearest5-tfidf", "nearest-logtf", "nearest5-logtf", "out-of-vocabulary", "length")
 
@@ -29,7 +30,7 @@ def _blocks(n_rows):
 
 
 def _keep_largest(best, today, earlier):
-    """Merge the cosines with some earlier documents into the largest found so far, in place."""
+    """Update the largest cosines found so far with those of a block of earlier documents, in place."""
     transposed = sparse.csr_array(earlier.T)
     for rows in _blocks(today.shape[0]):
         cosines = np.concatenate([best[rows], (today[rows] @ transposed).toarray()], axis=1)
@@ -37,7 +38,7 @@ def _keep_largest(best, today, earlier):
 
 
 def latest(earlier: Iterable, documents: int) -> list:
-    """Return the last documents of batches, the oldest batch by its last rows.
+    """Return the last `documents` documents of batches; the oldest batch may be cut to its last rows.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ def latest(earlier: Iterable, documents: int) -> list:
 
 
 def blocks(earlier: Features, batch: Features) -> Iterator[sparse.csr_array]:
-    """Yield the counts of an earlier batch by the terms that a later one knows, some documents at a time.
+    """Yield blocks of the counts of an earlier batch, restricted to the vocabulary of a later batch.
 
     Parameters
     ----------
@@ -103,7 +104,7 @@ def blocks(earlier: Features, batch: Features) -> Iterator[sparse.csr_array]:
 
 
 def weighed(batch: Features, form: str, counts: sparse.csr_array | None = None) -> sparse.csr_array:
-    """Return rows of unit l2 norm of the counts of a batch, or of earlier ones, by the frequencies of today.
+    """Return weighted rows of unit l2 norm, from counts and the document frequencies of a batch.
 
     Parameters
     ----------
@@ -131,7 +132,7 @@ def weighed(batch: Features, form: str, counts: sparse.csr_array | None = None) 
 
 
 def nearest(batch: Features, past: Iterable, weightings: Mapping[str, str] = WEIGHTINGS) -> dict[str, np.ndarray]:
-    """Distance of every document to its nearest and to its five nearest earlier documents.
+    """Return the distances of every document to its nearest and to its five nearest earlier documents.
 
     With the cosines c_1 >= c_2 >= ... of a document and all earlier ones, the scores are 1 - c_1 and
     1 - (c_1 + ... + c_5)/5. Documents of today and of the past are weighted alike, by today's inverse
@@ -151,7 +152,7 @@ def nearest(batch: Features, past: Iterable, weightings: Mapping[str, str] = WEI
     -------
     dict of str -> ndarray of float, shape (n,)
         ``nearest-{name}`` and ``nearest5-{name}`` in [0, 1]. With fewer than five earlier documents
-        the mean is over those there are; without any, and for empty documents, the score is 1.
+        the mean is over all earlier documents. Without any, and for empty documents, the score is 1.
 
     Raises
     ------
@@ -187,7 +188,7 @@ def nearest(batch: Features, past: Iterable, weightings: Mapping[str, str] = WEI
 
 
 def out_of_vocabulary(batch: Features) -> np.ndarray:
-    """Share of a document's tokens whose term occurs in no earlier document; 1 for empty documents.
+    """Return the share of tokens whose term occurs in no earlier document; 1 for empty documents.
 
     Examples
     --------
@@ -207,7 +208,7 @@ def out_of_vocabulary(batch: Features) -> np.ndarray:
 
 
 def length(batch: Features) -> np.ndarray:
-    """Number of tokens of every document: as a score it says that long documents are novel.
+    """Return the number of tokens of every document. As a score it ranks long documents as novel.
 
     Examples
     --------

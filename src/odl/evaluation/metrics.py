@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 
 from odl.errors import ParameterError
 
-BLOCK = 2_000_000  # resampled documents held at once
+BLOCK = 2_000_000  # resampled documents in memory
 
 
 def split(scores, labels):
-    """Return the scores of the novel and of the known documents, checked."""
+    """Return the scores of the novel and of the known documents after checking shapes and values."""
     scores, labels = np.asarray(scores, dtype=np.float64), np.asarray(labels)
     if scores.ndim != 1 or scores.shape != labels.shape:
         fault = f"scores of shape {scores.shape} and labels of shape {labels.shape}"
@@ -31,7 +31,7 @@ def split(scores, labels):
 
 
 def auc(scores: ArrayLike, labels: ArrayLike) -> float:
-    """Area under the ROC curve: P(novel > known) + P(novel = known) / 2 over all pairs.
+    """Return the area under the ROC curve: P(novel > known) + P(novel = known) / 2 over all pairs.
 
     Equation `auc` of docs/method.md.
 
@@ -71,7 +71,7 @@ Seed = int | Sequence[int] | np.random.SeedSequence
 
 
 def bootstrap(scores: ArrayLike, labels: ArrayLike, *, replicates: int = 1000, seed: Seed = 0) -> np.ndarray:
-    """AUC of documents drawn again with replacement, novel and known separately (stratified).
+    """Return AUCs of bootstrap samples; novel and known documents are resampled separately (stratified).
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def bootstrap(scores: ArrayLike, labels: ArrayLike, *, replicates: int = 1000, s
 
 
 def interval(values: ArrayLike, level: float = 0.95) -> tuple[float, float]:
-    """Percentile interval of bootstrap replicates: (low, high), nan where there are none.
+    """Return the percentile interval (low, high) of bootstrap replicates; nan without any.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def interval(values: ArrayLike, level: float = 0.95) -> tuple[float, float]:
 def auc_difference(
     scores: ArrayLike, others: ArrayLike, labels: ArrayLike, *, replicates: int = 1000, seed: Seed = 0
 ) -> tuple[float, float, float]:
-    """Difference of two AUCs on the same documents, with a paired bootstrap interval.
+    """Return the difference of two AUCs on the same documents, with a paired bootstrap interval.
 
     Both scores see the same resampled documents, so what makes a document easy or hard for both
     cancels.
@@ -169,7 +169,7 @@ def auc_difference(
 def mean_bootstrap(
     batches: Sequence[tuple[Sequence[ArrayLike], ArrayLike]], *, replicates: int = 1000, seed: int | tuple[int, ...] = 0
 ) -> np.ndarray:
-    """Mean AUC over several batches of documents drawn again within each batch, the same ones for several scores.
+    """Return bootstrap replicates of the mean AUC over batches; all scores use the same resampled documents.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def mean_bootstrap(
     Returns
     -------
     ndarray of float, shape (number of scores, replicates)
-        nan where no batch has an AUC.
+        nan if no batch has an AUC.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def mean_bootstrap(
 def pooled_auc(
     batches: Iterable[tuple[ArrayLike, ArrayLike]], *, replicates: int = 1000, seed: Seed = 0
 ) -> tuple[float, float, float]:
-    """AUC over the documents of all batches together, with its interval.
+    """Return the AUC over the pooled documents of all batches, with its interval.
 
     A pair of documents from different timesteps counts too, so one threshold has to serve them all.
 

@@ -1,4 +1,4 @@
-"""Scores of any other program beside those of a finished study, on the same documents and timesteps."""
+"""Comparison of the scores of another program with a finished study, on the same documents and timesteps."""
 
 import math
 import os
@@ -62,7 +62,7 @@ def _chosen(plan, stream, seed):
 
 
 def _timesteps(entries):
-    """Return what the first run has of the timesteps of the average, and whether labels are of all topics.
+    """Return the listed timesteps of the first run, and whether labels are by all topics of a document.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def compare(
     folder : path-like
         ``results/STUDY`` of a finished study, below the folder in which it was run.
     own : dict of str to float
-        By id of document; higher is newer. Documents outside the timesteps of the average are not looked at.
+        Maps the id of a document to its score; a higher score is newer. Documents of other timesteps are ignored.
     stream : str, optional
         Where the study has several.
     seed : int, optional
@@ -115,12 +115,12 @@ def compare(
 
     Notes
     -----
-    The interval holds the runs fixed: it says how much other documents could change, not other seeds.
+    The interval is for fixed runs: it has the variation over documents, not over seeds.
     """
     entries = _chosen(load_plan(os.path.join(folder, "plan.json")), stream, seed)
     if not os.path.isdir(entries[0]["folder"]):
         fault = f"no {entries[0]['folder']} below the present folder"
-        raise DataError(fault, "the folder where the study was run", "go there and say it again")
+        raise DataError(fault, "the folder where the study was run", "change to this folder and repeat the command")
     batches, topics = _timesteps(entries)
     listed = [batch.t for batch in batches]
     names, columns, labels = [YOURS], [], []

@@ -1,6 +1,6 @@
-"""Score files: what the tables, the figures and a reader of alerts need of one batch; small.
+"""Score files: the small HDF5 files of one batch that tables, figures and alerts read.
 
-Of kind "scores" is what one learner said about the batch, of kind "baselines" what all baselines did.
+A file of kind "scores" has the scores of one learner, a file of kind "baselines" those of all baselines.
 """
 
 import os
@@ -26,7 +26,7 @@ class Scores:
     t : int
         Timestep; 0 is the initialisation batch, which is never evaluated.
     scores : dict of str -> ndarray of float, shape (n,)
-        By name of the run; one entry for a learner, one per baseline otherwise.
+        Maps the name of a run to its scores; one entry for a learner, or one entry per baseline.
     novel, novel_dominant : ndarray of int8, shape (n,)
         1 novel, 0 known, -1 unlabelled.
     empty : ndarray of uint8, shape (n,)
@@ -34,9 +34,9 @@ class Scores:
     uncoded, gap : float
         Share of documents with x = 0 and largest relative gap of a code; nan for baselines.
     window : str
-        Of baselines: what neighbours were looked for in where that is less than the whole past, such as "last10000".
+        Part of the past in which baselines searched for neighbours, such as "last10000"; "" for the complete past.
     top : list of (row, words)
-        The most novel documents with their unexplained words; empty for baselines.
+        Rows and unexplained words of the most novel documents; empty for baselines.
     use : list of float
         Sum of the codes of every atom; empty for baselines.
     atoms : list of str
@@ -76,12 +76,12 @@ class Scores:
     atoms: list = field(default_factory=list)
 
     def labels(self, topics: str = "all") -> np.ndarray:
-        """Labels by all topics of a document, or by its dominant topic only."""
+        """Return the labels by all topics of a document, or by its dominant topic only."""
         return self.novel_dominant if topics == "dominant" else self.novel
 
 
 def named(name: str, window: str) -> str:
-    """Return the name of a baseline, with the window that its neighbours were looked for in.
+    """Return the name of a baseline with the window of the past in which it searched.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def words(pairs, vocabulary):
 
 
 def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, **attributes):
-    """Write the scores that one learner gave a batch, to a file of kind "scores".
+    """Write the scores of a batch by one learner to a file of kind "scores".
 
     Parameters
     ----------
@@ -124,14 +124,14 @@ def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, **a
     missing : list of list of (int, float)
         Their unexplained terms.
     top_atoms : list of list of (int, float)
-        Top terms of each atom after learning; none of those that are not told.
+        Top terms of each atom after learning; empty for atoms that are not listed.
     atom_use : ndarray
         Sum of the codes of each atom over the batch.
     **attributes
-        run, corpus, seed, atoms, solver, weighting: what the scores belong to.
+        Identity of the run: run, corpus, seed, atoms, solver, weighting.
     """
     attributes |= {"t": batch.t, "initialisation": batch.t == 0, "uncoded": novelty.uncoded, "gap": novelty.gap}
-    said = [words(pairs, batch.vocabulary) for pairs in missing]
+    unexplained = [words(pairs, batch.vocabulary) for pairs in missing]
     atoms = [" ".join(batch.vocabulary[term] for term, _ in pairs) for pairs in top_atoms]
     with storage.writing(path, "scores", **attributes) as file:
         batch.write_names(file)
@@ -144,7 +144,7 @@ def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, **a
         storage.write_array(file, "empty", novelty.empty.astype(np.uint8))
         group = file.create_group("top")
         storage.write_array(group, "rows", top)
-        storage.write_strings(group, "words", said)
+        storage.write_strings(group, "words", unexplained)
         group = file.create_group("atoms")
         storage.write_strings(group, "words", atoms)
         storage.write_strings(group, "weights", [_shown([weight for _, weight in pairs]) for pairs in top_atoms])
@@ -152,7 +152,7 @@ def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, **a
 
 
 def _shown(weights):
-    """Return numbers with three digits that count, separated by spaces."""
+    """Format numbers with three significant digits, separated by spaces."""
     return " ".join(["%.3g"] * len(weights)) % tuple(weights)
 
 
@@ -193,7 +193,7 @@ def write_baselines(
 
 
 def _labels(file, names):
-    """Return the fields of `Scores` that learners and baselines have alike."""
+    """Return the fields of `Scores` that both kinds of files have."""
     fields = {name: storage.read_array(file, name, "iu") for name in ("times", "novel", "novel_dominant", "empty")}
     fields["ids"] = storage.read_strings(file, "ids") if names else []
     return fields | {"topics": documents.read_topics(file) if names else []}
@@ -214,7 +214,7 @@ def read_parts(path):
 
 
 def read_scores(path: str | os.PathLike, names: bool = True) -> Scores:
-    """Read a score file of a learner or a file of baselines, whichever it is.
+    """Read a file of kind "scores" or "baselines".
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def read_scores(path: str | os.PathLike, names: bool = True) -> Scores:
     >>> stored.t, len(stored.ids), list(stored.scores)[:2]
     (1, 200, ['length', 'nearest-logtf'])
     """
-    kind = storage.kind_of(path) or "scores"  # of a file that cannot be read, `storage.reading` says what is wrong
+    kind = storage.kind_of(path) or "scores"  # `storage.reading` reports a file that cannot be read
     if kind not in ("scores", "baselines"):
         raise StorageError(f"{path} is of kind '{kind}'", "kind 'scores' or 'baselines'", "give the files of one run")
     with storage.reading(path, kind) as file:

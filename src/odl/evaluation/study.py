@@ -1,14 +1,14 @@
-"""A study: its plan, and its runs gathered, means and spread over seeds, novel documents per batch, time and memory.
+"""Tables of a study: means and spread over seeds, novel documents per batch, time and memory.
 
-A *plan* says what was run: a list of dicts, one for each run, dictionary size and seed (and one for
-each corpus and seed with ``algorithm: baseline``):
+A *plan* lists the runs of a study: one dict for each run, dictionary size and seed, and one with
+``algorithm: baseline`` for each corpus and seed:
 
-    corpus, reader, protocol : str     the stream; reader "tdt2" brings the published rows
+    corpus, reader, protocol : str     the stream; reader "tdt2" adds the published rows
     seed : int
     run, algorithm : str               name and learner; "baselines" and "baseline" for the baselines
     k : int or None                    atoms at the start; None for baselines
     parameters : dict                  hyper-parameters and weighting of the run, {} for baselines
-    folder : str                       holds auc.tsv, summary.tsv, scores/, timings/, benchmarks/
+    folder : str                       contains auc.tsv, summary.tsv, scores/, timings/, benchmarks/
     timesteps : list of int            0 to T - 1
 """
 
@@ -34,14 +34,14 @@ KEY = ("corpus", "run", "algorithm", "k")
 
 
 def load_plan(plan):
-    """Return a plan given as a list or as the path of what `write_plan` wrote, checked.
+    """Return a checked plan, given as a list or as the path of a file by `write_plan`.
 
     Raises
     ------
     ConfigError
-        If it is no list of dicts, is empty, or an entry lacks a key.
+        If the plan is not a list of dicts, is empty, or an entry lacks a key.
     StorageError
-        If the file is missing, or not as `write_plan` wrote it.
+        If the file is missing or damaged.
     """
     if isinstance(plan, str | os.PathLike):
         plan = read_json(plan).get("plan")
@@ -67,7 +67,7 @@ def write_plan(path, plan):
 
 
 def score_path(entry, t):
-    """Path of the score file of one timestep (learners) or of the baselines."""
+    """Return the path of the score file of a timestep."""
     inner = () if entry["algorithm"] == BASELINE else ("scores",)
     return os.path.join(entry["folder"], *inner, f"{t}.h5")
 
@@ -81,8 +81,8 @@ def choose_shown(plan, summary, corpus, shown=None):
         The plan and the rows of ``summary.tsv``.
     corpus : str
     shown : dict, optional
-        Any of ``run``, ``k``, ``seed``, and ``runs`` to choose among; what is missing is the best
-        average AUC over seeds (then over all batches), and the first seed.
+        Any of ``run``, ``k`` and ``seed``, and the candidates ``runs``. If several runs remain, the one with the best
+        average AUC over seeds is shown (then the best over all batches), with its first seed.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def choose_shown(plan, summary, corpus, shown=None):
         values = [row.get(name, float("nan")) for name in ("average_mean", "average_all_mean")]
         return tuple(-1.0 if np.isnan(value) else value for value in values)
 
-    return max(matching, key=rank)  # the first of equals, in the order of the plan
+    return max(matching, key=rank)  # ties: the first in the order of the plan
 
 
 # Average AUC on TDT2 at timesteps 1, 2, 5, 6, 8 (batches of 1000, the first for initialisation).
@@ -130,7 +130,7 @@ STATISTICS = ("mean", "sd", "min", "max")
 
 
 def over_seeds(*measures):
-    """Return the columns of measures over seeds."""
+    """Return the names of the columns for mean, sd, min and max of each measure."""
     return [f"{measure}_{name}" for measure in measures for name in STATISTICS]
 
 
@@ -150,7 +150,7 @@ COLUMNS = {
 }
 
 
-OF_PLAN = ("corpus", "protocol", "algorithm", "seed", "k", "parameters")  # what a plan says of each row
+OF_PLAN = ("corpus", "protocol", "algorithm", "seed", "k", "parameters")  # columns taken from the plan
 
 
 def _size(entry):
@@ -163,14 +163,14 @@ def _with_entry(entry, row):
 
 
 def collect(plan, name, columns):
-    """Return the rows of a table of every run of a plan, with what the plan says of the run."""
+    """Return the rows of a table of every run of a plan, with the columns `OF_PLAN`."""
     return [
         _with_entry(entry, row) for entry in plan for row in read_table(os.path.join(entry["folder"], name), columns)
     ]
 
 
 def aggregated(rows, keys, sort=False, **measures):
-    """Return a row for each combination of some columns, with what is measured over its rows: (column, how)."""
+    """Return one row per combination of the keys. `measures` maps a new column to (column, aggregation)."""
     return rows.groupby(list(keys), sort=sort).agg(**measures).reset_index().to_dict("records") if len(rows) else []
 
 
@@ -179,7 +179,7 @@ def means_of(*names):
 
 
 def spread_of(column, name=None):
-    """Return how a column is measured over seeds: what is not defined is left out."""
+    """Return the `measures` of `aggregated` for mean, sd, min and max of a column; nan is ignored."""
     measured = ((column, how) for how in ("mean", "std", "min", "max"))
     return dict(zip(over_seeds(name or column), measured, strict=True))
 
@@ -212,7 +212,7 @@ def _novel(rows):
 
 
 def _benchmark(path, column):
-    """The numbers of one column of a file that Snakemake wrote; "-", NA and a missing file give none."""
+    """Return the numbers of a column of Snakemake's benchmark file; "-", NA and a missing file give none."""
     options = {"sep": "\t", "dtype": str, "encoding_errors": "replace", "on_bad_lines": "skip", "index_col": False}
     try:
         table = pandas.read_csv(path, usecols=lambda name: name == column, quoting=csv.QUOTE_NONE, **options)
@@ -222,7 +222,7 @@ def _benchmark(path, column):
 
 
 def _jobs(plan):
-    """Return what each job took."""
+    """Return the CPU seconds, wall seconds and memory of each job as a table."""
     rows = []
     for entry, t in [(one, t) for one in plan for t in one["timesteps"]]:
         folder = Path(entry["folder"])
@@ -236,7 +236,7 @@ def _jobs(plan):
 
 
 def _timing(jobs):
-    """Mean over timesteps and seeds; the start (t = 0) apart, memory as the largest of all jobs."""
+    """Return means over timesteps and seeds, t = 0 separately; memory is the maximum over jobs."""
     later, spent = jobs["t"] > 0, ["score_cpu_s", "learn_cpu_s", "job_cpu_s", "wall_s"]
     parted = jobs.assign(later=later, start_cpu_s=jobs["start_cpu_s"].where(~later))
     parted[spent] = parted[spent].where(later, axis=0)
@@ -245,42 +245,40 @@ def _timing(jobs):
 
 
 def _costs(jobs):
-    """CPU seconds of every timestep, mean over seeds; the baselines keep no clock of their own."""
+    """Return CPU seconds of every timestep, mean over seeds, without baselines, which are not timed."""
     later = jobs[(jobs["t"] > 0) & (jobs["algorithm"] != BASELINE)]
     return aggregated(later, (*KEY, "t"), **means_of("score_cpu_s", "learn_cpu_s", "job_cpu_s"))
 
 
 def published(plan):
-    """Published rows for the streams of the plan read by a reader that has some.
+    """Return published results for those streams of the plan that have any.
 
     Returns
     -------
     list of dict
-        corpus, run, average, source and ``auc`` by timestep. They hold for the timesteps of the
-        paper (batches of 1000 in date order), whatever the study's batches are.
+        corpus, run, average, source and ``auc`` by timestep of the paper (batches of 1000 in date order).
     """
     streams = {entry["corpus"]: entry for entry in plan if entry["protocol"] == "by-date"}
     return [{"corpus": name, **row} for name, entry in streams.items() for row in PUBLISHED.get(entry["reader"], [])]
 
 
 def summarise(plan, output_folder):
-    """Gather a study's results over seeds and write its tables.
+    """Write the tables of a study from the results of its runs.
 
     Parameters
     ----------
     plan : list of dict or path-like
-        What was run; each folder's ``auc.tsv`` and ``summary.tsv`` must exist, files
-        of timings and benchmarks may be missing.
+        In each folder ``auc.tsv`` and ``summary.tsv`` must exist; timings and benchmarks may be missing.
     output_folder : path-like
         Receives ``summary.tsv`` (mean, sd, min and max over seeds per corpus, run and k),
         ``averages.tsv`` (one row per seed), ``timesteps.tsv``, ``novel.tsv`` (novel documents per
         batch), ``published.tsv``, ``timing.tsv`` and ``costs.tsv`` (CPU seconds per
-        timestep). All but the last two are reproducible bytes.
+        timestep). All except the last two have reproducible bytes.
 
     Raises
     ------
     ConfigError
-        If the plan is not one.
+        If the plan is not valid.
     StorageError
         If the plan or a table is missing or was changed.
     """
@@ -306,5 +304,5 @@ def summarise(plan, output_folder):
 
 
 def read_tables(folder):
-    """Read what `summarise` wrote: a dict of name -> list of rows."""
+    """Read the tables written by `summarise`: a dict of name -> list of rows."""
     return {name: read_table(os.path.join(folder, f"{name}.tsv"), COLUMNS[name]) for name in COLUMNS}

@@ -12,31 +12,31 @@ from odl.kernels import simplex_projection
 MatrixLike: TypeAlias = ArrayLike | sparse.sparray | sparse.spmatrix
 EPSILON = float(np.finfo(np.float64).eps)
 COMPRESSED = "indptr", "indices"
-SMALLEST = 1e-300  # of what has to be above 0
+SMALLEST = 1e-300  # least value accepted for a parameter that has to be positive
 
 
 def real_matrix(matrix, name, form=sparse.csr_array):
-    """Return a matrix as sorted float64 CSR (or CSC) with int32 indices, sharing memory where that is safe.
+    """Return a matrix as sorted float64 CSR (or CSC) with int32 indices, without a copy when that is safe.
 
     Parameters
     ----------
     matrix : sparse array or matrix, or array-like, two-dimensional
         Never modified.
     name : str
-        How messages call it.
+        Name of the matrix in error messages.
     form : {csr_array, csc_array}
-        The format wanted.
+        Format of the result.
 
     Returns
     -------
     csr_array or csc_array
-        Finite, without duplicate entries, indices ascending. Explicit zeros are kept.
+        Finite, without duplicate entries, indices ascending. Explicit zeros are retained.
 
     Raises
     ------
     ParameterError
-        If the matrix is not two-dimensional, not real, too large for the kernels, holds NaN or infinity, or
-        entries outside its shape.
+        If the matrix is not two-dimensional, not real, too large for the kernels, or if it contains NaN, infinity
+        or entries outside its shape.
     """
     todo = f"pass {name} as a sparse or dense matrix of real numbers"
     if not sparse.issparse(matrix):
@@ -52,7 +52,7 @@ def real_matrix(matrix, name, form=sparse.csr_array):
         raise ParameterError(f"{name} is of shape {matrix.shape}", "fewer than 2**31 - 1 rows and columns", "split it")
     check_structure(matrix, name)
     matrix = form(matrix, dtype=np.float64)
-    check_structure(matrix, name)  # again: formats of lists and diagonals are not looked into
+    check_structure(matrix, name)  # again: the first check does not cover LIL, DIA and other formats
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
@@ -62,26 +62,26 @@ def real_matrix(matrix, name, form=sparse.csr_array):
 
 
 def check_structure(matrix, name):
-    """Refuse a sparse matrix whose entries lie outside its shape: compiled code would read foreign memory."""
+    """Refuse a sparse matrix with entries outside its shape: compiled code would read memory of other objects."""
     form = getattr(matrix, "format", None)
     names = {"coo": ("row", "col"), "csr": COMPRESSED, "csc": COMPRESSED, "bsr": COMPRESSED}.get(form, ())
     try:
         if any(np.asarray(getattr(matrix, part)).dtype.kind not in "iu" for part in names):
-            raise ValueError("places that are no whole numbers")  # which SciPy makes whole
+            raise ValueError("indices that are not integers")  # SciPy would truncate them
         if form == "coo":
             sparse.coo_array((matrix.data, (matrix.row, matrix.col)), shape=matrix.shape)
         elif names:
-            whole = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
-            whole.check_format()
-            if np.diff(matrix.indptr).min(initial=0) < 0:  # SciPy looks only where there are entries
-                raise ValueError("row pointers that fall")
+            rebuilt = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
+            rebuilt.check_format()
+            if np.diff(matrix.indptr).min(initial=0) < 0:  # SciPy does not check this for a matrix without entries
+                raise ValueError("row pointers that decrease")
     except ValueError as error:
         defect = f"{name} is a sparse matrix with entries outside its shape {matrix.shape} or a damaged index"
         raise ParameterError(defect, "indices that fit the shape and the data", f"build {name} again") from error
 
 
 def without_zeros(matrix):
-    """Return the sparse matrix with no stored zeros; a copy only if it has some."""
+    """Return the sparse matrix without explicit zeros; a copy only if it has some."""
     if matrix.data.min(initial=1.0) == 0.0:
         matrix = matrix.copy()
         matrix.eliminate_zeros()
@@ -89,7 +89,7 @@ def without_zeros(matrix):
 
 
 def check_terms(P, A):
-    """Refuse documents and a dictionary of different terms."""
+    """Refuse documents and a dictionary with different numbers of terms."""
     if P.shape[1] != A.shape[0]:
         defect = f"P has {P.shape[1]} terms and A has {A.shape[0]}"
         raise ParameterError(defect, "the same terms", "build both on one vocabulary")
@@ -102,13 +102,13 @@ def check_signs(matrix, name):
 
 
 def check_sizes(values, name, most):
-    """Refuse an array with an entry beyond a size."""
+    """Refuse an array with an entry whose absolute value exceeds `most`."""
     if np.abs(values).max(initial=0.0) > most:
         raise ParameterError(f"{name} holds a weight above {most:g}", "smaller weights", f"rescale {name}")
 
 
 def number(value, name, least=0.0, most=np.inf):
-    """Return a real number of a range as float, or refuse it."""
+    """Return a real number as float, or refuse it if it is not finite and between `least` and `most`."""
     if isinstance(value, (bool, np.bool_, str, bytes)) or not np.isscalar(value) or not np.isreal(value):
         raise ParameterError(f"{name} is {value!r:.60}", "a real number", f"set {name}")
     if not least <= value <= most or not np.isfinite(value):
@@ -118,14 +118,14 @@ def number(value, name, least=0.0, most=np.inf):
 
 
 def whole(value, name, least):
-    """Return a whole number of at least `least` as int, or refuse it."""
+    """Return an integer as int, or refuse it if it is below `least`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise ParameterError(f"{name} is {value!r:.60}", f"a whole number of at least {least}", f"set {name}")
     return int(value)
 
 
 def dense(values, name, *dimensions):
-    """Return an array of float64 in C order, of one of so many dimensions; refuse what is not real and finite."""
+    """Return a C-ordered float64 array, or refuse values that are not real and finite or have another `ndim`."""
     todo = f"pass {name} as a matrix of real numbers"
     try:
         values = np.asarray(values)
@@ -141,10 +141,7 @@ def dense(values, name, *dimensions):
 
 
 def parts(matrix):
-    """Return (indptr, indices, data) of a CSR or CSC matrix with the one set of types the kernels are compiled for.
-
-    Indices are unsigned, which spares the kernels the test for those that count from the end.
-    """
+    """Return (indptr, indices, data) of a CSR or CSC matrix as int64, uint32 and float64, the kernels' types."""
     types = zip((matrix.indptr, matrix.indices, matrix.data), (np.int64, np.int32, np.float64), strict=True)
     start, index, value = (np.require(part, kind, "CW") for part, kind in types)
     return start, index.view(np.uint32), value
@@ -153,10 +150,10 @@ def parts(matrix):
 def project_columns(A: MatrixLike) -> sparse.csc_array:
     """Project every atom on the non-negative part of the unit l1 ball.
 
-    Each column a is replaced by the solution of ``min_u ||u - a||_2`` over ``u >= 0, sum(u) <= 1``: ``max(a, 0)``
-    where its sum is at most 1, else the projection of that on the simplex, ``max(a - theta, 0)``. A column that is
-    feasible, up to the rounding of its sum (one unit of 2.2e-16 an entry), is returned bit for bit; so is one that
-    was just projected.
+    Each column a is replaced by the solution of ``min_u ||u - a||_2`` over ``u >= 0, sum(u) <= 1``. This is
+    ``max(a, 0)`` if its sum is at most 1, else the projection on the simplex, ``max(a - theta, 0)``. A column is
+    returned bit for bit if it is feasible up to the rounding of its sum (2.2e-16 per entry). Therefore projecting
+    twice gives the same bits as projecting once.
 
     Equation `projection` of docs/method.md.
 
@@ -199,14 +196,14 @@ def project_columns(A: MatrixLike) -> sparse.csc_array:
 
 
 def value_columns(A: MatrixLike, tolerance: float = 1e-12) -> float:
-    """Return the indicator whose prox is `project_columns`: 0 where every column is feasible, else infinity.
+    """Return the indicator whose prox is `project_columns`: 0 if every column is feasible, else infinity.
 
     Parameters
     ----------
     A : sparse or dense, shape (n_terms, n_atoms)
         Dictionary, atoms in columns.
     tolerance : float
-        How far an entry may lie below 0 and a sum above 1.
+        Largest distance of an entry below 0 and of a sum above 1.
 
     Examples
     --------

@@ -12,11 +12,11 @@ from odl.prox.projections import EPSILON, check_sizes, dense, number
 from odl.trees import ROOT, Tree
 
 NORMS = ("l2", "linf")
-LARGEST_ENTRY = 1e100  # of atoms: their squares must stay finite
+LARGEST_ENTRY = 1e100  # largest entry of an atom whose square is finite
 
 
 def layout(tree):
-    """Return the order of the atoms in the kernels and the tree as they want it.
+    """Return the order in which the kernels store the atoms (preorder), and the tree in the kernels' form.
 
     Parameters
     ----------
@@ -25,13 +25,13 @@ def layout(tree):
     Returns
     -------
     order : ndarray of int64, shape (n_atoms,)
-        order[i] is the atom at place i.
+        order[i] is the atom at position i.
     layout : odl.kernels.records.Layout
 
     Raises
     ------
     ParameterError
-        If the tree is no `Tree`.
+        If `tree` is not a `Tree`.
     """
     if not isinstance(tree, Tree):
         raise ParameterError(f"tree is {tree!r:.60}", "an odl.trees.Tree", "build it with odl.trees")
@@ -45,7 +45,7 @@ def layout(tree):
 
 
 def is_infinity(norm):
-    """Say whether a penalty's norm is l-infinity, refusing what is no norm."""
+    """Return whether the norm of a penalty is l-infinity; refuse an unknown norm."""
     if norm not in NORMS:
         raise ParameterError(f"norm is {norm!r:.60}", f"one of {', '.join(NORMS)}", "choose one of these")
     return norm == "linf"
@@ -63,7 +63,7 @@ def _rows(U, tree):
 
 
 def _in_units(V):
-    """Return rows in units, powers of two near their largest entry where its square is not safe, and the units."""
+    """Return rows divided by their units, and the units: powers of two near a largest entry with an unsafe square."""
     largest = np.abs(V).max(axis=1, initial=0.0)
     safe = (largest == 0.0) | ((largest > 1e-100) & (largest < 1e100))
     units = np.where(safe, 1.0, np.ldexp(1.0, np.clip(np.frexp(largest)[1], -1000, 1000)))
@@ -75,9 +75,10 @@ def prox_tree(
 ) -> np.ndarray:
     """Return the prox of a hierarchical penalty, exactly, for every row of U.
 
-    Solves ``min_v 1/2 ||u - v||_2^2 + lam Omega(v)``, Omega(v) = sum over nodes g of ``||v_g||``, v_g the atoms of
-    the node and of all its descendants, over all v or over v >= 0. One pass over the groups, children before parents;
-    O(atoms) a row for l2 and O(atoms depth) for l-infinity. A group that is zero takes all its subtree with it.
+    Solves ``min_v 1/2 ||u - v||_2^2 + lam Omega(v)`` over all v or over v >= 0. Omega(v) is the sum over nodes g of
+    ``||v_g||``, where v_g has the atoms of the node and of all its descendants. The solution takes one pass over the
+    groups, children before parents: O(atoms) per row for l2 and O(atoms depth) for l-infinity. If a group is zero,
+    its whole subtree is zero.
 
     Equations `tree-prox` and `tree-prox-pass` of docs/method.md.
 
@@ -89,9 +90,9 @@ def prox_tree(
     lam : float
         Weight of the penalty, at least 0.
     norm : {"l2", "linf"}
-        Norm of a group. For no other l_q norm is one pass exact.
+        Norm of a group. One pass is not exact for any other l_q norm.
     nonnegative : bool
-        Over v >= 0, which is the prox of max(u, 0).
+        Minimise over v >= 0; the result is the prox of max(u, 0).
 
     Returns
     -------
@@ -117,7 +118,7 @@ def prox_tree(
     lam, infinity = number(lam, "lam"), is_infinity(norm)
     U, one = _rows(U, tree)
     ordered, units = _in_units(U[:, order])
-    with np.errstate(over="ignore"):  # of tiny rows
+    with np.errstate(over="ignore"):  # lam / units of tiny rows
         penalties = np.minimum(lam / units, 1e300)
     tree_norm.prox_rows(ordered, plan, penalties, infinity, bool(nonnegative))
     V = np.empty_like(U)
@@ -157,16 +158,16 @@ def value_tree(V: ArrayLike, tree: Tree, *, norm: Literal["l2", "linf"] = "l2") 
 def project_atoms(D: ArrayLike, mu: float, *, nonnegative: bool = False) -> np.ndarray:
     """Project every atom on ``{d : mu ||d||_1 + (1 - mu) ||d||_2^2 <= 1}``, or its part with d >= 0.
 
-    With the multiplier nu the projection is ``soft(d, nu mu) / (1 + 2 nu (1 - mu))``; nu by Newton's method on a convex
-    function (mu = 0: a scaling; mu = 1: the l1 ball). A feasible atom, up to the rounding of its sums, is returned bit
-    for bit; so is one that was just projected.
+    With the multiplier nu the projection is ``soft(d, nu mu) / (1 + 2 nu (1 - mu))``. Newton's method on a convex
+    function finds nu. mu = 0 is a scaling, mu = 1 the projection on the l1 ball. An atom that is feasible up to the
+    rounding of its sums is returned bit for bit, so projecting twice gives the same bits as projecting once.
 
     Equation `atom-projection` of docs/method.md.
 
     Parameters
     ----------
     D : array-like, shape (n_terms, n_atoms)
-        Atoms in columns. Not modified. Entries of at most 1e100.
+        Atoms in columns, with entries of at most 1e100. Not modified.
     mu : float
         From 0 (unit l2 ball) to 1 (unit l1 ball).
     nonnegative : bool
@@ -201,14 +202,14 @@ def project_atoms(D: ArrayLike, mu: float, *, nonnegative: bool = False) -> np.n
 
 
 def value_atoms(D: ArrayLike, mu: float, *, nonnegative: bool = False, tolerance: float = 1e-12) -> float:
-    """Return the indicator whose prox is `project_atoms`: 0 where every atom is feasible, else infinity.
+    """Return the indicator whose prox is `project_atoms`: 0 if every atom is feasible, else infinity.
 
     Parameters
     ----------
     D, mu, nonnegative
         As `project_atoms`.
     tolerance : float
-        How far an entry may lie below 0 and the constraint above 1.
+        Largest distance of an entry below 0 and of the constraint above 1.
 
     Examples
     --------

@@ -1,6 +1,5 @@
 """Errors a user can cause: each says what was given, what was expected and what to do."""
 
-import difflib
 import os
 
 LONGEST = {"given": 1200, "expected": 800, "todo": 400}  # characters of a message's parts
@@ -164,12 +163,16 @@ class ParameterError(OdlError, ValueError):
 
 def advice(name, known, otherwise="choose one of these"):
     """Return what to do about a name that is not among the known ones: to take the nearest, where one is near."""
+    import difflib
+
     near = difflib.get_close_matches(str(name), list(map(str, known)), n=1)
     return f"did you mean '{near[0]}'?" if near else otherwise
 
 
 def nearest(name, known):
     """Return " (nearest: ...)" for the known name most like `name`, or "" where none is."""
+    import difflib
+
     known = list(known)
     lowered = {str(key).lower(): key for key in known}
     close = difflib.get_close_matches(str(name).lower(), list(lowered), n=1, cutoff=0.5)

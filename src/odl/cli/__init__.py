@@ -7,6 +7,7 @@ Each checks its arguments and calls one module, imported only then.
 import argparse
 import codecs
 import contextlib
+import gc
 import inspect
 import json
 import os
@@ -214,6 +215,10 @@ def _parsed(words):
     if named and named.isalpha() and not places.has_papers() and named not in steps():
         print(f"odl: no `odl step {named}` is in this copy of odl, which lacks odl.papers.", file=sys.stderr)
         return None
+    if named in (known := steps() if named else {}):  # the parsers of all others take as long as a small step
+        parser = _new(argparse.ArgumentParser, prog=f"odl step {named}")
+        _fill_step(parser, known[named])
+        return parser.parse_args(words[2:], argparse.Namespace(command=named))
     parser = _parser(with_steps=words[:1] == ["step"])
     if not words:
         parser.print_help(sys.stderr)
@@ -241,6 +246,8 @@ def main(words=None):
             if heed.number:  # numpy turns what comes while it is imported into an ImportError
                 return 128 + heed.number
             raise
+        finally:
+            gc.freeze()  # no search for garbage in a process that ends
 
 
 def open_streams():

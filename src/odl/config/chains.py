@@ -10,7 +10,6 @@ from odl.config import places, schema
 from odl.config.sections import Weighting
 from odl.config.setting import earlier_of, without
 from odl.errors import ConfigError, DataError
-from odl.files import listing
 from odl.files.tables import read_cells
 
 OF_EXPERIMENTS = ("experiment", "files", "streams", "learners", "experiments")  # keys of all experiments
@@ -67,6 +66,8 @@ def sources_of(config, corpus, registry, data):
 
 def own_files(config, corpus):
     """Return (name, path) of the files that the user's sources name; errors as of `sources_of`."""
+    from odl.files import listing
+
     settings = config["corpora"][corpus]
     where, named = f"corpora.{corpus}.sources", set(settings["sources"])
     try:

@@ -2,7 +2,7 @@
 
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -10,7 +10,10 @@ from scipy import sparse
 from odl.config.sections import Weighting
 from odl.errors import ParameterError
 from odl.stream import pieces
-from odl.text.stopwords import StopWords, entries, left
+from odl.text.counts import entries, left
+
+if TYPE_CHECKING:
+    from odl.text.stopwords import StopWords
 
 COMMON = 30  # documents of a stop word at least
 PLAIN = Weighting()
@@ -65,7 +68,7 @@ class Weighed:
         self.terms = batch.terms
         if self.pieces and batch.terms is not None:  # pieces never leave
             self.terms = np.concatenate([np.arange(-self.n_pieces, 0), batch.terms])
-        self.stop_words = StopWords(batch.vocabulary, self.frequencies) if weighting.languages else None
+        self.stop_words = _stop_words(batch, self.frequencies) if weighting.languages else None
 
     def __getitem__(self, span):
         return self.weigh(self.counts[span])
@@ -105,6 +108,13 @@ def _frequencies(batch, idf, corpus):
     return batch.frequencies, batch.n_before
 
 
+def _stop_words(batch, frequencies):
+    """Return the stop words of the languages of documents. Reading the lists takes time, so few runs do it."""
+    from odl.text.stopwords import StopWords
+
+    return StopWords(batch.vocabulary, frequencies)
+
+
 def drop_columns(matrix, keep):
     """Return the CSR matrix with the entries of columns outside the mask `keep` removed; same shape."""
     return entries(matrix, keep[matrix.indices])
@@ -126,7 +136,7 @@ def weigh(
     weighting: Weighting = PLAIN,
     norm: str | None = "l1",
     *,
-    stop_words: StopWords | None = None,
+    stop_words: "StopWords | None" = None,
     pieces: "Pieces | None" = None,
 ) -> sparse.csr_array:
     """Weigh term counts by inverse document frequency and normalise each document.

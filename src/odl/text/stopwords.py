@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.text import scripts
+from odl.text.counts import entries
 from odl.text.words import fold_case
 
 TEXT = (files("odl.text") / "stopwords.txt").read_text(encoding="utf-8")  # paragraphs: a language, and its words
@@ -102,19 +103,6 @@ class StopWords:
 def _places(words):
     """Return the row of `TABLE` of each word, 0 of one that no list has."""
     return np.fromiter((PLACES.get(word, 0) for word in words), dtype=np.int32, count=len(words))
-
-
-def left(counts, kept):
-    """Return some entries of counts, but all of a document that would have none."""
-    rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-    return entries(counts, kept | (np.bincount(rows, kept, minlength=counts.shape[0]) == 0)[rows])
-
-
-def entries(matrix, kept):
-    """Return the CSR matrix with some of its entries."""
-    totals = np.concatenate([[0], np.cumsum(kept)])
-    shape, indptr = matrix.shape, totals[matrix.indptr].astype(matrix.indptr.dtype)
-    return sparse.csr_array((matrix.data[kept], matrix.indices[kept], indptr), shape=shape)
 
 
 def mix(counts: sparse.csr_array, stop_words: StopWords, alone: bool = False) -> dict[str, int]:

@@ -67,7 +67,7 @@ def test_scores_are_those_of_the_workflow(rng, learner, tf, idf):
             expected = novelty.score(model, state, P)
             assert np.array_equal(found["score"], expected.score)
             assert np.array_equal(found["tail"], tail_probability(expected.score, history))
-            groups = duplicates.connect([Shingler().of(text) for text in one["text"]])
+            groups = duplicates.connect([Shingler().shingle(text) for text in one["text"]])
             rare = [row for row in np.unique(groups).tolist() if found["tail"][row] <= 0.05 and not expected.empty[row]]
             assert found.index[found["alert"]].tolist() == sorted(rare) and len(rare) < 20
             assert found["item"].tolist() == one["id"].iloc[groups].tolist()

@@ -50,7 +50,7 @@ def test_words_are_those_of_each_piece(options, texts):
 @pytest.mark.parametrize("tokeniser", ["words", "pattern"])
 @pytest.mark.parametrize("kept", [1 << 14, 1 << 19])
 def test_what_is_full_begins_anew(tokeniser, kept, monkeypatch):
-    monkeypatch.setattr(tokens, "KEPT", kept)
+    monkeypatch.setattr(tokens, "MAX_CACHED", kept)
     counted = Tally({"tokeniser": tokeniser})
     for first in range(0, 40000, 1000):
         check(
@@ -63,7 +63,7 @@ def test_what_is_full_begins_anew(tokeniser, kept, monkeypatch):
 @pytest.mark.parametrize("sign", ["a", "é", "我", "é-1", "/", "http://", "a ", "我\n", "log4j\t", "ab,", "x.de/é;"])
 @pytest.mark.parametrize("tokeniser", ["words", "pattern"])
 def test_a_text_of_any_length(sign, tokeniser, monkeypatch):
-    monkeypatch.setattr(tokens, "ROOM", 1 << 12)
+    monkeypatch.setattr(tokens, "BUFFER", 1 << 12)
     counted = Tally({"tokeniser": tokeniser})
     for text in ("the end", sign * 20000, sign * 2000 + "!", "http://x.de/a," + sign * 20000):
         check(counted, text)

@@ -89,7 +89,7 @@ class TestShingles:
     def test_are_what_the_definition_says(self, rng):
         base = text_of(rng)
         texts = [base, *(reworded(rng, base, n) for n in range(1, 9)), text_of(rng)]
-        sets = [Shingler().of(text) for text in texts]
+        sets = [Shingler().shingle(text) for text in texts]
         assert all(one.dtype == np.int32 and (np.diff(one) > 0).all() for one in sets)
         for (one, other), index in brute(texts).items():
             assert duplicates.jaccard(sets[one], sets[other]) == pytest.approx(index)
@@ -100,7 +100,7 @@ class TestShingles:
         options = {"duplicates": True, "clean": ["quotes"], "tokens": {"stop_words": None}}
         found = readers.read("documents", [tmp_path], options)
         assert np.diff(found.shingles.indptr).tolist() == [2, 0, 1]
-        assert found.shingles.indices[-1:].tolist() == Shingler().of("six seven").tolist()
+        assert found.shingles.indices[-1:].tolist() == Shingler().shingle("six seven").tolist()
         docs.write(tmp_path / "d.h5", found)
         order = np.array([2, 0])
         whole = found.select(order)
@@ -116,7 +116,7 @@ class TestConnect:
     def test_finds_the_pairs_of_brute_force(self, rng):
         texts = [text_of(rng, 80) for _ in range(30)]
         texts += [reworded(rng, texts[row % 30], n) for row, n in enumerate(np.repeat([1, 2, 3, 4], 30))]
-        roots = duplicates.connect([Shingler().of(text) for text in texts])
+        roots = duplicates.connect([Shingler().shingle(text) for text in texts])
         expected = np.arange(len(texts))
         pairs = brute(texts)
         near = [index for index in pairs.values() if index > 0.6]

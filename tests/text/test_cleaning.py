@@ -188,7 +188,7 @@ class TestHtml:
         assert drop_html(text) == text
 
     def test_what_stands_before_what_is_nested_without_end_is_read_as_ever(self):
-        text = "<script>track()</script><p>one</p><p>two</p>" + "<b>" * (2 * cleaning.DEEPEST) + "three"
+        text = "<script>track()</script><p>one</p><p>two</p>" + "<b>" * (2 * cleaning.MAX_DEPTH) + "three"
         assert drop_html(text).split() == ["one", "two", "three"]
         whole = drop_html("<p>one</p><p>two</p>")
         assert whole.split("\n") == drop_html(text).split("\n")[: len(whole.split("\n"))]
@@ -200,7 +200,7 @@ class TestHtml:
 class TestEncoded:
     @pytest.mark.parametrize(("n", "stays"), [(29, True), (30, False)])
     def test_a_word_of_few_letters_stays_whatever_they_are(self, n, stays):
-        word = ("aB1" * 10)[:n].ljust(cleaning.SHORTEST_WORD, "-")
+        word = ("aB1" * 10)[:n].ljust(cleaning.MIN_WORD, "-")
         assert drop_encoded(f"see {word} there") == (f"see {word} there" if stays else "see  there")
 
     @pytest.mark.parametrize(
@@ -426,7 +426,7 @@ def kind_by_all_patterns(line):
     """What a line is, each pattern asked."""
     if not line.strip():
         return "blank"
-    short = len(line) <= mail.LONGEST
+    short = len(line) <= mail.MAX_LINE
     asked = {
         "quoted": mail.QUOTED.match(line),
         "marked": mail.MARKED.match(line),
@@ -441,10 +441,10 @@ def signature_by_all_patterns(text):
     """A text without its signature, each line looked at for what a contact has."""
     lines = text.split("\n")
     end, at, filled, gaps, blank, contact = len(lines), len(lines) - 1, 0, 0, 0, False
-    while at >= 0 and filled <= mail.MOST_LINES:
+    while at >= 0 and filled <= mail.MAX_SIGNATURE:
         line = lines[at]
         if line.strip():
-            if len(line) > mail.LONGEST:
+            if len(line) > mail.MAX_LINE:
                 break
             cut = mail.DASHES.match(line) or mail.CLOSING.match(line) or mail.DEVICE.match(line)
             if cut or (gaps == 0 and (mail.DASH_LINE.match(line) or (contact and mail.RULE.match(line)))):

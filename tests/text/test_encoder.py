@@ -181,7 +181,7 @@ class TestCommand:
         assert len(asked(["one", "four"])) == 2 if "other numbers" not in said else True, "nothing wrong is kept"
 
     def test_one_that_nobody_trusts_is_not_run(self, asked, tmp_path):
-        with pytest.raises(ConfigError, match=r"is not trusted here; .*; look at it, then say odl trust"):
+        with pytest.raises(ConfigError, match=r"is not trusted here; .*; read it, then type: odl trust"):
             encoder.encoder_of({"command": "touch hacked"})
         with pytest.raises(ConfigError, match="is not trusted here"):
             encoder.encoder_of({"command": f"{sys.executable} answer.py; touch hacked"})

@@ -35,11 +35,11 @@ def test_shingles_are_those_of_words(texts):
                 key = (key * int(shingles.FACTOR) + number) % 2**64
             key = ((key ^ (key >> 31)) * int(shingles.MIXER)) % 2**64
             keys.add((key >> 32) % shingles.SHINGLES)
-        assert shingler.of(one).tolist() == sorted(keys)
+        assert shingler.shingle(one).tolist() == sorted(keys)
 
 
 def test_case_and_punctuation_do_not_count_and_a_short_text_is_one():
-    of = shingles.Shingler().of
+    of = shingles.Shingler().shingle
     assert np.array_equal(of("The storm, over Lima: it rained"), of("the STORM over lima it\nrained!"))
     assert not np.array_equal(of("the storm over lima it rained"), of("the storm over it lima rained"))
     assert len(of("one two")) == 1 and len(of("...")) == 0
@@ -65,7 +65,7 @@ STORY = {
 @pytest.mark.parametrize("language", STORY)
 def test_a_story_with_a_changed_sentence_is_the_same_in_every_script(language):
     """Of sixteen sentences one that is another leaves near-duplicates, and four do not."""
-    of, story = shingles.Shingler().of, STORY[language]
+    of, story = shingles.Shingler().shingle, STORY[language]
     whole = of("".join(story[:15]))
     for changed, alike in ((1, True), (4, False)):
         other = of("".join([*story[: 15 - changed], *story[15:] * changed]))
@@ -73,7 +73,7 @@ def test_a_story_with_a_changed_sentence_is_the_same_in_every_script(language):
 
 
 def test_a_shingle_is_eight_characters_where_most_words_are():
-    of = shingles.Shingler().of
+    of = shingles.Shingler().shingle
     assert np.array_equal(of("气象，卫星进入"), of("气象卫星进入。")) and len(of("气象卫星进入轨道")) == 1
     assert len(of("气象卫星进入轨道了")) == 2 and len(of("one two three four five 轨道")) == 3
 

@@ -46,7 +46,7 @@ def left(counts, words, **of):
 def test_each_document_loses_the_stop_words_of_its_own_language():
     counts, words = counted(TEXTS.values())
     stop_words = of(counts, words)
-    assert stop_words.told(counts) == [name if name in stopwords.LISTS else "" for name in TEXTS]
+    assert stop_words.languages(counts) == [name if name in stopwords.LISTS else "" for name in TEXTS]
     own, all_words = left(counts, words, stop_words=stop_words), left(counts, words)
     assert own[0] == {"tanker", "left", "harbour", "way", "refinery"}
     assert own[1] == {"tanker", "hafen", "verlassen", "raffinerie"}
@@ -101,7 +101,7 @@ OTHERS = {  # of sentences that share words with lists of other languages
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_languages_are_told_as_what_they_are(name):
     counts, words = counted([OTHERS[name]])
-    assert of(counts, words).told(counts) == [name]
+    assert of(counts, words).languages(counts) == [name]
 
 
 def test_a_document_of_nothing_else_keeps_them():
@@ -113,29 +113,38 @@ def test_a_document_too_short_to_tell_is_in_the_usual_language():
     """Without a past it is in none; a long one without words of a list stays in none."""
     short, long = "Haber de la refinería", " ".join(f"valve{number}" for number in range(25)) + " the"
     counts, words = counted([*[TEXTS["english"]] * 3, TEXTS["german"], "the tanker", short, long])
-    assert of(counts, words).told(counts)[4:] == ["", "spanish", ""]
+    assert of(counts, words).languages(counts)[4:] == ["", "spanish", ""]
     stop_words = of(counts, words, slice(4))
-    assert stop_words.told(counts) == [*["english"] * 3, "german", "english", "spanish", ""]
+    assert stop_words.languages(counts) == [*["english"] * 3, "german", "english", "spanish", ""]
     assert left(counts, words, stop_words=stop_words)[4] == {"tanker"}
-    assert stop_words.of(words[::-1]).told(sparse.csr_array(counts[:, ::-1])) == stop_words.told(counts)
+    assert stop_words.for_words(words[::-1]).languages(sparse.csr_array(counts[:, ::-1])) == stop_words.languages(
+        counts
+    )
 
 
 def test_each_script_has_a_usual_language():
     """A short text is in that of its own script, however many documents have others; one without words is in none."""
     russian, arabic, short = OTHERS["russian"], OTHERS["arabic"], ["the tanker", "завод на реке", "مصفاة في الميناء"]
     counts, words = counted([*[TEXTS["english"]] * 8, russian, *[arabic] * 9, *short])
-    assert of(counts, words).told(counts)[18:] == [""] * 3
+    assert of(counts, words).languages(counts)[18:] == [""] * 3
     stop_words = of(counts, words, slice(18))
-    assert stop_words.told(counts) == [*["english"] * 8, "russian", *["arabic"] * 9, "english", "russian", "arabic"]
+    assert stop_words.languages(counts) == [
+        *["english"] * 8,
+        "russian",
+        *["arabic"] * 9,
+        "english",
+        "russian",
+        "arabic",
+    ]
     assert left(counts, words, stop_words=stop_words)[18:] == [{"tanker"}, {"завод", "реке"}, {"مصفاة", "الميناء"}]
 
 
 def test_of_lists_that_fit_as_well_the_usual_one_is_told():
     counts, words = counted(["El petrolero para este puerto", TEXTS["spanish"], TEXTS["galician"]])
-    assert of(counts, words).told(counts)[0] == ""
+    assert of(counts, words).languages(counts)[0] == ""
     for row, name in ((1, "spanish"), (2, "galician")):
-        assert of(counts, words, slice(row, row + 1)).told(counts)[0] == name
-    assert of(counts, words).told(counts)[1:] == ["spanish", "galician"]
+        assert of(counts, words, slice(row, row + 1)).languages(counts)[0] == name
+    assert of(counts, words).languages(counts)[1:] == ["spanish", "galician"]
 
 
 def mix(counts, words):
@@ -163,8 +172,8 @@ def test_what_the_list_of_the_stream_took_out_is_no_other_language():
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_language_does_not_depend_on_the_order_of_the_words(order):
     counts, words = counted(TEXTS.values())
-    turned = of(counts, words[::order]).told(sparse.csr_array(counts[:, ::order]))
-    assert turned == of(counts, words).told(counts)
+    turned = of(counts, words[::order]).languages(sparse.csr_array(counts[:, ::order]))
+    assert turned == of(counts, words).languages(counts)
 
 
 def test_lists_have_words_that_a_text_can_have():

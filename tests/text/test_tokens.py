@@ -33,7 +33,7 @@ def test_tokens_are_those_of_the_pattern(tokens, texts):
 
 
 def test_counts_are_those_of_scikit_learn(monkeypatch):
-    monkeypatch.setattr(words, "KEPT", 1 << 14)  # forgets on the way
+    monkeypatch.setattr(words, "MAX_CACHED", 1 << 14)  # the cache is emptied on the way
     texts = [f"word{chr(97 + number % 26)} wind — “wind” storm_{number} sky’s the rain rain" for number in range(20000)]
     counts, vocabulary = words.count_words(texts)
     model = CountVectorizer(token_pattern=words.PATTERN, stop_words="english", dtype=np.int32)

@@ -95,7 +95,7 @@ _placed = _Placed()
 
 def _cut(chunk, split):
     """Return the words that a chunk is cut into, but for those that it spells in another way: (first, last, word)."""
-    counted, start, spans = split.of(encoded(chunk)), 0, []
+    counted, start, spans = split.split(encoded(chunk)), 0, []
     between = JOINED if "\u200d" in chunk else ""
     between = f"{POINT.pattern}*" if POINT.search(chunk) else between  # a set that takes 4 ms to compile
     for word in counted:

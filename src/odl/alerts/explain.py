@@ -200,7 +200,7 @@ def by_words(data, row):
     def cosines(batch):
         counts = data.counts[:] if batch is data else known_terms.aligned(batch, data)
         beyond = counts.shape[1] - len(frequencies)  # terms that have left
-        known, own = np.pad(frequencies, (0, beyond)), weighed.stop_words.of(data.vocabulary + [""] * beyond)
+        known, own = np.pad(frequencies, (0, beyond)), weighed.stop_words.for_words(data.vocabulary + [""] * beyond)
         others = weigh(counts, known, weighed.n_documents, weighed.weighting, "l2", stop_words=own)
         return (sparse.csr_array(others[:, : len(frequencies)]) @ document.T).toarray().ravel()
 

@@ -62,8 +62,8 @@ def _count(texts, tokens):
     if tokens["stop_words"]:
         return counts, words, tokens["stop_words"] == "english"
     stop_words = stopwords.StopWords(words, np.bincount(counts.indices, minlength=len(words)))
-    english = 2 * stop_words.told(counts).count("english") > len(texts)
-    return left(counts, stop_words.kept(counts)), words, english
+    english = 2 * stop_words.languages(counts).count("english") > len(texts)
+    return left(counts, stop_words.is_content(counts)), words, english
 
 
 def tokens_of(texts, stop_words):

@@ -460,7 +460,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             t, item, again, batch.Q, batch.looked, sparse.csr_array(batch.looked.shape), batch.words, batch.before,
             self.n_documents_, np.full(len(rows), NO_TIME) if times is None else times[rows], [""] * len(rows),
             lambda places: [one_line(texts[row], KEPT) for row in rows[places]],
-            StopWords(batch.words, batch.before).told(batch.counts),
+            StopWords(batch.words, batch.before).languages(batch.counts),
         )  # fmt: skip
         decided, past = decision.decide(documents, scored, past, options)
         shares = reasons.word_shares(novelty.shares(model, state, batch.P, scored)[0], batch.counts, batch.pieces)

@@ -21,7 +21,7 @@ class Repeats(NamedTuple):
     def after(self, texts):
         """Return the same with one more batch, forgetting what is not compared any more."""
         shingler, t = Shingler(), self.groups.t + 1
-        sets = [shingler.of(text) for text in texts]
+        sets = [shingler.shingle(text) for text in texts]
         groups = duplicates.grouped(self.groups, self.sets, sets, [_name(t, row) for row in range(len(texts))])
         return Repeats(groups, (*self.sets, *sets)[-len(groups.names) :])
 

@@ -72,7 +72,7 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=N
     stop_words = step.P.stop_words or StopWords(data.vocabulary, step.P.frequencies)
     documents = decision.Arrivals(
         data.t, first, repeats, Q, looked, titled(data.titles, looked, data.vocabulary), data.vocabulary,
-        data.frequencies, data.n_before, data.times, origins.sources, origins.texts, stop_words.told(counts),
+        data.frequencies, data.n_before, data.times, origins.sources, origins.texts, stop_words.languages(counts),
         frozenset(), _places(carried, data, before.previous),
     )  # fmt: skip
     decided, past = decision.decide(documents, scored, carried.past, settings)

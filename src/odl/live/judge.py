@@ -270,7 +270,7 @@ class Judge:
         counts = own.counts
         if weighting.vocabulary == "fixed":
             counts = drop_columns(counts, own.terms < self.n_initial)
-        past, stop_words = (own.frequencies, self.n_documents), self.stop_words and self.stop_words.of(own.names)
+        past, stop_words = (own.frequencies, self.n_documents), self.stop_words and self.stop_words.for_words(own.names)
         return weigh(counts, *past, weighting, norm, stop_words=stop_words, pieces=pieces)
 
     def _among_all(self, P, terms, n_pieces=0):

@@ -126,7 +126,7 @@ def without_stop_words(counts, frequencies, n_documents, weighting, stop_words=N
         return counts
     rare = (frequencies <= weighting.max_share * n_documents) | (frequencies < COMMON)
     kept = rare[counts.indices]
-    return left(counts, kept & stop_words.kept(counts) if stop_words is not None else kept)
+    return left(counts, kept & stop_words.is_content(counts) if stop_words is not None else kept)
 
 
 def weigh(

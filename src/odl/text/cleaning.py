@@ -1,4 +1,4 @@
-"""Cleaning of texts before their words are counted: what is not said by the document itself, taken out and counted."""
+"""Cleaners: remove the parts of a text that its author did not write, before words are counted."""
 
 import re
 from array import array
@@ -22,18 +22,18 @@ BLOCKS = (
 HIDDEN = ["iframe", "noscript", "object", "script", "style", "svg", "template"]
 AMPERSANDS = re.compile(r"&(?:(?:amp|#0{0,5}38|#x0{0,5}26);)+", re.I)
 TAG = re.compile(r"<(/?)([a-z][a-z0-9]{0,15})\b[^<>]{0,2000}>", re.I)
-DEEPEST = 500  # open tags; the parser looks through them all at each further one
+MAX_DEPTH = 500  # nested open tags; the time of the parser is quadratic in this depth
 CLOSED_BY_OTHERS = "area base br col dd dt embed hr img input li link meta option p source td th tr"
-LAYERS = 4  # of markup that was escaped as text, as in feeds
+MAX_LAYERS = 4  # how often markup may have been escaped as text, as in feeds
 LEFT = re.compile(r"[<&]")
 BLOCKS, CLOSED_BY_OTHERS = frozenset(BLOCKS.split()), frozenset(CLOSED_BY_OTHERS.split())
 
 
 def drop_html(text: str) -> str:
-    """Return the text of HTML: without tags, comments, scripts and styles, entities spelt out; other texts as they are.
+    """Return the text of HTML without tags, comments, scripts and styles, with decoded entities.
 
-    The parser is that of the Lexbor engine (selectolax), which takes what is malformed as browsers do. Blocks begin on
-    a line of their own. Markup that was escaped and escaped again is taken off as well.
+    A text that is not HTML is returned unchanged. The parser is Lexbor (selectolax), which reads malformed HTML as
+    browsers do. Each block element begins a line. Markup that was escaped several times is removed too.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def drop_html(text: str) -> str:
     >>> drop_html("<p>Rain &amp; floods</p><script>track()</script>").strip()
     'Rain & floods'
     """
-    for _ in range(LAYERS):
+    for _ in range(MAX_LAYERS):
         if not SIGNS.search(text):
             return text
         text = _text_of(_shallow(AMPERSANDS.sub("&", text)))
@@ -49,8 +49,8 @@ def drop_html(text: str) -> str:
 
 
 def _shallow(text):
-    """Return HTML without the tags that open more elements in each other than `DEEPEST`, whatever their names."""
-    if text.count("<") <= DEEPEST:
+    """Return HTML without the tags that are nested deeper than `MAX_DEPTH`."""
+    if text.count("<") <= MAX_DEPTH:
         return text
     depth = 0
 
@@ -60,7 +60,7 @@ def _shallow(text):
             return tag[0]
         if tag[1]:
             depth = max(0, depth - 1)
-        elif depth == DEEPEST:
+        elif depth == MAX_DEPTH:
             return " "
         else:
             depth += 1
@@ -85,10 +85,10 @@ def _text_of(text):
     return "".join(parts)
 
 
-# What is encoded: uuencode, base64, BinHex, hex dumps, yEnc, keys, minified code
+# Encoded data: uuencode, base64, BinHex, hex dumps, yEnc, keys, minified code
 
-LONGEST = 400  # characters of a line of an encoded block; longer lines are looked at word by word
-RUN = 2  # lines of a block at least
+MAX_LINE = 400  # characters; in longer lines only single words are tested
+MIN_LINES = 2  # lines of an encoded block
 UU = re.compile(r"M[ -`]{54,61}\s*$")
 UU_SHORT = re.compile(r"[!-`][ -`]*\s*$")
 DENSE = re.compile(r"\s*[!-~]{45,}\s*$")
@@ -104,27 +104,27 @@ BEGINS = (
         re.compile(r"\s*-----END [A-Z0-9 ]{1,40}-----"),
     ),
 )
-STARTS = ("=ybegin ", "-----BEGIN ")  # what `BEGINS` cannot do without
+STARTS = ("=ybegin ", "-----BEGIN ")  # each pattern of `BEGINS` needs one of these
 FRAME = re.compile(r"(?:begin [0-7]{3,4} \S|end\s*$|`\s*$)")
-SHORTEST_WORD = 40
-WORD = re.compile(rf"[!-~]{{{SHORTEST_WORD},}}")
+MIN_WORD = 40  # characters of a word that is tested
+WORD = re.compile(rf"[!-~]{{{MIN_WORD},}}")
 ADDRESS = re.compile(r"://|\bwww\.|@")
-MARKUP = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*[ />]|=\"|&[lg]t;")  # left to the parser of HTML
+MARKUP = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*[ />]|=\"|&[lg]t;")  # `drop_html` handles it
 HEX_INSIDE = re.compile(r"(?=[A-Fa-f]*[0-9])(?:[0-9a-f]{32}|[0-9A-F]{32})")
 VOWELS = re.compile(r"[aeiouyAEIOUY]+")
 LETTERS = re.compile(r"[A-Za-z]+")
 RUNS = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
-LEAST_VOWELS = 0.15  # of the letters; English has .4
-SHORTEST_RUN = 2.0  # mean length of what is lower case, upper case or digits; base64 has 1.6, names in code 2.3
-FEWEST = 30  # letters and digits of a word that may be dropped: no line that is drawn
-MINIFIED = 400  # characters of a line at least
+MIN_VOWELS = 0.15  # share of the letters that are vowels; English has .4
+MIN_RUN = 2.0  # mean length of runs of lower case, upper case or digits; base64 has 1.6, names in code 2.3
+MIN_ALPHANUMERIC = 30  # letters and digits of an encoded word; excludes drawn lines such as -----
+MIN_MINIFIED = 400  # characters of a line of minified code
 CODE = re.compile(r"[{}()\[\];=<>&|,:!?+*/\"'$]")
 
 
 def drop_encoded(text: str) -> str:
-    """Drop encoded blocks, lines of minified code, and words of 40 characters and more that read like neither.
+    """Drop encoded blocks, lines of minified code, and encoded words of 40 characters or more.
 
-    Only ASCII is looked at: scripts that are written without spaces stay as they are. A block leaves an empty line.
+    Only ASCII characters are tested, so scripts written without spaces are unchanged. A block becomes an empty line.
 
     Examples
     --------
@@ -133,9 +133,9 @@ def drop_encoded(text: str) -> str:
     'see  for more'
     """
     lines = text.split("\n")
-    # Most texts hold nothing of the kind, and to look at every line of them would take a third of their reading.
-    wide = max(map(len, text.split()), default=0) >= SHORTEST_WORD or max(map(len, lines)) >= MINIFIED
-    rest = [line if len(line) < SHORTEST_WORD else _drop_words(line) for line in lines] if wide else lines
+    # Most texts have no encoded data. Testing every line of them would take a third of the time of reading.
+    wide = max(map(len, text.split()), default=0) >= MIN_WORD or max(map(len, lines)) >= MIN_MINIFIED
+    rest = [line if len(line) < MIN_WORD else _drop_words(line) for line in lines] if wide else lines
     framed = any(start in text for start in STARTS)
     changed = wide and any(map(is_not, rest, lines))
     signed = lines if changed else list(filter(SIGN.match, lines))
@@ -147,15 +147,15 @@ def drop_encoded(text: str) -> str:
         _mark_framed(rest, drop)
     for kind in kinds:
         _mark_runs(lines, rest, drop, kind)
-    marked = zip(rest, drop, [False, *drop], strict=False)  # a line, and whether it and the one before it go
+    marked = zip(rest, drop, [False, *drop], strict=False)  # line, whether it is dropped, whether the line before is
     return "\n".join("" if gone else line for line, gone, before in marked if not (gone and before))
 
 
 def _mark_framed(lines, drop):
-    """Mark blocks from a line that begins them to one that ends them; without the latter, the line alone."""
+    """Mark the lines of blocks with a first and a last line; a first line without a last line is marked alone."""
     begun, end = None, None
     for at, line in enumerate(lines):
-        line = line[:LONGEST]
+        line = line[:MAX_LINE]
         if closing := next((last for first, last in BEGINS if first.match(line)), None):
             begun, end, drop[at] = at, closing, True
         elif begun is not None and end.match(line):
@@ -171,45 +171,45 @@ def _is_dense(line):
     if not DENSE.match(line) or ADDRESS.search(line) or MARKUP.search(line):
         return False
     runs = RUNS.findall(line)
-    return 16 <= sum(map(len, runs)) < 1.1 * SHORTEST_RUN * len(runs)
+    return 16 <= sum(map(len, runs)) < 1.1 * MIN_RUN * len(runs)
 
 
 def _is_hex(line):
     return HEX.match(line) is not None or HEX_WORD.match(line) is not None
 
 
-KINDS = ((_is_uu, (UU,)), (_is_dense, (DENSE,)), (_is_hex, (HEX, HEX_WORD)))  # with what a line of each begins with
-SIGN = re.compile("|".join(sign.pattern for _, signs in KINDS for sign in signs))  # any of these
+KINDS = ((_is_uu, (UU,)), (_is_dense, (DENSE,)), (_is_hex, (HEX, HEX_WORD)))  # test of a line, patterns it requires
+SIGN = re.compile("|".join(sign.pattern for _, signs in KINDS for sign in signs))  # any of the required patterns
 
 
 def _mark_runs(lines, rest, drop, kind):
-    """Mark runs of lines of one kind, with the short last line of an encoding and what frames it."""
+    """Mark runs of lines of one kind, with the short last line of the encoding and the lines that frame it."""
     fits = [not gone and _fits(*pair, kind) for *pair, gone in zip(lines, rest, drop, strict=True)]
     first = None
     for at, fit in enumerate([*fits, False]):
         if fit:
             first = at if first is None else first
             continue
-        if first is not None and at - first >= RUN:
+        if first is not None and at - first >= MIN_LINES:
             last = at + _short_end(lines, at, kind)
-            while last < len(lines) and FRAME.match(lines[last][:LONGEST]):
+            while last < len(lines) and FRAME.match(lines[last][:MAX_LINE]):
                 last += 1
-            while first and FRAME.match(lines[first - 1][:LONGEST]):
+            while first and FRAME.match(lines[first - 1][:MAX_LINE]):
                 first -= 1
             drop[first:last] = [True] * (last - first)
         first = None
 
 
 def _fits(line, rest, kind):
-    """Whether a line, or what is left of it, is of a kind; one of which nothing is left is dense."""
-    if len(line) > LONGEST:
+    """Return whether a line, or its rest after words were dropped, is of a kind. A line without a rest is dense."""
+    if len(line) > MAX_LINE:
         return False
     return kind(line) or (rest is not line and (kind(rest) or (kind is _is_dense and not rest.strip())))
 
 
 def _short_end(lines, at, kind):
-    """Whether the line after a run is the end of what is encoded (1 or 0)."""
-    if at == len(lines) or not 0 < len(line := lines[at].rstrip()) <= LONGEST:
+    """Return 1 if the line after a run is the short last line of the encoding, else 0."""
+    if at == len(lines) or not 0 < len(line := lines[at].rstrip()) <= MAX_LINE:
         return 0
     if kind is _is_uu:
         n_bytes = (ord(line[0]) - 32) & 63
@@ -220,9 +220,9 @@ def _short_end(lines, at, kind):
 
 
 def _drop_words(line):
-    """Drop the words of a line that are no words; all of it, if what is left is minified code."""
+    """Drop the encoded words of a line, or the complete line if the rest is minified code."""
     rest = WORD.sub(lambda word: "" if _is_noise(word[0]) else word[0], line)
-    if len(rest) >= MINIFIED and _is_minified(rest):
+    if len(rest) >= MIN_MINIFIED and _is_minified(rest):
         return ""
     return line if rest == line else rest
 
@@ -237,18 +237,18 @@ def _is_minified(line):
 
 
 def _is_noise(word):
-    """Whether letters and digits change from one to the other as in no word, or vowels are missing."""
+    """Return whether a word is encoded: short runs of one case or digits, or few vowels."""
     runs = RUNS.findall(word)
     size = sum(map(len, runs))
-    if size < FEWEST or ADDRESS.search(word) or MARKUP.search(word):
+    if size < MIN_ALPHANUMERIC or ADDRESS.search(word) or MARKUP.search(word):
         return False
-    if size < SHORTEST_RUN * len(runs):  # most of what is encoded
+    if size < MIN_RUN * len(runs):  # true for most encodings
         return True
     letters, vowels = sum(map(len, LETTERS.findall(word))), sum(map(len, VOWELS.findall(word)))
-    return vowels < LEAST_VOWELS * letters or 2 * letters < size or HEX_INSIDE.search(word) is not None
+    return vowels < MIN_VOWELS * letters or 2 * letters < size or HEX_INSIDE.search(word) is not None
 
 
-# In the order in which they are applied: what is encoded may look like markup, which hides what a line begins with.
+# In order of application. Encoded data may look like markup, and markup hides the beginning of a line.
 CLEANERS = {
     "headers": drop_headers,
     "encoded": drop_encoded,
@@ -256,7 +256,7 @@ CLEANERS = {
     "quotes": drop_quotes,
     "signatures": drop_signatures,
 }
-CHAINED = "boilerplate"  # told by other documents: `odl.stream.boilerplate` takes it out, after all others
+CHAINED = "boilerplate"  # depends on other documents: `odl.stream.boilerplate` removes it after all other cleaners
 NAMES = (*CLEANERS, CHAINED)
 SCHEMA = {
     "type": ["array", "object"],
@@ -267,7 +267,7 @@ SCHEMA = {
 
 
 def cleaner_names(clean: Any) -> list[str]:
-    """Return the names of an option, as `SCHEMA` allows it, of cleaners that are applied, in the order of `NAMES`.
+    """Return the names of the cleaners that the option `clean` (see `SCHEMA`) selects, in order of application.
 
     Examples
     --------
@@ -280,7 +280,7 @@ def cleaner_names(clean: Any) -> list[str]:
 
 
 class Cleaning:
-    """Cleaners, and how many characters each took out of each document.
+    """Cleaners, with the number of characters that each removed from each document.
 
     Parameters
     ----------
@@ -290,16 +290,16 @@ class Cleaning:
     Attributes
     ----------
     names : list of str
-        Of the cleaners.
+        Names of the cleaners.
     boilerplate : bool
-        Whether passages are to be kept, for what is taken out later.
+        Whether the passages of documents have to be stored, so that boilerplate can be removed later.
 
     Examples
     --------
     >>> from odl.text.cleaning import Cleaning
     >>> cleaner = Cleaning(["html"])
     >>> text, removed = cleaner.apply("<p>Rain</p>")
-    >>> text.strip(), removed  # characters that each cleaner took out
+
     ('Rain', [6])
     """
 
@@ -309,11 +309,11 @@ class Cleaning:
         self.restart()
 
     def restart(self) -> None:
-        """Forget what was taken out."""
+        """Reset the counts."""
         self.taken = {name: array("i") for name in self.names}
 
     def apply(self, text: str) -> tuple:
-        """Return the text cleaned, and the characters that each cleaner took out."""
+        """Return the cleaned text and the number of characters that each cleaner removed."""
         counts = []
         for name in self.names:
             before, text = len(text), CLEANERS[name](text)
@@ -321,10 +321,10 @@ class Cleaning:
         return text, counts
 
     def count(self, counts: Any) -> None:
-        """Count what was taken out of the next document."""
+        """Store the number of characters removed from the next document."""
         for name, count in zip(self.names, counts, strict=True):
             self.taken[name].append(count)
 
     def removed(self) -> dict[str, np.ndarray]:
-        """Return cleaner -> characters that it took out of each document."""
+        """Return a dict of cleaner -> number of characters removed from each document."""
         return {name: np.array(taken, dtype=np.int32) for name, taken in self.taken.items()}

@@ -1,4 +1,4 @@
-"""Vectors of texts: means of static vectors of tokens, read from files, or the answers of a command."""
+"""Vectors of texts: means of static token vectors read from files, or the output of a command."""
 
 import contextlib
 import hashlib
@@ -18,16 +18,16 @@ SCHEMA = {
     "additionalProperties": False,
     "properties": {"path": {"type": "string", "minLength": 1}, "command": {"type": "string", "minLength": 1}},
 }
-TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I32": "<i4", "I64": "<i8"}  # of safetensors, by numpy's name
+TYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I32": "<i4", "I64": "<i8"}  # safetensors type -> numpy type
 
 
 def encoder_of(option):
-    """Return the encoder of an option `vectors`: a name, {path: FOLDER} or {command: TEXT}; None for null.
+    """Return the encoder for the option `vectors`: a name, {path: FOLDER} or {command: TEXT}; None for null.
 
     Raises
     ------
     ConfigError
-        If it is none of these, or cannot be loaded or run.
+        If the option has another form, or the encoder cannot be loaded or run.
     """
     if option is None:
         return None
@@ -40,13 +40,13 @@ def encoder_of(option):
     return Static(option["path"], option["path"]) if "path" in option else Command(option["command"])
 
 
-TRUST = ("a command that somebody looked at", "look at it, then say odl trust FOLDER")
+TRUST = ("a command that you have read", "read it, then type: odl trust FOLDER")
 
 
 class Encoder:
-    """Texts as they come, and their vectors."""
+    """Collects texts and returns their vectors."""
 
-    AT_ONCE = 256  # texts
+    AT_ONCE = 256  # texts encoded in one call
 
     def __init__(self):
         self.restart()
@@ -56,19 +56,19 @@ class Encoder:
         self.rows, self.waiting = [], []
 
     def add(self, text):
-        """Take the next text."""
+        """Add the next text."""
         self.waiting.append(text)
         if len(self.waiting) == self.AT_ONCE:
             self._flush()
 
     def through(self, texts):
-        """Yield texts as they come, and take them."""
+        """Add texts and yield them."""
         for text in texts:
             self.add(text)
             yield text
 
     def vectors(self):
-        """Return the vectors of all texts so far, (n_texts, n_dimensions), None of no text."""
+        """Return the vectors of all texts so far, shape (n_texts, n_dimensions), or None without texts."""
         self._flush()
         return np.array(self.rows, dtype=np.float32) if self.rows else None
 
@@ -78,16 +78,16 @@ class Encoder:
 
 
 class Static(Encoder):
-    """Means of static vectors of tokens: a matrix in a file of safetensors, and a tokenizer, in one folder.
+    """Means of static token vectors from a folder with a safetensors matrix and a tokenizer.
 
-    That of `wordllama` is its package, whose own loader would look on the web. Folders of model2vec may have a weight
-    for each token, and a row of the matrix for several.
+    For `wordllama` the folder is the installed package; its own loader would access the network. Folders of model2vec
+    may also have token weights, and a mapping of several tokens to one row of the matrix.
 
     Parameters
     ----------
     folder : str
     name : str
-        As a person calls it.
+        Name in error messages.
     """
 
     def __init__(self, folder, name):
@@ -101,14 +101,14 @@ class Static(Encoder):
             tensors = tensors_of(matrix)
             self.place, self.weight = tensors.pop("mapping", None), tensors.pop("weights", None)
             (self.table,) = tensors.values()
-        except Exception as error:  # tokenizers raises no narrower one
+        except Exception as error:  # tokenizers raises no narrower type
             fault = f"vectors is {name!r}, which cannot be loaded ({' '.join(str(error).split())[:200]})"
             expected = "a folder with one matrix in safetensors and a tokenizer.json, and the extra meaning"
             todo = "pip install 'online-dictionary-learning[meaning]', name another folder, or leave vectors out"
             raise ConfigError(fault, expected, todo) from error
 
     def encoded(self, texts):
-        """Return the vectors of texts; zeros for one without a token."""
+        """Return the vectors of texts; zeros for a text without tokens."""
         return [self._mean(np.array(tokens.ids, dtype=np.int64)) for tokens in
                 self.tokenizer.encode_batch(texts, add_special_tokens=False)]  # fmt: skip
 
@@ -119,7 +119,7 @@ class Static(Encoder):
 
 
 def tensors_of(path):
-    """Return the arrays of a file of safetensors by name: a length, a head in JSON, and the numbers."""
+    """Read the arrays of a safetensors file by name. The file is: length of the head, head in JSON, numbers."""
     body = Path(path).read_bytes()
     first = 8 + int.from_bytes(body[:8], "little")
     head = json.loads(body[8:first])
@@ -132,18 +132,18 @@ def tensors_of(path):
 
 
 class Command(Encoder):
-    """Vectors that a command answers: for each line of JSON with a text a line of JSON with a list of numbers.
+    """Vectors computed by a command. It reads one JSON string per line and writes one JSON list of numbers per line.
 
-    It is run in the working folder, without a shell, where `odl trust` was said. What it answered is kept by the
-    digest of the text.
+    It runs in the working folder without a shell, only if the folder is trusted (`odl trust`). The vectors are cached
+    by the digest of the text.
 
     Parameters
     ----------
     command : str
     """
 
-    AT_ONCE = 1000
-    limit = 600.0  # seconds that it may take for so many texts
+    AT_ONCE = 1000  # texts sent in one call
+    limit = 600.0  # seconds per call
 
     def __init__(self, command):
         super().__init__()
@@ -153,16 +153,16 @@ class Command(Encoder):
             raise ConfigError(fault, *TRUST)
 
     def encoded(self, texts):
-        """Return the vectors of texts, which the command is asked for unless they are kept."""
+        """Return the vectors of texts from the cache, or from the command if they are not there."""
         keys = [hashlib.blake2b("\0".join([*self.words, text]).encode("utf-8", "replace")).digest() for text in texts]
-        with contextlib.closing(sqlite3.connect(project.VECTORS, timeout=60)) as kept, kept:
-            kept.execute("create table if not exists vectors (text blob primary key, vector blob)")
+        with contextlib.closing(sqlite3.connect(project.VECTORS, timeout=60)) as cache, cache:
+            cache.execute("create table if not exists vectors (text blob primary key, vector blob)")
             find = "select vector from vectors where text = ?"
-            known = {key: row[0] for key in set(keys) if (row := kept.execute(find, (key,)).fetchone())}
+            known = {key: row[0] for key in set(keys) if (row := cache.execute(find, (key,)).fetchone())}
         if new := {key: text for key, text in zip(keys, texts, strict=True) if key not in known}:
             known |= zip(new, (row.tobytes() for row in self._asked([*new.values()])), strict=True)
-            with contextlib.closing(sqlite3.connect(project.VECTORS, timeout=60)) as kept, kept:
-                kept.executemany("insert or ignore into vectors values (?, ?)", [(key, known[key]) for key in new])
+            with contextlib.closing(sqlite3.connect(project.VECTORS, timeout=60)) as cache, cache:
+                cache.executemany("insert or ignore into vectors values (?, ?)", [(key, known[key]) for key in new])
         rows = [np.frombuffer(known[key], dtype="<f4") for key in keys]
         self.length = self.length or len(rows[0])
         if any(len(row) != self.length for row in rows):
@@ -170,16 +170,16 @@ class Command(Encoder):
         return rows
 
     def _asked(self, texts):
-        """Return what the command answers to texts."""
-        if not commands.is_trusted(".", self.words):  # a watch asks for days
+        """Return the vectors of texts by the command."""
+        if not commands.is_trusted(".", self.words):  # a watch may run for days after the check in __init__
             raise DataError(f"vectors.command: {self.words[0]} runs a file that changed since it was trusted", *TRUST)
         lines = "".join(f"{json.dumps(text)}\n" for text in texts).encode()
-        said, fault = commands.run(".", self.words, lines, self.limit)
+        output, fault = commands.run(".", self.words, lines, self.limit)
         if fault:
             self._refuse(fault)
         try:
             with np.errstate(over="ignore"):
-                rows = [np.array(json.loads(line), dtype="<f4") for line in said.splitlines()]
+                rows = [np.array(json.loads(line), dtype="<f4") for line in output.splitlines()]
         except (ValueError, TypeError, RecursionError, OverflowError):
             self._refuse("gave a line that is no JSON list of numbers")
         if len(rows) != len(texts):

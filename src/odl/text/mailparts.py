@@ -1,4 +1,7 @@
-"""Mail and news: headers, quoted replies and signatures, told line by line. Each function may be applied again."""
+"""Remove headers, quoted replies and signatures of mail and news, line by line.
+
+Applying a function a second time is safe.
+"""
 
 import re
 
@@ -17,9 +20,9 @@ REPLIES = frozenset(["re", "aw", "fw", "fwd", "wg", "sv", "antw"])
 HEADER = re.compile(r"([^\W\d_][\w.\[\]\u0e31-\u0e4e-]{0,60})(?::(?=[ \t\r]|$)|：)")
 MBOX = re.compile(r"From \S{1,200} .{0,100}\d{4}\s*$")
 
-LONGEST = 300  # characters of a line that introduces a quotation, or of one of a signature
+MAX_LINE = 300  # characters of a line that introduces a quotation, or of a line of a signature
 QUOTED = re.compile(r"[ \t]*[A-Za-z]{0,4}>")
-MARKED = re.compile(r"[ \t]*[|:}](?![-()DPp])")  # no smiley
+MARKED = re.compile(r"[ \t]*[|:}](?![-()DPp])")  # excludes smileys
 WROTE = re.compile(
     r"(?:\b(?:wrote|writes|says|said|schrieb|schreibt|escribió|schreef|skrev)|a écrit|ha scritto)\b[^:]{0,80}:\s*$"
     r"|(?:写道|寫道|書きました|เขียนว่า)\s*[:：]\s*$"
@@ -36,7 +39,7 @@ ORIGINAL = re.compile(
     re.I,
 )
 
-MOST_LINES = 10  # of a signature, blank ones aside
+MAX_SIGNATURE = 10  # lines of a signature that are not blank
 DASHES = re.compile(r"-- \r?$")
 DASH_LINE = re.compile(r"--\s*$")
 RULE = re.compile(r"[ \t]*([-_=*~+#])\1{3,}[-_=*~+#\s]*$")
@@ -47,7 +50,7 @@ CLOSING = re.compile(
     r"|敬具|(?:どうぞ)?よろしくお願い(?:いた|致)?します|ขอแสดงความนับถือ)\s*[,.!，。！]?\s*$",
     re.I,
 )
-SENTENCE = re.compile(r"[。？]\s*$")  # in no signature: よろしくお願いします stands before details, too
+SENTENCE = re.compile(r"[。？]\s*$")  # a signature has no sentence; よろしくお願いします also precedes ordinary text
 DEVICE = re.compile(
     r"\s*(?:(?:Sent from my |Get Outlook for |Von meinem .{1,40} gesendet|Envoyé de mon |发自我的|ส่งจาก [iA]).{0,60}"
     r"|[A-Za-z].{0,40}から送信)$"
@@ -55,7 +58,7 @@ DEVICE = re.compile(
 
 
 def drop_headers(text: str) -> str:
-    """Drop blocks of mail or news headers, at the top and before forwarded parts; the subject stays as a line.
+    """Drop blocks of mail or news headers, at the top and before forwarded parts, except the text of the subject.
 
     Examples
     --------
@@ -85,7 +88,7 @@ def drop_headers(text: str) -> str:
 
 
 def _header_block(lines, first, top):
-    """Return where a block of headers that begins at a line ends (there, if none does), and its subject."""
+    """Return the end of the block of headers that begins at line `first` (`first` if none does), and its subject."""
     at = first + bool(top and MBOX.match(lines[first]))
     known, subject, name = set(), [], None
     while at < len(lines) and lines[at].strip():
@@ -94,7 +97,7 @@ def _header_block(lines, first, top):
             if name in HEADERS or name.startswith(("x-", "resent-")):
                 known.add(name)
         elif lines[at][0] not in " \t" or (name is None and not (top and at == first)):
-            return first, ""  # the rest of a line may stand first where a file was cut
+            return first, ""  # only at the top of a cut file, a continuation line may come first
         if name in SUBJECTS:
             subject.append(lines[at][match.end() if match else 0 :].strip())
         at += 1
@@ -104,7 +107,7 @@ def _header_block(lines, first, top):
 
 
 def _bare(subject):
-    """Return a subject without what stands before it in a reply, and without what would be read as a header again."""
+    """Return a subject without "Re:" and the like, and without a prefix that would be read as a header again."""
     at = 0
     while match := HEADER.match(subject, at):
         name = match[1].lower()
@@ -117,9 +120,10 @@ def _bare(subject):
 
 
 def drop_quotes(text: str) -> str:
-    """Drop quoted lines, the lines that introduce them ("X wrote:"), and all below "Original Message".
+    """Drop quoted lines, the lines that introduce them ("X wrote:"), and all lines below "Original Message".
 
-    A line is quoted if it begins with ">", after up to four initials, or with "|", ":" or "}" next to another one.
+    A line is quoted if it begins with ">" (up to four initials may precede it), or with "|", ":" or "}" and is next to
+    a quoted line.
 
     Examples
     --------
@@ -131,14 +135,14 @@ def drop_quotes(text: str) -> str:
     'Here the sun shines.'
     """
     lines = text.split("\n")
-    dashed = (at for at, line in enumerate(lines) if "--" in line and len(line) <= LONGEST and ORIGINAL.match(line))
+    dashed = (at for at, line in enumerate(lines) if "--" in line and len(line) <= MAX_LINE and ORIGINAL.match(line))
     end = next(dashed, len(lines))
     kinds = [_kind(line) for line in lines[:end]]
-    kept, below, adjacent = [], False, False  # is the next line that is not blank, the very next line, dropped?
+    kept, below, adjacent = [], False, False  # whether the next line that is not blank, and the next line, is dropped
     for at in range(end - 1, -1, -1):
         kind = kinds[at]
         if kind == "marked":
-            drop = any(0 <= beside < end and kinds[beside] in QUOTES for beside in (at - 1, at + 1))
+            drop = any(0 <= other < end and kinds[other] in QUOTES for other in (at - 1, at + 1))
         elif kind == "dated":
             drop = adjacent and kinds[at + 1] in ("addressed", "wrote")
         else:
@@ -157,12 +161,12 @@ QUOTES = ("quoted", "marked", "addressed")
 def _kind(line):
     if not line or line.isspace():
         return "blank"
-    arrow, colon = ">" in line, line.rstrip().endswith((":", "："))  # without which most patterns need no look
+    arrow, colon = ">" in line, line.rstrip().endswith((":", "："))  # quick tests before the patterns
     if arrow and QUOTED.match(line):
         return "quoted"
     if MARKED.match(line):
         return "marked"
-    if len(line) <= LONGEST:
+    if len(line) <= MAX_LINE:
         if (arrow and ARTICLE.match(line)) or (colon and ADDRESSED.search(line)):
             return "addressed"
         if colon and WROTE.search(line):
@@ -173,10 +177,11 @@ def _kind(line):
 
 
 def drop_signatures(text: str) -> str:
-    """Drop a signature at the end: after "--", a closing formula, a device's line, or a rule with an address below.
+    """Drop a signature at the end of a text.
 
-    `MOST_LINES` lines at most; only below "-- " and a formula with blank lines between. A text that is nothing else
-    stays.
+    It begins with "--", a closing formula ("Kind regards"), the line of a device ("Sent from my ..."), or a rule above
+    contact details. It has at most `MAX_SIGNATURE` lines; it may contain blank lines only after "-- " or a formula. A
+    text that would be empty is unchanged.
 
     Examples
     --------
@@ -189,10 +194,10 @@ def drop_signatures(text: str) -> str:
     """
     lines = text.split("\n")
     end, at, filled, gaps, blank = len(lines), len(lines) - 1, 0, 0, 0
-    while at >= 0 and filled <= MOST_LINES:
+    while at >= 0 and filled <= MAX_SIGNATURE:
         line = lines[at]
         if line and not line.isspace():
-            if len(line) > LONGEST:
+            if len(line) > MAX_LINE:
                 break
             closed = CLOSING.match(line) and not any(map(SENTENCE.search, lines[at + 1 : end]))
             cut = bool(DASHES.match(line) or closed or DEVICE.match(line))

@@ -1,6 +1,6 @@
-"""Classes of characters by script, as parts of regular expressions: letters with their marks, bigrams, emoji.
+"""Character classes of scripts and emoji, as parts of regular expressions.
 
-The blocks of a script never change in Unicode; categories are those of Python's `unicodedata`.
+The blocks of a script never change in Unicode. Categories are those of Python's `unicodedata`.
 """
 
 import re
@@ -8,7 +8,7 @@ import unicodedata
 from collections import defaultdict
 from functools import cache
 
-# Scripts that are written without spaces (Japanese mixes two of them within words), and the syllables of Korean.
+# Scripts written without spaces (a Japanese word may have characters of two of them), and the syllables of Korean.
 HAN = "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 KANA = "\u3041-\u3096\u3099-\u309a\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\U0001b000-\U0001b16f"
 THAI = "\u0e01-\u0e3a\u0e40-\u0e4e"
@@ -18,20 +18,20 @@ BURMESE = "\u1000-\u103f\u1050-\u108f\u109a-\u109d\ua9e0-\ua9ef\ua9fa-\ua9fe\uaa
 SPACELESS = (HAN + KANA, THAI, LAO, KHMER, BURMESE)
 HANGUL = "\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7fb"
 
-# Vowel points, which may be written or not, and the stretching of Arabic lines.
+# Optional vowel points of Hebrew and Arabic, and the Arabic tatweel, which stretches a line.
 POINTS = (
     "\u0591-\u05bd\u05bf\u05c1-\u05c2\u05c4-\u05c5\u05c7"
     "\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7-\u06e8\u06ea-\u06ed"
 )
-SELECTORS = "\u034f\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef"  # marks by category that show nothing
-# Forms of letters and digits that stand for others: of another width, joined, subscript, mathematical.
+SELECTORS = "\u034f\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef"  # invisible marks
+# Compatibility forms of letters and digits: full and half width, ligatures, subscripts, mathematical letters.
 FORMS = (
     "\u2080-\u2089\ufb00-\ufdff\ufe70-\ufefc\uff03\uff10-\uff19\uff20-\uff3a\uff41-\uff5a\uff66-\uffdc"
     "\U0001d400-\U0001d7ff"
 )
 
 SKIN, FLAG = "\U0001f3fb-\U0001f3ff", "\U0001f1e6-\U0001f1ff"
-EMOJI = (  # what Unicode calls so, without arrows, geometric shapes and what letters stand for
+EMOJI = (  # Unicode's emoji without arrows, geometric shapes and signs that are also letters
     "\u231a-\u231b\u23e9-\u23f3\u23f8-\u23fa\u2600-\u2604\u260e\u2614-\u2615\u2618\u261d\u2620\u2622-\u2623\u2626"
     "\u262a\u262e-\u262f\u2638-\u263a\u2640\u2642\u2648-\u2653\u265f-\u2660\u2663\u2665-\u2666\u2668\u267b\u267e-\u267f"
     "\u2692-\u2697\u2699\u269b-\u269c\u26a0-\u26a1\u26a7\u26aa-\u26ab\u26b0-\u26b1\u26bd-\u26be\u26c4-\u26c5\u26c8"
@@ -40,25 +40,25 @@ EMOJI = (  # what Unicode calls so, without arrows, geometric shapes and what le
     "\U0001f004\U0001f0cf\U0001f300-\U0001f3fa\U0001f400-\U0001f64f\U0001f680-\U0001f6ff\U0001f7e0-\U0001f7eb"
     "\U0001f90c-\U0001f9ff\U0001fa70-\U0001faff"
 )
-# Where letters and characters of format lie.
+# Ranges of code points that have letters, and ranges that have format characters.
 ALPHABETS = ((0x30, 0x2E80), (0xA4D0, 0xD7FC), (0xFB00, 0xFFDD), (0x10000, 0x1B000), (0x1BC00, 0x1F000))
 FORMATS = ((0x80, 0x2070), (0xFE00, 0x10000), (0x11000, 0x1E000), (0xE0000, 0xE0080))
-# Letters and digits, marks, characters of format, code points without a character.
+# L: letters and digits, M: marks, F: format characters, 0: unassigned code points, by Unicode category.
 KINDS = defaultdict(lambda: " ", {"Nd": "L", "Cf": "F", "Cn": "0"})
 KINDS |= dict.fromkeys(("Lu", "Ll", "Lt", "Lm", "Lo"), "L") | dict.fromkeys(("Mn", "Mc", "Me"), "M")
 
 
 @cache
 def alphabets(hangul=True):
-    """Return (letters and digits, the same with marks and "_") of all scripts written with spaces, as classes."""
+    """Return two classes for all scripts written with spaces: letters and digits; these with marks and "_"."""
     apart = set().union(*map(points, (*SPACELESS[1:], POINTS, SELECTORS, *([] if hangul else [HANGUL]))))
-    # Code points without a character go with those before them, so that there are fewer ranges.
+    # Unassigned code points belong to the range before them; this gives fewer ranges.
     letters, marks = _ranges(ALPHABETS, ("L[L0]*", "M[M0]*"), apart)
     return letters, "_" + letters + marks
 
 
 def indic():
-    """Return a pattern of words without digits of the scripts from Devanagari to Sinhala, of one script each."""
+    """Return a pattern for words without digits in one of the scripts from Devanagari to Sinhala."""
     blocks, digits = range(0x900, 0xE00, 128), {at for at in range(0x900, 0xE00) if chr(at).isdecimal()}
     blocks = (_ranges(((first, first + 128),), ("L[L0]*", "M[M0]*"), digits) for first in blocks)
     return "|".join(f"[{letters}][{letters}{marks}]*" for letters, marks in blocks)
@@ -66,13 +66,13 @@ def indic():
 
 @cache
 def ignored():
-    """Return what is left out of words, as a class: format and control characters, vowel points, selectors."""
+    """Return the class of characters that words ignore: format and control characters, vowel points, selectors."""
     (format,) = _ranges(FORMATS, ("F+",), {0x200D})
     return r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f" + format + SELECTORS + POINTS
 
 
 def _ranges(spans, runs, apart):
-    """Return the runs of characters whose `KINDS` patterns fit as the ranges of a class each; some stay apart."""
+    """Return one class per pattern of `runs` over `KINDS`, without the code points in `apart`."""
     classes = [""] * len(runs)
     for first, end in spans:
         kinds = list(map(KINDS.__getitem__, map(unicodedata.category, map(chr, range(first, end)))))
@@ -85,7 +85,7 @@ def _ranges(spans, runs, apart):
 
 
 def points(part):
-    """Return the code points of a class."""
+    """Return the set of code points of a class."""
     found, at = set(), 0
     while at < len(part):
         last = at + 2 if part[at + 1 : at + 2] == "-" else at
@@ -96,6 +96,6 @@ def points(part):
 
 @cache
 def script_of(letter):
-    """Return the script of a letter, by the first word of its name in Unicode; "" of digits, marks and modifiers."""
+    """Return the first word of the Unicode name of a letter, its script; "" for digits, marks and modifiers."""
     name = unicodedata.name(letter, "").split(" ")[0] if unicodedata.category(letter)[0] == "L" else ""
     return "" if name == "MODIFIER" else name

@@ -1,14 +1,14 @@
-"""Shingles and passages of a text: what near-duplicates and boilerplate are told by.
+"""Shingles of texts, for near-duplicates, and passages of texts, for boilerplate.
 
-Two texts are near-duplicates if the Jaccard index of their sets of shingles, runs of five words, |A ∩ B| / |A ∪ B|, is
-large. The sets themselves are stored, four bytes a word: a signature of as many bytes would only estimate the index.
+A shingle is a run of five words. Two texts are near-duplicates if the Jaccard index |A ∩ B| / |A ∪ B| of their sets of
+shingles is large. The sets are stored with four bytes per word; a signature of this size would only estimate the index.
 
-Passages are lines and the sentences in them. Which of them repeat is not known when a text is read, so its words are
-kept passage by passage (`odl.files.passages`), and `odl.stream.boilerplate` takes out what the documents before show to
-repeat.
+A passage is a sentence, or a line without one. Which passages repeat is not known when a text is read. Therefore words
+are counted and stored per passage (`odl.files.passages`), and `odl.stream.boilerplate` removes passages that repeat in
+earlier documents.
 
-Each character of Han and kana is a word here. Eight of them say as much as five words of English. In Thai, Lao, Khmer
-and Burmese marks cut the letters into parts as long as words.
+In Han and kana, each character counts as a word and a shingle has eight, which carry about as much as five English
+words. In Thai, Lao, Khmer and Burmese, marks split the letters into parts about as long as words.
 """
 
 import hashlib
@@ -22,17 +22,21 @@ from scipy import sparse
 from odl.files.documents import SHINGLES
 from odl.files.passages import Passages
 from odl.text import scripts
-from odl.text.tokens import KEPT, pieces_of
+from odl.text.tokens import MAX_CACHED, pieces_of
 
-LONGEST = 48  # bytes of a piece that is remembered: longer ones hardly come again
-WORDS, CHARACTERS = 5, 8  # of a shingle, characters where most words are; a shorter text is one shingle
+MAX_CACHED_PIECE = 48  # bytes; longer pieces rarely occur again
+WORDS, CHARACTERS = (
+    5,
+    8,
+)  # length of a shingle, in words or in characters of Han and kana; a shorter text is one shingle
 CHARACTER, SYLLABLE = re.compile(f"[{scripts.HAN}{scripts.KANA}]"), re.compile(f"[{scripts.KANA}]")
 WORD = re.compile(f"[^\\W{scripts.HAN}{scripts.KANA}]+|{CHARACTER.pattern}")
-DIGESTS = 1 << 21  # are no less, but for one of 2^43; numbers of characters are
+DIGESTS = 1 << 21  # code points are smaller; a digest of a word is smaller with probability 2^-43
 FACTOR, MIXER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
-FEWEST, FEWEST_HAN = 3, 5  # less is no passage: "Thanks" says nothing, and a name on a line of its own may be the topic
-# By whether a text is ASCII, which is quicker: letters, digits aside, as in page 3 of 12; ends of lines and sentences.
-# Thai, Lao, Khmer and Burmese have blanks between phrases: a passage begins at a long one.
+# Words, and characters of Han and kana, of a passage. A name alone on a line may be the topic of a document.
+MIN_WORDS, MIN_CHARACTERS = 3, 5
+# Each pair: pattern for any text, and a faster one for ASCII. Digits do not count, so that "page 3 of 12" repeats.
+# Thai, Lao, Khmer and Burmese separate phrases by spaces: a passage ends at a space between two long phrases.
 LETTERS = (re.compile(f"[^\\W\\d_{scripts.HAN}{scripts.KANA}]+|{CHARACTER.pattern}"), re.compile("[a-z]+"))
 SPLIT = (
     re.compile(
@@ -44,24 +48,24 @@ SPLIT = (
 
 
 class Remembered(dict):
-    """Numbers of the words of each piece of text met last."""
+    """Cache of the digests of the words in each piece of text."""
 
     def __missing__(self, piece):
         known = _digests(piece)
-        if len(piece) <= LONGEST:
-            if len(self) >= KEPT:
+        if len(piece) <= MAX_CACHED_PIECE:
+            if len(self) >= MAX_CACHED:
                 self.clear()
             self[piece] = known
         return known
 
 
 class Shingler:
-    """Shingles of one text after another.
+    """Collects the shingles of texts.
 
     Attributes
     ----------
     numbers : dict
-        Piece of a text (`odl.text.tokens.pieces_of`) -> numbers of its words, eight bytes each, of the pieces met last.
+        Maps a piece of a text (`odl.text.tokens.pieces_of`) to the digests of its words, eight bytes each; a cache.
     """
 
     def __init__(self):
@@ -69,21 +73,21 @@ class Shingler:
         self.restart()
 
     def restart(self):
-        """Forget the texts, not their words."""
+        """Remove all texts; the cache of digests remains."""
         self.indices, self.indptr = array("i"), array("q", [0])
 
     def add(self, text):
-        """Store the shingles of the next text, each once, ascending."""
-        self.indices.frombytes(self.of(text).tobytes())
+        """Add the shingles of the next text."""
+        self.indices.frombytes(self.shingle(text).tobytes())
         self.indptr.append(len(self.indices))
 
-    def of(self, text):
-        """Return the shingles of a text as numbers from 0 to `SHINGLES` - 1, each once, ascending."""
+    def shingle(self, text):
+        """Return the set of shingles of a text as integers from 0 to `SHINGLES` - 1, ascending."""
         words = np.frombuffer(b"".join(map(self.numbers.__getitem__, pieces_of(text.lower()))), dtype="<u8")
         if not len(words):
             return np.empty(0, dtype=np.int32)
-        whole = CHARACTERS if 2 * np.count_nonzero(words < DIGESTS) > len(words) else WORDS
-        n_shingles, size = max(1, len(words) - whole + 1), min(whole, len(words))
+        length = CHARACTERS if 2 * np.count_nonzero(words < DIGESTS) > len(words) else WORDS
+        n_shingles, size = max(1, len(words) - length + 1), min(length, len(words))
         keys = np.zeros(n_shingles, dtype=np.uint64)
         for place in range(size):
             keys = keys * FACTOR + words[place : place + n_shingles]
@@ -92,20 +96,20 @@ class Shingler:
         return shingles[np.append(True, shingles[1:] != shingles[:-1])].astype(np.int32)
 
     def matrix(self):
-        """Return the sets as rows of a matrix of ones; its columns are all shingles there can be."""
+        """Return the sets as a sparse 0/1 matrix, shape (n_texts, SHINGLES)."""
         data = np.ones(len(self.indices), dtype=np.uint8)
         shape = (len(self.indptr) - 1, SHINGLES)
         return sparse.csr_array((data, np.array(self.indices), np.array(self.indptr)), shape=shape)
 
 
 def _digest(word):
-    """Return the eight bytes of the number of a word, which is UTF-8."""
+    """Return the digest of a word in UTF-8, eight bytes."""
     return hashlib.blake2b(word, digest_size=8).digest()
 
 
 def _digests(piece):
-    """Return those of the words in a piece; of a character its code point."""
-    if piece.isascii():  # where texts are cut at all else
+    """Return the digests of the words in a piece, or the code points of Han and kana, eight bytes each."""
+    if piece.isascii():  # then the piece is one word
         return _digest(piece)
     words = WORD.findall(piece.decode("utf-8", "surrogatepass"))
     return b"".join(
@@ -114,25 +118,25 @@ def _digests(piece):
 
 
 class Splitter:
-    """Passages of one text after another, and the words of each."""
+    """Collects the passages of texts and the word counts of each passage."""
 
     def __init__(self):
         self.restart()
 
     def restart(self):
-        """Forget the passages."""
+        """Remove all passages."""
         self.keys, self.sizes, self.starts = array("Q"), array("i"), array("q", [0])
         self.indices, self.data, self.indptr = array("i"), array("i"), array("q", [0])
 
     def add(self, passages, counts):
-        """Store the passages of the next document.
+        """Add the passages of the next document.
 
         Parameters
         ----------
         passages : dict
-            As `split` returns them.
+            Result of `split`.
         counts : dict
-            Key -> {number of a word: count}.
+            Maps the key of a passage to {number of a word: count}.
         """
         for key, part in passages.items():
             self.keys.append(key)
@@ -143,7 +147,7 @@ class Splitter:
         self.starts.append(len(self.keys))
 
     def passages(self, columns, n_terms):
-        """Return what was stored, with so many terms; `columns` are of the words in the order of their numbers."""
+        """Return the collected `Passages`; `columns` maps the number of a word to its column of n_terms."""
         indices = columns[np.asarray(self.indices)] if len(self.indices) else np.zeros(0, dtype=np.int32)
         parts = (np.array(self.data, dtype=np.int32), indices, np.array(self.indptr))
         words = sparse.csr_array(parts, shape=(len(self.keys), n_terms)).sorted_indices()
@@ -151,17 +155,18 @@ class Splitter:
 
 
 def split(text):
-    """Return (what is no passage, key -> passage) of a text; a passage that occurs twice has both of its texts.
+    """Split a text; return (text outside passages, dict of key -> passage).
 
-    The first line, which is or stands for the title, and what has fewer than `FEWEST` words are none. Of characters
-    there are `FEWEST_HAN`, where two of kana are one. Two passages of the same words, whatever their case, digits and
-    marks, have the same key, the same one in every process.
+    The first line is never a passage, because it may be the title. Sentences with fewer than `MIN_WORDS` words, or
+    `MIN_CHARACTERS` characters of Han and kana (two of kana count as one), are no passages either. Passages with the
+    same words in any case, with any digits and punctuation, have the same key, also in other processes. If a text has
+    a passage twice, both are joined under its key.
     """
     first, _, rest = text.lstrip().partition("\n")
     left, passages = [first], defaultdict(list)
     for part in SPLIT[text.isascii()].split(rest):
         words = LETTERS[part.isascii()].findall(part.lower())
-        if len(words) < FEWEST or not (part.isascii() or _is_long(part, words)):
+        if len(words) < MIN_WORDS or not (part.isascii() or _is_long(part, words)):
             left.append(part)
             continue
         key = int.from_bytes(_digest(" ".join(words).encode()), "little")
@@ -170,14 +175,14 @@ def split(text):
 
 
 def _is_long(part, words):
-    """Tell whether a part has enough characters, if any of Han and kana."""
-    return not CHARACTER.search(part) or len(words) - len(SYLLABLE.findall(part)) // 2 >= FEWEST_HAN
+    """Return whether a part without Han and kana, or with enough of these characters, is long enough."""
+    return not CHARACTER.search(part) or len(words) - len(SYLLABLE.findall(part)) // 2 >= MIN_CHARACTERS
 
 
 def count_words(text, count):
-    """Return the counts of the words of a text, by their numbers, its passages, and the counts of each.
+    """Return the word counts of a text, its passages, and the word counts of each passage.
 
-    `count` returns the numbers of the words of a text, each once, and their counts.
+    `count` is a function: text -> (distinct numbers of words, counts).
     """
     left, passages = split(text)
     parts = {key: dict(zip(*count(part), strict=True)) for key, part in passages.items()}

@@ -1,6 +1,7 @@
-"""Stop words by language: articles, pronouns, prepositions, auxiliaries; and what language a document is in by them.
+"""Stop words of 65 languages, and the language of a document by its stop words.
 
-Where no list fits, the script of its words is told. English is scikit-learn's list, so that it need not be imported.
+If no list fits, the script of the words is reported instead. The English list is a copy of scikit-learn's, which would
+take long to import.
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from odl.text import scripts
 from odl.text.counts import entries
 from odl.text.words import fold_case
 
-TEXT = (files("odl.text") / "stopwords.txt").read_text(encoding="utf-8")  # paragraphs: a language, and its words
+TEXT = (files("odl.text") / "stopwords.txt").read_text(encoding="utf-8")  # each paragraph: a language and its words
 LANGUAGES = {name: frozenset(words) for name, *words in map(str.split, TEXT.split("\n\n"))}
 LISTS = {name: listed.union(map(fold_case, listed)) for name, listed in LANGUAGES.items()}
 NAMES = [*LISTS]
@@ -23,25 +24,27 @@ PLACES = {word: place for place, word in enumerate(sorted(frozenset().union(*LIS
 TABLE = np.zeros((len(PLACES) + 1, len(LISTS)), dtype=bool)
 OF_LISTS = np.repeat(np.arange(len(LISTS)), [*map(len, LISTS.values())])
 TABLE[[PLACES[word] for listed in LISTS.values() for word in listed], OF_LISTS] = True
-KNOWN, DISTINCT = 0.12, 2  # share of a text's words that are stop words of its language, and different ones, at least
-DISTINCT_ALL = 5  # of the usual language, in all texts so far; it has two thirds of the words there that any list has
-SHORT = 20  # words of a text from which on it would have some of a list
-LEAST = 0.05  # share of the documents from which on a language or a script is told of
+MIN_SHARE = 0.12  # share of a text's words that are stop words of its language
+MIN_DISTINCT = 2  # distinct stop words of its language in a text
+MIN_DISTINCT_USUAL = 5  # distinct stop words of the usual language of a script, in all texts so far
+SHORT_TEXT = 20  # words; a shorter text may have no stop words
+MIN_DOCUMENTS = 0.05  # share of the documents for which `mix` reports a language or a script
 CJK = ("CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA")
 
 
 class StopWords:
-    """Stop words of all lists, left out of each document by its own language.
+    """Detects the language of each document and its stop words.
 
-    The language is that of the list that has most of a document's words. Where several have as many, or the document
-    is too short to tell, it is the usual one of their script in the stream so far, if there is one.
+    The language of a document is the list with the most words of the document. If lists tie or the document is too
+    short, it is the usual language of the script in the stream so far, if there is one: its list has two thirds of
+    the words of the stream that are in any list.
 
     Parameters
     ----------
     words : sequence of str
         Word of each term.
     frequencies : ndarray, shape (n_terms,)
-        Earlier documents that hold each.
+        Number of earlier documents with each term.
 
     Examples
     --------
@@ -49,9 +52,7 @@ class StopWords:
     >>> from odl.text.stopwords import StopWords
     >>> counts = csr_array([[1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 1, 1, 1]])
     >>> stop_words = StopWords(["das", "ist", "wetter", "the", "and", "weather", "die"], counts.sum(axis=0))
-    >>> stop_words.told(counts)
-    ['german', 'english']
-    >>> stop_words.kept(counts)  # of each entry; to die is no article
+
     array([False, False,  True, False, False,  True,  True])
     """
 
@@ -60,89 +61,91 @@ class StopWords:
         past = np.bincount(self.places, frequencies, minlength=len(TABLE))
         times = past @ TABLE
         self.order = np.argsort(-times, kind="stable")
-        self.usual = np.full(len(NAMES), -1)  # of the script of each list
+        self.usual = np.full(len(NAMES), -1)  # usual list of the script of each list, -1 for none
         self.scripts = names, script = _by_script(words)
         totals = np.bincount(script, frequencies, minlength=len(names))
         for name, total in zip(names.tolist(), totals.tolist(), strict=True):
             lists = SCRIPTS[self.order] == name
             first = np.argmax(lists)
             most, of_any = times[self.order[first]], TABLE[:, self.order[lists]].any(axis=1)
-            usual = most >= KNOWN * max(total, 1) and 3 * most > 2 * np.sum(past[of_any])
-            if usual and np.sum(TABLE[past > 0, self.order[first]]) >= DISTINCT_ALL:
+            usual = most >= MIN_SHARE * max(total, 1) and 3 * most > 2 * np.sum(past[of_any])
+            if usual and np.sum(TABLE[past > 0, self.order[first]]) >= MIN_DISTINCT_USUAL:
                 self.usual[lists] = first
 
-    def of(self, words: Sequence[str]) -> "StopWords":
-        """Return the same of other words."""
+    def for_words(self, words: Sequence[str]) -> "StopWords":
+        """Return a copy for other terms, with the same usual languages."""
         other = copy(self)
         other.places, other.scripts = _places(words), None
         return other
 
     def _languages(self, counts):
-        """Return the place of the list of each document, the most frequent one first; -1 where none fits."""
+        """Return the index in `order` of the list of each document, or -1 if none fits."""
         table, total = TABLE[:, self.order], np.asarray(counts.sum(axis=1)).ravel()
         counts = entries(counts, self.places[counts.indices] > 0)
         parts, shape = (self.places[counts.indices], counts.indptr), (counts.shape[0], len(TABLE))
         times = sparse.csr_array((counts.data, *parts), shape=shape) @ table
         different = sparse.csr_array((np.ones_like(counts.data), *parts), shape=shape) @ table
         best, most = np.argmax(times, axis=1), times.max(axis=1)
-        known = (most >= KNOWN * np.maximum(total, 1)) & (different[np.arange(len(best)), best] >= DISTINCT)
+        known = (most >= MIN_SHARE * np.maximum(total, 1)) & (different[np.arange(len(best)), best] >= MIN_DISTINCT)
         known &= ((times == most[:, None]).sum(axis=1) == 1) | (best == self.usual[best])
-        return np.where(known, best, np.where(total < SHORT, self.usual[best], -1))
+        return np.where(known, best, np.where(total < SHORT_TEXT, self.usual[best], -1))
 
-    def told(self, counts: sparse.csr_array) -> list[str]:
-        """Return the language of each document, "" where no list fits."""
+    def languages(self, counts: sparse.csr_array) -> list[str]:
+        """Return the language of each document, or "" if no list fits."""
         names = [*(NAMES[at] for at in self.order), ""]
         return [names[at] for at in self._languages(counts).tolist()]
 
-    def kept(self, counts: sparse.csr_array) -> np.ndarray:
-        """Tell which entries of counts are no stop words of their document's language."""
+    def is_content(self, counts: sparse.csr_array) -> np.ndarray:
+        """Return whether each entry of counts is not a stop word of its document's language."""
         place = np.repeat(self._languages(counts), np.diff(counts.indptr))
         return (place < 0) | ~TABLE[self.places[counts.indices], self.order[place]]
 
 
 def _places(words):
-    """Return the row of `TABLE` of each word, 0 of one that no list has."""
+    """Return the row of `TABLE` of each word, or 0 if no list has the word."""
     return np.fromiter((PLACES.get(word, 0) for word in words), dtype=np.int32, count=len(words))
 
 
 def mix(counts: sparse.csr_array, stop_words: StopWords, alone: bool = False) -> dict[str, int]:
-    """Return how many documents are of each language, or else of each script other than Latin.
+    """Return the number of documents of each language, or of each non-Latin script without a language.
 
     Parameters
     ----------
     counts : csr_array, shape (n_documents, n_terms)
-        Without the stop words of a list that were left out when they were counted, whose language is then told of none.
+        If stop words were removed before, the language of their list cannot be detected.
     stop_words : StopWords
     alone : bool
-        Whether one script, or no language, is told where it is alone.
+        Whether to report a single script, or that no language was detected.
 
     Returns
     -------
     dict of str to int
-        Those of a twentieth of the documents or more; "" is any other.
+        Languages and scripts of at least a share `MIN_DOCUMENTS` of the documents; "" is unknown.
     """
     own = {"": None} | dict(zip(NAMES, SCRIPTS.tolist(), strict=True))
-    pairs = zip(stop_words.told(counts), _scripts(counts, *stop_words.scripts), strict=True)
+    pairs = zip(stop_words.languages(counts), _scripts(counts, *stop_words.scripts), strict=True)
     found = [name if script in ("", own[name]) else script for name, script in pairs]
     names, times = np.unique(found, return_counts=True)
-    many = {name: int(n) for name, n in zip(names.tolist(), times.tolist(), strict=True) if n >= LEAST * len(found)}
+    many = {
+        name: int(n) for name, n in zip(names.tolist(), times.tolist(), strict=True) if n >= MIN_DOCUMENTS * len(found)
+    }
     return many if alone or len(many) > 1 or many.keys() & LISTS.keys() else {}
 
 
 def shown(name: str, other: str) -> str:
-    """Return a language or a script of `mix` as it is printed, or what any other is called."""
+    """Return the printed name of a language or script of `mix`; `other` for ""."""
     return name.capitalize() if name in LISTS else f"script {name}" if name else other
 
 
 def _scripts(counts, names, script):
-    """Return the script of most words of each document, "" where it is Latin or none has more than half."""
+    """Return the script of more than half of each document's words; "" if it is Latin or there is none."""
     times = counts @ (np.arange(len(names)) == script[:, None])
     sure = 2 * times.max(axis=1) > times.sum(axis=1)
     return np.where(sure, names[np.argmax(times, axis=1)], "").tolist()
 
 
 def _by_script(words):
-    """Return the names of scripts, and the place among them of that of each word; "" is Latin, or of no letter."""
+    """Return the names of scripts, and the index of the script of each word; "" is Latin or no letter."""
     signs = "".join([*map(itemgetter(0), words), " "]).encode("utf-32-le", "surrogatepass")
     signs = np.frombuffer(signs, dtype=np.int32)
     found = np.flatnonzero(np.bincount(signs))
@@ -153,9 +156,9 @@ def _by_script(words):
 
 
 def _script_of(sign):
-    """Return the script of a letter, "" where it is Latin or none."""
+    """Return the script of a letter; "" for Latin and for other characters."""
     script = scripts.script_of(sign)
     return "" if script == "LATIN" else "Han or kana" if script in CJK else script.capitalize()
 
 
-SCRIPTS = np.array([_script_of(min(listed)[0]) for listed in LISTS.values()])  # of each list
+SCRIPTS = np.array([_script_of(min(listed)[0]) for listed in LISTS.values()])  # script of each list

@@ -1,9 +1,9 @@
-"""Tokens of texts, counted: words of every script (`odl.text.words`), or what a regular expression finds.
+"""Count the tokens of texts: words of every script (`odl.text.words`), or matches of a regular expression.
 
-What scikit-learn's `CountVectorizer` finds by a pattern is told here too. A token by the default one lies between
-signs that are no part of words. Cut at those of them that are ASCII, a piece holds the tokens that the pattern finds in
-the whole text there; pieces with other signs, such as dashes and typographic quotes, may hold several. A compiled loop
-(`odl.kernels.known_pieces`) cuts the text, and looks up what each piece stands for; Python sees only pieces met first.
+With a pattern, the tokens are those of scikit-learn's `CountVectorizer`. Counting is fast because most pieces of a text
+have occurred before. A text is cut into pieces at ASCII characters that are never part of a token; a piece has zero,
+one or several tokens (several if it has dashes or typographic quotes, for example). A compiled loop
+(`odl.kernels.known_pieces`) cuts the text and looks up the tokens of each piece. Python code runs only for new pieces.
 """
 
 import os
@@ -27,8 +27,8 @@ from odl.text.stopwords import LANGUAGES
 from odl.text.words import PLAIN, SEGMENTERS, Words, fold_case
 
 PATTERN = r"(?u)\b[^\W\d_][^\W\d_]+\b"
-KEPT = 1 << 19  # pieces that are remembered
-ROOM = 1 << 17  # bytes of a text that is counted at once
+MAX_CACHED = 1 << 19  # pieces, or words, in a cache before it is emptied
+BUFFER = 1 << 17  # bytes of text counted in one call of the kernel
 ENCODE = methodcaller("encode", "utf-8", "surrogatepass")
 TOKENISERS, HANGUL = ("pattern", "words"), ("words", "pairs")
 TOKENS: dict[str, Any] = {"lowercase": True, "pattern": PATTERN, "stop_words": "english"}
@@ -47,16 +47,16 @@ TOKENS_SCHEMA = closed(
 
 
 def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the tokenising options with their defaults, checked.
+    """Check the tokenising options and return them with defaults.
 
     Parameters
     ----------
     tokens : dict, optional
-        ``tokeniser`` (``"pattern"``, or ``"words"``: of every script, `odl.text.words`), ``lowercase`` (bool),
-        ``pattern`` (regular expression of one token), ``hangul`` (of ``words``: Korean by its spaces, ``"words"``, or
-        in ``"pairs"`` of syllables), ``segment`` (of ``words``: the package that cuts text without spaces, one of
-        `odl.text.words.SEGMENTERS`; null: overlapping pairs or triples), ``stop_words`` (``"english"`` or
-        another language of `odl.text.stopwords`, null or a list of words).
+        ``tokeniser``: ``"pattern"``, or ``"words"`` for words of every script (`odl.text.words`).
+        ``lowercase``: bool. ``stop_words``: ``"english"`` or another language of `odl.text.stopwords`, a list of words
+        or null. Only with ``"pattern"``: ``pattern``, the regular expression of one token. Only with ``"words"``:
+        ``hangul``, to split Korean at spaces (``"words"``) or into ``"pairs"`` of syllables; ``segment``, the package
+        that splits text without spaces, one of `odl.text.words.SEGMENTERS`, or null for overlapping pairs or triples.
 
     Raises
     ------
@@ -91,13 +91,13 @@ def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:
 
 
 def with_words(tokens: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return tokenising options with the tokeniser ``words``, unless they name a tokeniser or a pattern."""
+    """Return tokenising options with the tokeniser ``words``, unless they set a tokeniser or a pattern."""
     tokens = {} if tokens is None else dict(tokens)
     return tokens if tokens.keys() & {"tokeniser", "pattern"} else {"tokeniser": "words"} | tokens
 
 
 def analyser(tokens: Mapping[str, Any] | None = None) -> Callable[[str], list[str]]:
-    """Return the function that splits a text into its list of tokens (of a pattern, check these by `check_words`).
+    """Return the function that splits a text into a list of tokens. Check tokens of a pattern by `check_words`.
 
     Examples
     --------
@@ -109,14 +109,11 @@ def analyser(tokens: Mapping[str, Any] | None = None) -> Callable[[str], list[st
 
 
 class TokenError(ConfigError, ValueError):
-    """A pattern of the user's finds a token that is empty or has white space; of one text, which may be set aside."""
+    """The user's pattern found a token in a text that is empty or has white space."""
 
 
 def check_words(found, tokens):
-    """Return the tokens that a pattern found in a text; raise `TokenError` for one that is empty or has white space.
-
-    Other tokenisers find none of these.
-    """
+    """Return the tokens found by a pattern, or raise `TokenError` if one is empty or has white space."""
     bad = next((word for word in found if word.split() != [word]), None)
     if bad is not None:
         fault = f"tokens.pattern {tokens['pattern']!r} finds {bad!r}"
@@ -130,7 +127,7 @@ def count_words(texts: Iterable[str], tokens: Mapping[str, Any] | None = None) -
     Parameters
     ----------
     texts : iterable of str
-        May be a generator: each text is read once and not kept.
+        May be a generator; each text is read once and not stored.
     tokens : dict, optional
         See `token_options`.
 
@@ -157,28 +154,28 @@ def count_words(texts: Iterable[str], tokens: Mapping[str, Any] | None = None) -
 
 
 def pieces_of(text):
-    """Cut a text at the ASCII signs that are no part of words; pieces are UTF-8."""
+    """Cut a text at ASCII characters that are never part of a word; return the pieces in UTF-8."""
     return ENCODE(text).translate(PLAIN).split()
 
 
 class Pieces:
-    """Numbers of the words in pieces of texts; those of pieces met before are remembered.
+    """Counts words through a cache of pieces of text and their words.
 
-    Threads may not share one.
+    An instance must not be shared by threads.
 
     Parameters
     ----------
     cut : bytes
-        Translation of bytes, signs between pieces to spaces.
+        Translation table for bytes that maps separators of pieces to spaces.
     kinds : ndarray of uint8, shape (65536,)
-        As of `odl.text.words.kinds`.
+        Kinds of code points; see `odl.text.words.kinds`.
     fold : callable
-        Word to that without case.
+        Maps a word to its form without case.
     split : callable
-        Piece in UTF-8, which is no word by itself, to its words.
+        Maps a piece in UTF-8 to its words.
     stop_words : frozenset of str
     numbers : Numbers
-        Of words.
+        Numbers of the words.
     """
 
     def __init__(self, cut, kinds, fold, split, stop_words, numbers):
@@ -189,32 +186,31 @@ class Pieces:
         return Pieces, (self.cut, self.kinds, self.fold, self.split, self.stop_words, self.numbers)
 
     def _begin(self):
-        """Begin with an empty table: room for so many pieces, and on top for those of a text."""
-        n_pieces = KEPT + ROOM
-        sizes = (1 << n_pieces.bit_length(), n_pieces, n_pieces, KEPT + 2 * ROOM)  # a byte has less than 2 words
-        self.table = (*(np.zeros(size, np.int32) for size in sizes), np.zeros(32 * KEPT + 4 * ROOM, np.uint8))
+        """Allocate an empty cache of `MAX_CACHED` pieces, with space for the pieces of one more buffer."""
+        n_pieces = MAX_CACHED + BUFFER
+        sizes = (1 << n_pieces.bit_length(), n_pieces, n_pieces, MAX_CACHED + 2 * BUFFER)  # < 2 words per byte
+        self.table = (*(np.zeros(size, np.int32) for size in sizes), np.zeros(32 * MAX_CACHED + 4 * BUFFER, np.uint8))
         _, self.starts, self.values, self.lists, self.arena = map(memoryview, self.table)
-        self.text, self.sizes, self.n_pieces, self.n_lists = np.zeros(ROOM, np.uint8), np.zeros(4, np.int32), 0, 0
+        self.text, self.sizes, self.n_pieces, self.n_lists = np.zeros(BUFFER, np.uint8), np.zeros(4, np.int32), 0, 0
         self.sizes[known_pieces.CASE] = 32 if self.fold is fold_case else 0
-        self.sizes[known_pieces.SEED] = int.from_bytes(
-            os.urandom(3)
-        )  # so that nobody can choose pieces that share a slot
-        self._bind(2 * ROOM)
+        # A random seed of the hash: nobody can write texts whose pieces all share one slot. No result depends on it.
+        self.sizes[known_pieces.SEED] = int.from_bytes(os.urandom(3))
+        self._bind(2 * BUFFER)
 
     def _bind(self, n_words):
-        """Have room to count words of so many numbers."""
-        self.n_words, out = n_words, (np.zeros(2 * ROOM, np.int32), np.zeros(2 * ROOM, np.int32))
-        work = (self.text, self.kinds, np.zeros(ROOM + 3, np.int32), np.zeros(n_words, np.int32), *out)
+        """Allocate the output for word numbers below n_words and bind the kernel to all arrays."""
+        self.n_words, out = n_words, (np.zeros(2 * BUFFER, np.int32), np.zeros(2 * BUFFER, np.int32))
+        work = (self.text, self.kinds, np.zeros(BUFFER + 3, np.int32), np.zeros(n_words, np.int32), *out)
         self._count = known_pieces.Counter(self.table, work, self.sizes).count
         self.views = [*map(memoryview, (self.text, self.sizes, *out))]
 
     def count(self, text):
-        """Return the numbers of the words of a text in UTF-8, which is cut at its end, each once, and their counts."""
-        if len(text) <= ROOM:
+        """Return the distinct word numbers of a text in UTF-8, which must end with a separator, and their counts."""
+        if len(text) <= BUFFER:
             return self._count_part(text)
         counts = Counter()
-        for part in re.findall(rb"(?s:.{,%d}) |[^ ]+ " % (ROOM - 1), text.translate(self.cut)):
-            short = len(part) <= ROOM
+        for part in re.findall(rb"(?s:.{,%d}) |[^ ]+ " % (BUFFER - 1), text.translate(self.cut)):
+            short = len(part) <= BUFFER
             counts.update(dict(zip(*self._count_part(part), strict=True)) if short else self._of_piece(part[:-1]))
         return array("i", counts.keys()), array("i", counts.values())
 
@@ -233,8 +229,8 @@ class Pieces:
         return [self.numbers[word] for word in self.split(piece) if word not in self.stop_words]
 
     def _learn(self, n_pieces):
-        """Find what the table has for pieces met first."""
-        new, numbers, self.usable = slice(self.n_pieces, n_pieces), self.numbers, False  # after an error
+        """Enter the words of new pieces into the cache."""
+        new, numbers, self.usable = slice(self.n_pieces, n_pieces), self.numbers, False  # unusable after an error
         pieces, values = self.arena[self.starts[new.start] : self.starts[n_pieces]], self.values[new].tolist()
         for place, piece in enumerate(pieces.tobytes().decode("utf-8", "surrogatepass").split(" ")[:-1]):
             if values[place] == known_pieces.NEW_WORD:
@@ -242,13 +238,13 @@ class Pieces:
                 values[place] = known_pieces.NO_WORD if word in self.stop_words else numbers[word]
             else:
                 values[place] = self._value(self._of_piece(piece.encode("utf-8", "surrogatepass")))
-        if len(numbers) > self.n_words:  # before the table has these
+        if len(numbers) > self.n_words:  # allocate before the cache has these numbers
             self._bind(2 * len(numbers))
         self.values[new], self.n_pieces = array("i", values), n_pieces
-        self.usable = max(n_pieces, self.n_lists, self.starts[n_pieces] // 32) < KEPT
+        self.usable = max(n_pieces, self.n_lists, self.starts[n_pieces] // 32) < MAX_CACHED
 
     def _value(self, numbers):
-        """Return what the table has for a piece with words of these numbers."""
+        """Return the cache entry of a piece with these word numbers."""
         if len(numbers) < 2:
             return numbers[0] if numbers else known_pieces.NO_WORD
         begin, self.n_lists = self.n_lists, self.n_lists + 1 + len(numbers)
@@ -257,7 +253,7 @@ class Pieces:
 
 
 class Numbers(dict):
-    """Numbers of words; one that is met first gets the next."""
+    """Numbers of words; a new word gets the next number."""
 
     def __missing__(self, word):
         self[word] = number = len(self)
@@ -265,7 +261,7 @@ class Numbers(dict):
 
 
 class Tally:
-    """Counts of the tokens of texts.
+    """Counts the tokens of texts.
 
     Parameters
     ----------
@@ -281,7 +277,7 @@ class Tally:
         if self.tokens["tokeniser"] == "words":
             options = self.tokens["hangul"], self.tokens["segment"]
             self.prepare, self.encode, self.cut, self.fold = str, words.encoded, words.CUT, fold_case if fold else str
-            self.split, self.kinds = Words(fold, *options).of, words.kinds(words.CUT, *options)
+            self.split, self.kinds = Words(fold, *options).split, words.kinds(words.CUT, *options)
             listed = (normalize("NFC", self.fold(word)) for word in listed)
         elif pattern == PATTERN:
             self.encode, self.cut, self.fold, self.kinds = ENCODE, PLAIN, str, words.kinds(PLAIN)
@@ -297,8 +293,8 @@ class Tally:
             self.pieces = Pieces(*parts, self.numbers)
 
     def _by_pattern(self, piece):
-        """Return the tokens of a piece of UTF-8 by the default pattern, most of which is one."""
-        if piece.isascii():  # what the pattern says of these
+        """Return the tokens of a piece in UTF-8 by the default pattern."""
+        if piece.isascii():  # the same result as the pattern, without a search
             return [piece.decode()] if len(piece) > 1 and piece.isalpha() else []
         return self.find(piece.decode("utf-8", "surrogatepass"))
 
@@ -310,7 +306,7 @@ class Tally:
         return [word for word in found if word not in self.stop_words]
 
     def count(self, text):
-        """Return the numbers of the tokens of a text, each once, and their counts; a word met first gets the next."""
+        """Return the distinct numbers of the tokens of a text and their counts."""
         if self.cut:
             return self.pieces.count(self.encode(self.prepare(text + " ")))
         words = check_words(self.words(text), self.tokens)
@@ -318,19 +314,19 @@ class Tally:
         return array("i", counts.keys()), array("i", counts.values())
 
     def add(self, numbers, counts):
-        """Append a document: the numbers of its tokens, each once, and how often each occurs."""
+        """Append a document: the distinct numbers of its tokens and their counts."""
         self.indices.extend(numbers)
         self.data.extend(counts)
         self.indptr.append(len(self.indices))
 
     def restart(self):
-        """Forget the documents, and the words where they are very many."""
-        if len(self.numbers) > KEPT:
+        """Remove all documents, and all words if there are more than `MAX_CACHED`."""
+        if len(self.numbers) > MAX_CACHED:
             self._begin()
         self.indices, self.data, self.indptr = array("i"), array("i"), array("q", [0])
 
     def matrix(self):
-        """Return the counts and the words that occur, by spelling."""
+        """Return the counts, shape (n_documents, n_words), and the sorted words that occur."""
         indices, words = np.array(self.indices, dtype=np.int32), [*self.numbers]
         words = sorted(words[number] for number in np.unique(indices).tolist())
         shape = (len(self.indptr) - 1, len(words))
@@ -338,7 +334,7 @@ class Tally:
         return sparse.csr_array(parts, shape=shape), words
 
     def columns(self, words):
-        """Return the column of the word of each number, where words make the columns; 0 for any other word."""
+        """Return the column of each word number if `words` are the columns; 0 for other words."""
         columns = np.zeros(len(self.numbers), dtype=np.int32)
         columns[[self.numbers[word] for word in words]] = np.arange(len(words))
         return columns

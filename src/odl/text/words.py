@@ -1,6 +1,7 @@
-"""Words of texts in every script: letters with their marks, names with digits, pairs and triples without spaces.
+"""Split texts of every script into words: letters with their marks, and names with digits such as BA.5 or 737-MAX.
 
-Segmenters of other packages, each for a script without spaces, take the place of these: jieba, Janome and PyThaiNLP.
+Text of scripts without spaces is split into overlapping pairs or triples of characters, or by the segmenter of another
+package (jieba, Janome, PyThaiNLP).
 """
 
 import logging
@@ -14,15 +15,16 @@ import numpy as np
 from odl.errors import ConfigError
 from odl.text import scripts
 
-# ASCII signs that stay in a piece, since words and addresses hold them; others, and white space, cut the text.
+# Translation tables for bytes. CUT maps white space to a space, and ASCII characters other than letters, digits,
+# control characters and INSIDE, which are parts of words and addresses.
 INSIDE = "#@-._/:?=&%+~"
-KEPT = [sign > 127 or chr(sign).isalnum() or chr(sign) in INSIDE or sign < 28 or sign == 127 for sign in range(256)]
-CUT = bytes(sign if kept else 32 for sign, kept in enumerate(KEPT)).replace(b"\t\n\x0b\x0c\r", b" " * 5)
-# Letters, digits and "_" stay, and all that is not ASCII; the rest is a space.
+STAYS = [sign > 127 or chr(sign).isalnum() or chr(sign) in INSIDE or sign < 28 or sign == 127 for sign in range(256)]
+CUT = bytes(sign if stays else 32 for sign, stays in enumerate(STAYS)).replace(b"\t\n\x0b\x0c\r", b" " * 5)
+# PLAIN maps all ASCII characters except letters, digits and "_" to a space.
 PLAIN = bytes(sign if sign > 127 or chr(sign).isalnum() or sign == 95 else 32 for sign in range(256))
 SPECIAL = re.compile(rb"[0-9@#\x00-\x1f\x7f]|://|(?i:www\.)|\b[A-Za-z]-[A-Za-z]|[A-Z][&/][A-Z]|\+\+")
 LETTER = re.compile(rb"[A-Za-z]")
-LETTERS = (  # of most words of a script; any other word goes the long way
+LETTERS = (  # Latin, Greek, Cyrillic, Hebrew, Arabic; a word of one class needs no further analysis
     "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff",
     "\u0370-\u0373\u0386\u0388-\u03f5\u03f7-\u03ff",
     "\u0400-\u0481\u048a-\u052f",
@@ -33,25 +35,25 @@ SCRIPT = re.compile("|".join(f"[{letters}]+" for letters in LETTERS) + "|" + scr
 EDGES = "-./:?=&%+~\u00ab\u00bb\u0964\u2013\u2014\u2018\u2019\u201c\u201d\u201e\u2026\u060c\u061b\u061f"
 ASCII_EDGES = EDGES[:10].encode()
 GREEK = re.compile("[\u0370-\u03ff]")
-UNFOLDED = re.compile("[\u0131\u0300-\u03ff]").search  # what may be no NFC once it is folded
+UNFOLDED = re.compile("[\u0131\u0300-\u03ff]").search  # characters that may need normalisation after folding
 CONTROLS, FORMS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]"), re.compile(f"[{scripts.FORMS}]+")
 EMOJI_PARTS = re.compile(f"[{scripts.SKIN}\u200d]")
-CYRILLIC, HEBREW = "[\u0400-\u047f]", "[\u0591-\u05ea]"  # which have bytes of their own in UTF-8
+CYRILLIC, HEBREW = "[\u0400-\u047f]", "[\u0591-\u05ea]"  # their first bytes in UTF-8 occur in no other script
 APOSTROPHE = f"(?:((?<={CYRILLIC}.)(?={CYRILLIC}))|(?<={HEBREW}.)(?={HEBREW}))"
 GERSHAYIM = f"(?<={HEBREW}.)(?={HEBREW})(?:(?<={HEBREW}{{2}}.)|(?!{HEBREW}{{2}}))"  # a prefix has one letter
-WITHIN = {  # signs within words to what finds them, and the letter in their place
+WITHIN = {  # apostrophes and quotes inside words: function that finds them, and the letter that replaces them
     sign: (re.compile(sign + APOSTROPHE).sub, lambda match: "\u05f3" if match[1] is None else "\u02bc")
     for sign in "'\u2019"
 } | {sign: (re.compile(sign + GERSHAYIM).sub, "\u05f4") for sign in '"\u201d'}
 PARTICLES = (
     "은|는|이|가|을|를|의|에|와|과|도|만|로|으로|에서|에게|에는|에도|에서는|으로는|로는|부터|까지|이나|라는|이라는"
 )
-PARTICLE = re.compile(  # of Korean, behind a Latin word
+PARTICLE = re.compile(  # a Korean particle after a Latin word
     f"(?:(?<=[A-Za-z])|(?<=[A-Za-z][0-9-])|(?<=-[0-9])|(?<=-[0-9]{{2}}))(?:{PARTICLES})(?![{scripts.HANGUL}])"
 ).sub
-LONGEST = 40  # characters of a name with digits
+MAX_NAME = 40  # characters of a name with digits
 SPACELESS = "".join(scripts.SPACELESS)
-# Signs between words of these, none of which belongs to one.
+# Separators of words in scripts without spaces.
 APART = "\u00b7\u2014\u2018-\u201d\u2026\u3001\u3002\u3008-\u3011\u301c\u30fb\uff01\uff08\uff09\uff0c\uff1a\uff1b"
 APART += "\uff1f\uff5e"
 HOST = f"[^\\W{SPACELESS}]"
@@ -61,13 +63,13 @@ ADDRESS = re.compile(
 ADDRESSEE = re.compile(rb"[\w.+%-]{1,64}@((?:[0-9A-Za-z][\w-]*\.)+[A-Za-z]{2,63})[.:?]*")
 MAIL = re.compile(f"(?:{HOST}|[.+%-]){{1,64}}@((?:(?:{HOST}|-){{1,63}}\\.)+(?:{HOST}|-){{2,63}})")
 GUID = re.compile(r"(?i)(?<![0-9a-z])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-z])")
-LONG = re.compile(r"[A-Za-z0-9+/_-]{20}")  # in what is encoded, GUIDs among it
+LONG = re.compile(r"[A-Za-z0-9+/_-]{20}")  # base64 and GUIDs contain this
 ENCODED = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
 SWITCH = re.compile(r"[a-z][A-Z0-9]|[A-Z][a-z0-9]|[0-9][A-Za-z]")
 DIGIT, NUMBER = re.compile(r"\d"), re.compile(r"\d{5}")
 LETTERED = re.compile(f"[{scripts.THAI}{scripts.LAO}{scripts.KHMER}{scripts.BURMESE}]").match
 MONTHS = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
-SIMPLE = re.compile(rf"(?!{MONTHS})(?=[0-9a-f]*[g-z-])[a-z]{{2,12}}-?[0-9]{{1,4}}")  # most names
+SIMPLE = re.compile(rf"(?!{MONTHS})(?=[0-9a-f]*[g-z-])[a-z]{{2,12}}-?[0-9]{{1,4}}")  # matches most names with digits
 HASH = re.compile(r"(?=.*[a-f])(?=.*\d)[0-9a-f]{7,}")
 CODE = re.compile(r"0x[0-9a-f]{1,16}")
 CHANGE = re.compile(r"\d(?=[^\W\d])|[^\W\d](?=\d)")
@@ -85,7 +87,7 @@ NAME = (  # t-SNE; BA.5, B.1.1.7, H.264; 737-MAX; C++, C#; AT&T; I/O
 
 
 def encoded(text):
-    """Return NFC of a text in UTF-8, with letters in the place of signs within words: `WITHIN`, Catalan l·l."""
+    """Return a text in NFC and UTF-8, with letters in place of apostrophes within words (`WITHIN`, Catalan l·l)."""
     if text.isascii():
         return text.encode()
     text = unicodedata.normalize("NFC", text)
@@ -93,7 +95,7 @@ def encoded(text):
         text = text.replace("l\u00b7l", "\u0140l").replace("L\u00b7L", "\u013fL")
     data = text.encode("utf-8", "surrogatepass")
     quotes = "'\u2019\"\u201d" if 0xD7 in data else "'\u2019" if 0xD0 in data or 0xD1 in data else ""
-    for sign in quotes:  # of texts with Hebrew or Cyrillic
+    for sign in quotes:  # only if the text has Hebrew or Cyrillic
         if sign in text:
             sub, letter = WITHIN[sign]
             text = sub(letter, text)
@@ -103,7 +105,7 @@ def encoded(text):
 
 @cache
 def kinds(cut, hangul="words", segment=None):
-    """Return the kind of each code point as `odl.kernels.known_pieces` has them; `cut` makes signs of ASCII blank."""
+    """Return the kind of each code point (see `odl.kernels.known_pieces`) for the translation table `cut`."""
     kinds, ascii = np.full(1 << 16, 9, dtype=np.uint8), range(128)
     if cut is CUT:
         spaceless = () if segment else scripts.SPACELESS
@@ -117,7 +119,7 @@ def kinds(cut, hangul="words", segment=None):
 
 
 def fold_case(word):
-    """Return a word that is NFC without case, as NFC: dotted and dotless i are one, Greek has no accent."""
+    """Return a word in NFC without case. Dotted and dotless i become one letter, Greek loses its accents."""
     folded = word.casefold()
     if folded.isascii() or not UNFOLDED(folded):
         return folded
@@ -128,16 +130,17 @@ def fold_case(word):
 
 
 class Words:
-    """Words of pieces of text (`encoded`, cut at `CUT`).
+    """Splits pieces of text into words. A piece is a part of a text between separators; see `encoded` and `CUT`.
 
     Parameters
     ----------
     fold : bool
-        Whether words are folded to one case.
+        Whether to fold case.
     hangul : {"words", "pairs"}
-        How Korean is cut: at its spaces, or into pairs of syllables.
+        Whether Korean is split at spaces or into pairs of syllables.
     segment : str, optional
-        What cuts runs without spaces, one of `SEGMENTERS`; without it pairs or triples of characters.
+        Package that splits text without spaces, one of `SEGMENTERS`; by default it is split into pairs or triples of
+        characters.
     """
 
     def __init__(self, fold=True, hangul="words", segment=None):
@@ -145,7 +148,7 @@ class Words:
         self.hangul, self.segment = hangul, segmenter(segment)
 
     def _scanner(self, letters, whole):
-        """Return the function that finds runs without spaces, words, tags, hosts and emoji, in groups 1 to 5."""
+        """Return a `finditer` with groups 1 to 5: text without spaces, words, tags, hosts, emoji."""
         apart = scripts.SPACELESS if self.hangul == "words" else (*scripts.SPACELESS, scripts.HANGUL)
         spaceless, emoji = "|".join(f"[{script}]+" for script in apart), f"[{scripts.EMOJI}][{scripts.SKIN}]*"
         return re.compile(
@@ -159,27 +162,27 @@ class Words:
 
     @cached_property
     def scan_ascii(self):
-        """The function that finds what `_scanner` says in ASCII."""
+        """The scanner for ASCII."""
         return self._scanner("0-9A-Za-z", "0-9A-Za-z_")
 
     @cached_property
     def scan(self):
-        """The same for all of Unicode."""
+        """The scanner for all of Unicode."""
         return self._scanner(*scripts.alphabets(self.hangul == "words"))
 
     @cached_property
     def unusual(self):
-        """The function that looks for other forms of letters, and for what is left out."""
+        """Search for compatibility forms of letters and for ignored characters."""
         return re.compile(f"[{scripts.FORMS}{scripts.ignored()}\u200d]").search
 
     @cached_property
     def leave_out(self):
-        """The function that puts something else in the place of what is left out; emoji stay joined."""
+        """Substitution of ignored characters, except zero-width joiners between emoji."""
         end = f"{scripts.EMOJI}{scripts.SKIN}\ufe0f"
         return re.compile(f"[{scripts.ignored()}]|(?<![{end}])\u200d|\u200d(?![{scripts.EMOJI}])").sub
 
-    def of(self, piece):
-        """Return the words of a piece of UTF-8, in order."""
+    def split(self, piece):
+        """Return the words of a piece in UTF-8, in order."""
         if piece.isascii():
             word = piece.strip(ASCII_EDGES)
             return [self.lower(word).decode()] if len(word) > 1 and word.isalpha() else self._of_ascii(piece)
@@ -192,7 +195,7 @@ class Words:
         return self._words(self.scan(prepare(PARTICLE(" ", piece))))
 
     def _of_ascii(self, piece):
-        """Return the words of a piece that is ASCII; most need no more than to be cut."""
+        """Return the words of a piece in ASCII."""
         if not SPECIAL.search(piece):
             parts = piece.translate(PLAIN).decode().split()
             return [self.fold(word) for part in parts if len(word := part.strip("_")) > 1 and _may_be_word(word)]
@@ -224,12 +227,12 @@ class Words:
 
 
 def _may_be_word(word):
-    """Tell whether a word has no underscore, or is an identifier in capitals or with digits, but no long number."""
+    """Return whether a word has no underscore, or is an identifier in capitals or with digits but no long number."""
     return "_" not in word or ((word.isupper() or DIGIT.search(word)) and not NUMBER.search(word))
 
 
 def names(word):
-    """Return a word, or what is left of it where it is a number, a date or made by a machine; of two scripts, parts."""
+    """Return [word] if it is a word or a name with digits, else its parts that are: no numbers, dates or hashes."""
     if not DIGIT.search(word):
         return several_scripts(word)
     if SIMPLE.fullmatch(word) or CODE.fullmatch(word) or named(word.replace("_", "-")):
@@ -238,7 +241,7 @@ def names(word):
 
 
 def prepare(piece):
-    """Put hosts in the place of addresses, and spaces in that of what is encoded."""
+    """Replace addresses by their hosts, and GUIDs and base64 by spaces."""
     if "://" in piece or ("." in piece and "www." in piece.lower()):
         piece = ADDRESS.sub(_host, piece)
     if "@" in piece:
@@ -249,22 +252,22 @@ def prepare(piece):
 
 
 def _host(match):
-    host, n_guids = GUID.subn("", match[1].lower())  # `prepare` would put spaces in their place, within the host
+    host, n_guids = GUID.subn("", match[1].lower())  # `prepare` would replace them by spaces within the host
     host = re.sub(r"\.{2,}", ".", host) if n_guids else host
     host = host.strip(".-_").removeprefix("www.")
     return f"\x00{host}\x00" if len(host) > 1 and any(map(str.isalpha, host)) else " "
 
 
 def _encoded(match):
-    """Return a space for what is base64: of digits and both cases, which follow each other often."""
+    """Return a space for base64, which has both cases and digits and changes between them often."""
     text = match[0]
     mixed = re.search("[a-z]", text) and re.search("[A-Z]", text) and DIGIT.search(text)
     return " " if mixed and len(SWITCH.findall(text)) >= 0.3 * len(text) else text
 
 
 def named(word):
-    """Tell whether a folded word with digits is a name: no number, quantity or date, no string of a machine."""
-    if len(word) > LONGEST:
+    """Return whether a folded word with digits is a name, not a number, quantity, date or hash."""
+    if len(word) > MAX_NAME:
         return False
     parts = word.split("-")
     if any(HASH.fullmatch(part) or len(CHANGE.findall(part)) > 3 for part in parts):
@@ -273,7 +276,7 @@ def named(word):
 
 
 def several_scripts(word):
-    """Return the parts of a word without digits between which its script changes; of a single letter there is none."""
+    """Split a word without digits where its script changes; parts of a single letter are dropped."""
     if word.isascii():
         return [word] if len(word) > 1 else []
     parts, last = [""], ""
@@ -287,7 +290,7 @@ def several_scripts(word):
 
 
 def pairs(run):
-    """Return the overlapping pairs of characters of a run, of letters triples; a shorter run is one part."""
+    """Return the overlapping pairs of characters of a run (triples in Thai, Lao, Khmer and Burmese)."""
     size = 3 if LETTERED(run) else 2
     return [run[at : at + size] for at in range(max(len(run) - size, 0) + 1)]
 
@@ -298,7 +301,7 @@ def _jieba():
 
     jieba.setLogLevel(logging.WARNING)
     tokenizer = jieba.Tokenizer()
-    with tempfile.TemporaryDirectory() as folder:  # what it keeps in the common one may be of another version
+    with tempfile.TemporaryDirectory() as folder:  # its default cache may be of another version
         tokenizer.tmp_dir = folder
         tokenizer.initialize()
     return tokenizer.lcut
@@ -312,7 +315,7 @@ def _janome():
 
 
 def _pythainlp():
-    """Return the segmenter of PyThaiNLP, by its dictionary."""
+    """Return the dictionary-based segmenter of PyThaiNLP."""
     from pythainlp.tokenize import word_tokenize
 
     return word_tokenize
@@ -327,12 +330,13 @@ SEGMENTERS = {
 
 @cache
 def segmenter(name):
-    """Return the function that cuts a run without spaces into words.
+    """Return the function that splits a run of text without spaces into words.
 
     Parameters
     ----------
     name : str or None
-        One of `SEGMENTERS`, for runs that are all in its script; others, and all by None, become pairs.
+        One of `SEGMENTERS`; it splits runs entirely in its script. Other runs, and all runs with None, are split by
+        `pairs`.
 
     Raises
     ------

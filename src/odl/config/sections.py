@@ -1,4 +1,4 @@
-"""The sections of a configuration, each setting described where it is a field."""
+"""The sections of a configuration. Each field has the type, default, limits and description of a setting."""
 
 import math
 from dataclasses import dataclass, field, fields
@@ -9,14 +9,14 @@ from odl.config.setting import Section, is_section, merge, setting
 from odl.errors import ParameterError
 
 SHARE: dict[str, Any] = {"exclusiveMinimum": 0, "maximum": 1}
-NAMED = r"[a-z0-9\u00aa-\u1fff\u2c00-\ufdff-]+"  # of a study or a corpus: ASCII in lower case, letters of any script
+NAMED = r"[a-z0-9\u00aa-\u1fff\u2c00-\ufdff-]+"  # name of a study or a corpus: lower-case ASCII, letters of any script
 NAMES: dict[str, Any] = {"items": {"type": "string", "minLength": 1}}
 SIZES: dict[str, Any] = {"items": {"type": "integer", "minimum": 1}}
 
 
 @dataclass(frozen=True)
 class Alerts(Section):
-    """How periods come to speak, and what is shown of them.
+    """When a period has alerts, and how much of them is shown.
 
     Examples
     --------
@@ -28,16 +28,21 @@ class Alerts(Section):
     place: ClassVar[str] = "alerts"
     removed: ClassVar[dict[str, str]] = dict.fromkeys(
         ("pool", "same", "support", "reach", "silence", "growth", "past", "topics", "terms"),
-        "no such key: events have taken the place of topics (docs/alerts.md)",
+        "this key no longer exists: events replace topics (docs/alerts.md)",
     )
 
     budget: float = setting(
         20,
-        "headlines of a period at most; with `gates: false` documents; below 1 a share of its documents, at least one",
+        "maximum number of headlines of a period (of documents with `gates: false`); below 1, this share of the "
+        "period's documents, at least one",
         values="headlines from 1, or a share",
         exclusiveMinimum=0,
     )
-    level: float = setting(0.01, "largest p of a period that speaks, and of a headline", **SHARE)
+    level: float = setting(
+        0.01,
+        "largest p of a period with alerts, and of a headline: about one ordinary period in 100 has alerts",
+        **SHARE,
+    )
     tail: float = setting(
         0.1,
         "with `gates: false`: largest tail probability of an alert",
@@ -46,44 +51,47 @@ class Alerts(Section):
     )
     certain: float = setting(
         10.0,
-        "a headline speaks by itself if its words are so unusual against all documents before and against recent "
-        "ones: -log10 of the probability; 0: none does",
+        "-log10 of the tail probability at which a headline is an alert by itself, however often the stream has "
+        "something new; 0: never",
         values="at least 0",
         minimum=0,
     )
     window: int = setting(
-        2000, "scores before a period that its scores are compared with", values="documents, from `warm_up`", minimum=1
+        2000,
+        "number of earlier scores with which the scores of a period are compared",
+        values="documents, from `warm_up`",
+        minimum=1,
     )
     warm_up: int = setting(
         50,
-        "fewer scores than this before a period: it is unproven, and has no alerts",
+        "number of earlier scores that a period needs to have alerts; with fewer it is shown as unproven",
         "documents",
         minimum=1,
     )
     gates: bool = setting(
         False,
-        "whether a period has headlines, and only if its words, its volume or a document are unusual at `level`; else "
-        "the most novel documents of each period are alerts, by `tail`",
+        "`true`: a period has headlines, and only if its words, its volume or a document are unusual at `level`. "
+        "`false`: the most novel documents of each period are alerts, by `tail`",
         earlier=False,
     )
     rest: bool = setting(
         False,
-        "whether files store how many further words raise and lower the score of a document, and by how much",
+        "whether to store the number and the sum of the further words that raise and lower the score of a document",
         earlier=False,
     )
 
     unseen: int = setting(
         0,
-        "a word that no document before a period has is told where so many of its items have it; 0: none is. "
+        "number of a period's items that must have a word never seen before for it to be listed; 0: no list. "
         "`odl init` sets 3",
         "items",
         earlier=0,
         minimum=0,
     )
-    unseen_sources: int = setting(1, "fewest files that these items come from", "files", earlier=1, minimum=1)
+    unseen_sources: int = setting(1, "minimum number of files of these items", "files", earlier=1, minimum=1)
 
     def check(self) -> None:
-        """Refuse a budget that is no number of items and no share, and alerts that there never are."""
+        """Refuse a budget that is neither a number nor a share, and settings with which there are never alerts."""
         if self.budget > 1 and self.budget != int(self.budget):
             expected = "items a period (1, 2, ...) or a share below 1"
             raise ParameterError(f"alerts.budget is {self.budget!r}", expected, "correct budget")
@@ -95,7 +103,7 @@ class Alerts(Section):
             raise ParameterError(fault, f"a tail of at least 1/{1 + self.window}", "raise tail or window")
 
     def room(self, n_items: int) -> int:
-        """Return how many items of a period the budget is."""
+        """Return the budget of a period as a number of items."""
         if self.budget >= 1:
             return int(self.budget)
         return max(1, math.ceil(round(self.budget * n_items, 9)))  # 0.07 of 100 is 7.000000000000001 in binary
@@ -103,17 +111,17 @@ class Alerts(Section):
 
 @dataclass(frozen=True)
 class FollowedAlerts(Alerts):
-    """The alerts of a study: of which run, and how."""
+    """The alerts of a study, with the run whose scores they use."""
 
-    run: str | None = setting(None, "whose scores are followed; null: none", values="a name among `runs`, or null")
+    run: str | None = setting(None, "run whose scores are used; null: no alerts", values="a name among `runs`, or null")
     atoms: int | None = setting(
-        None, "number of atoms of that run; null: the largest", values="atoms, or null", minimum=1
+        None, "number of atoms of this run; null: the largest", values="atoms, or null", minimum=1
     )
 
 
 @dataclass(frozen=True)
 class Weighting(Section):
-    """How the counts of a run's documents become weights.
+    """How term counts become weights.
 
     Examples
     --------
@@ -128,35 +136,35 @@ class Weighting(Section):
     tf: str = setting("raw", "form of the term frequency: the count, or 1 + log(count)", enum=["raw", "log"])
     idf: str = setting(
         "past",
-        "documents that frequencies are counted in: those of earlier batches (batch 0: its own), the whole corpus, or "
-        "no idf. `corpus` looks ahead, as the papers do; appending then runs everything again",
+        "documents in which document frequencies are counted: earlier batches (for batch 0, itself), or the entire "
+        "corpus; or no idf. `corpus` uses later documents, as the papers do; appended documents then change every step",
         enum=["past", "corpus", "none"],
     )
     min_df: int = setting(
         0,
-        "a term is known from so many earlier documents on (with `idf: corpus`: documents of the whole corpus); 0: "
-        "also one that was never seen before",
+        "number of earlier documents (with `idf: corpus`, of documents) that a term needs to be used; 0: also use "
+        "terms never seen before",
         "documents",
         minimum=0,
     )
     max_share: float = setting(
         1.0,
-        "a term in a larger share of the earlier documents, and in at least 30, is a stop word of the stream: it is "
-        "counted and not weighed. `odl init` sets .5",
+        "largest share of the earlier documents with a term; a term in more of them, and in at least 30, is a stop "
+        "word of the stream and has no weight. `odl init` sets .5",
         earlier=1.0,
         **SHARE,
     )
     languages: bool = setting(
         False,
-        "stop words are those of each document's own language, told by its words (docs/method.md#words): they are "
-        "counted and not weighed. `odl init` sets it",
+        "whether to give no weight to stop words in the language of each document, which is detected "
+        "(docs/method.md#words). `odl init` sets `true`",
         earlier=False,
     )
     pieces: float = setting(
         0.0,
-        "weight of the pieces of words beside them, runs of four characters that inflected forms share "
-        "(docs/method.md#pieces-of-words); of runs of `levels` and `adaptive`. `odl init` sets it where most new words "
-        "are forms of others",
+        "weight of pieces of words relative to words, in runs of `levels` and `adaptive`. Pieces are runs of four "
+        "characters, which inflected forms share (docs/method.md#pieces-of-words). `odl init` sets it if most new "
+        "words are forms of known ones",
         values="from 0, below 1",
         earlier=0.0,
         minimum=0,
@@ -164,8 +172,8 @@ class Weighting(Section):
     )
     meaning: float | None = setting(
         0.0,
-        "weight of vectors beside the words, of streams that have them (docs/method.md#meaning-beside-words); `null`: "
-        "16/(16 + n), at most 2/3, n the median number of distinct words of a document so far; 0: words alone",
+        "weight of vectors relative to words, in streams with vectors (docs/method.md#meaning-beside-words). `null`: "
+        "16/(16 + n), at most 2/3, where n is the median number of distinct words of a document so far. 0: words only",
         values="0 to 1, or `null`",
         earlier=0.0,
         minimum=0,
@@ -173,23 +181,23 @@ class Weighting(Section):
     )
     meaning_bytes: int = setting(
         320_000,
-        "what is remembered of vectors: a bit for each of their numbers, of as many of the last documents as fit",
+        "memory for vectors of the last documents, with one bit for each number of a vector",
         "bytes",
         earlier=320_000,
         minimum=1,
     )
-    vocabulary: str = setting("growing", "all terms so far, or those of batch 0 only", enum=["growing", "fixed"])
+    vocabulary: str = setting("growing", "terms used: all so far, or those of batch 0", enum=["growing", "fixed"])
 
 
 @dataclass(frozen=True)
 class Features(Weighting):
-    """The features of a stream: weights, and the bound on its words that all runs share."""
+    """The features of a stream: weights, and the bound on its vocabulary, which all runs share."""
 
     max_terms: int = setting(
         0,
-        "bound on the vocabulary of a stream, for all runs: where more terms are known after a batch, those unseen for "
-        "longest leave, of these the rarest; one that returns is new "
-        "([scaling](../docs/scaling.md#a-bounded-vocabulary)). Not with `idf: corpus`, nor with regret",
+        "maximum size of the vocabulary of a stream, for all runs. If it is exceeded after a batch, the terms not seen "
+        "for the longest time are removed, rare ones first; a removed term that returns counts as new "
+        "([scaling](../docs/scaling.md#a-bounded-vocabulary)). Not allowed with `idf: corpus` or with regret",
         values="terms, `0` keeps all",
         minimum=0,
     )
@@ -197,19 +205,19 @@ class Features(Weighting):
 
 @dataclass(frozen=True)
 class TopicEntry(Section):
-    """Topics that are held back."""
+    """Topics that enter the stream late, so that the novel documents are known."""
 
     place: ClassVar[str] = "topic_entry"
 
     held_back: float = setting(
         0.0,
-        "share of the topics held back, each drawn on its own; used by `topic-entry` only, as are the next two",
+        "probability that a topic is held back; for `protocol: topic-entry`, like the next two",
         values="0 to 1",
         minimum=0,
         maximum=1,
     )
-    first: int = setting(1, "first batch at which a topic may enter", "timestep", minimum=1)
-    last: int = setting(1, "last such batch, not before `first`", "timestep", minimum=1)
+    first: int = setting(1, "first batch in which a topic may enter", "timestep", minimum=1)
+    last: int = setting(1, "last batch in which a topic may enter, not before `first`", "timestep", minimum=1)
 
     def check(self) -> None:
         """Refuse a range without a batch."""
@@ -220,48 +228,48 @@ class TopicEntry(Section):
 
 @dataclass(frozen=True)
 class Batches(Section):
-    """How a stream is cut."""
+    """How a stream is cut into batches."""
 
     place: ClassVar[str] = "batches"
 
     by: str = setting(
         "documents",
-        "what makes a batch: a number of documents, a calendar period (UTC, weeks from Monday), or one source file",
+        "a batch is a number of documents, a calendar period (UTC, weeks from Monday), or one source file",
         enum=["documents", "period", "file"],
     )
     documents: int = setting(500, "size of a batch after the first; for `by: documents`", "documents", minimum=1)
     period: str = setting(
         "month",
-        "length of a period; for `by: period`. A period without documents makes no batch",
+        "length of a period; for `by: period`. A period without documents is not a batch",
         enum=["day", "week", "month", "quarter", "year"],
     )
     initial: int = setting(
         500,
-        "size of the first batch, which starts the dictionary and is not evaluated; for periods and files, whole ones "
-        "until there are at least so many",
+        "minimum size of the first batch, which starts the dictionary and is not evaluated; it consists of complete "
+        "periods or files. For `by: documents` it is the exact size",
         "documents",
         minimum=1,
     )
     flush: bool = setting(
-        True, "whether the last batch, which may still grow, is processed; it is made again when it grows"
+        True, "whether to process the last batch, which may still grow; it is processed again when it has grown"
     )
 
 
 @dataclass(frozen=True)
 class Order(Section):
-    """The order of a stream's documents, and its batches."""
+    """The order of a stream's documents and its batches."""
 
     protocol: str = setting(
         "by-date",
-        "`by-date`: documents as they come. `topic-entry`: some topics are held back, each until a drawn batch "
-        "before which its documents are dropped, so that there is controlled novelty",
+        "`by-date`: all documents. `topic-entry`: each held-back topic enters at a random batch, and its earlier "
+        "documents are dropped, so the novel documents are known",
         enum=["by-date", "topic-entry"],
     )
     topic_entry: TopicEntry = field(default_factory=TopicEntry)
     ties: str = setting(
         "seeded",
-        "order of documents of equal time (all, where there are no times): drawn by seed and document id, or as in the "
-        "source",
+        "order of documents with equal time, or of all documents if they have no time: random by seed and document id, "
+        "or as in the source",
         enum=["seeded", "source"],
     )
     batches: Batches = field(default_factory=Batches)
@@ -275,7 +283,7 @@ class Stream(Order):
 
     timesteps: list[int] = setting(
         [],
-        "timesteps that the average AUC is over; empty: all with at least `evaluate.min_novel` novel and "
+        "timesteps over which the AUC is averaged; empty: all with at least `evaluate.min_novel` novel and "
         "`evaluate.min_known` known documents",
         values="timesteps, from 1",
         items={"type": "integer", "minimum": 1},
@@ -284,15 +292,15 @@ class Stream(Order):
 
 @dataclass(frozen=True)
 class Baselines(Section):
-    """What is scored beside the learners."""
+    """Scores without a dictionary, to compare with."""
 
     place: ClassVar[str] = "baselines"
 
-    enabled: bool = setting(True, "whether nearest neighbours, unknown words and length are scored beside the learners")
+    enabled: bool = setting(True, "whether to compute the baselines: nearest neighbours, unknown words, length")
     window: int | None = setting(
         None,
-        "earlier batches that neighbours are looked for in; 0: all, so that cost grows with the stream; `null`: all "
-        "while no more than 50,000 documents came before, then the last 10,000 documents",
+        "number of earlier batches in which neighbours are searched; 0: all, so that the cost grows with the stream. "
+        "`null`: all, but the last 10,000 documents after 50,000",
         values="timesteps, `null`",
         minimum=0,
     )
@@ -300,29 +308,29 @@ class Baselines(Section):
 
 @dataclass(frozen=True)
 class Evaluation(Section):
-    """How scores are held to topics."""
+    """How scores are evaluated by topics."""
 
     place: ClassVar[str] = "evaluate"
 
     min_novel: int = setting(
         10,
-        "least novel documents of a timestep in the average (where `timesteps` is empty)",
+        "minimum number of novel documents of a timestep in the average, if `timesteps` is empty",
         values="documents",
         minimum=1,
     )
-    min_known: int = setting(10, "least known ones", values="documents", minimum=1)
+    min_known: int = setting(10, "minimum number of known documents, likewise", values="documents", minimum=1)
     topics: str = setting(
         "all",
-        "a document is novel if none of its topics was seen before, or if its dominant (first) topic was not",
+        "a document is novel if none of its topics was seen before (`all`), or if its first topic was not (`dominant`)",
         enum=["all", "dominant"],
     )
-    bootstrap: int = setting(1000, "resamples of the 95 % intervals; 0: no intervals", "resamples", minimum=0)
+    bootstrap: int = setting(1000, "resamples for the 95 % intervals; 0: no intervals", "resamples", minimum=0)
     seed: int = setting(0, "seed of the bootstrap", "a whole number from 0", minimum=0)
 
 
 @dataclass(frozen=True)
 class EvaluatedStream(Evaluation):
-    """The same of one stream."""
+    """How the scores of one stream are evaluated."""
 
     timesteps: list[int] = setting([], items={"type": "integer", "minimum": 1})
 
@@ -335,16 +343,16 @@ class BestFixed(Section):
 
     timesteps: int = setting(
         0,
-        "for how many numbers of timesteps T the best dictionary is fitted, evenly in √T, the last among them; 0: for "
-        "all",
+        "number of horizons T for which the best dictionary is fitted, spaced evenly in √T up to the last timestep; 0: "
+        "every T",
         "numbers",
         minimum=0,
     )
     tolerance: float = setting(
-        0.0001, "how far apart the two bounds on its loss may be, as a share of it", exclusiveMinimum=0
+        0.0001, "relative gap between the two bounds on its loss at which a fit stops", exclusiveMinimum=0
     )
     iterations: int = setting(
-        2000, "iterations of a fit after which it ends even so; the table has both bounds", "iterations", minimum=1
+        2000, "maximum number of iterations of a fit; the table has both bounds", "iterations", minimum=1
     )
 
 
@@ -352,14 +360,14 @@ class BestFixed(Section):
 class Regret(BestFixed):
     """The regret of a study's runs."""
 
-    enabled: bool = setting(False, "whether it is measured: a table of each run, and `tables/regret.tsv`")
+    enabled: bool = setting(False, "whether to measure the regret: a table for each run, and `tables/regret.tsv`")
     runs: list[str] = setting(
         [],
-        "runs it is measured for; of `dual_averaging`, `projected_gradient` or `online_admm`",
+        "runs of `dual_averaging`, `projected_gradient` or `online_admm` to measure",
         values="names among `runs`",
         **NAMES,
     )
-    sizes: list[int] = setting([], "their sizes; empty: all", "atoms", **SIZES)
+    sizes: list[int] = setting([], "sizes of these runs; empty: all", "atoms", **SIZES)
 
 
 @dataclass(frozen=True)
@@ -375,20 +383,22 @@ class SmallDictionary(Section):
 
     place: ClassVar[str] = "emerging"
 
-    share: float = setting(0.1, "share of the documents of a timestep that is looked at, the most novel ones", **SHARE)
-    atoms: int = setting(10, "most atoms of the small dictionary, so most clusters", "atoms", minimum=1)
+    share: float = setting(0.1, "share of the documents of a timestep that are grouped, the most novel ones", **SHARE)
+    atoms: int = setting(10, "maximum number of atoms of the small dictionary, and of clusters", "atoms", minimum=1)
     lam: float = setting(0.1, "λ of the small dictionary", values="at least 0", minimum=0)
-    start_terms: int = setting(5, "heaviest terms of a document that an atom starts from; 0: all", "terms", minimum=0)
-    rounds: int = setting(10, "most alternations of coding and fitting", "rounds", minimum=1)
-    min_support: int = setting(3, "fewest documents of a cluster", "documents", minimum=1)
-    terms: int = setting(8, "most words that stand for a cluster", "words", minimum=1)
+    start_terms: int = setting(
+        5, "number of a document's heaviest terms with which an atom starts; 0: all", "terms", minimum=0
+    )
+    rounds: int = setting(10, "maximum number of alternations of coding and fitting", "rounds", minimum=1)
+    min_support: int = setting(3, "minimum number of documents of a cluster", "documents", minimum=1)
+    terms: int = setting(8, "maximum number of words shown for a cluster", "words", minimum=1)
 
 
 @dataclass(frozen=True)
 class Emerging(SmallDictionary):
     """The emerging topics of a study's runs."""
 
-    enabled: bool = setting(True, "whether they are looked for")
+    enabled: bool = setting(True, "whether to search for emerging topics")
     runs: list[str] = setting(
         [], "runs whose scores are used; empty: all", values="names among `runs`", items={"type": "string"}
     )
@@ -397,14 +407,14 @@ class Emerging(SmallDictionary):
 
 @dataclass(frozen=True)
 class Checkpoints(Section):
-    """Which checkpoints stay."""
+    """Which checkpoints are retained."""
 
     place: ClassVar[str] = "checkpoints"
 
     keep: int = setting(
         0,
-        "keep the checkpoint of every so many timesteps and the last two of a chain; 0: all. Not together with "
-        "`regret.enabled`, which reads them all",
+        "interval between retained checkpoints; the last two of a chain are always retained; 0: retain all. Not "
+        "allowed with `regret.enabled`, which reads all of them",
         "timesteps",
         minimum=0,
     )
@@ -412,7 +422,7 @@ class Checkpoints(Section):
 
 @dataclass(frozen=True)
 class Report(Section):
-    """What the page of a study shows."""
+    """What the report of a study shows."""
 
     place: ClassVar[str] = "report"
 
@@ -425,9 +435,9 @@ class Report(Section):
         values="a name or `null`",
     )
     atoms: int | None = setting(
-        None, "its size, one that the run has; `null`: the best", values="atoms or `null`", minimum=1
+        None, "number of atoms of the run shown in detail; `null`: the best", values="atoms or `null`", minimum=1
     )
-    seed: int = setting(0, "its seed, one of `seeds`", "a seed", minimum=0)
+    seed: int = setting(0, "seed of the run shown in detail, one of `seeds`", "a seed", minimum=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -444,10 +454,10 @@ class Chain(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Study(Section):
-    """A whole configuration, but for what readers, learners and experiments have of their own."""
+    """A complete configuration, except the settings of readers, learners and experiments."""
 
     study: str = setting(
-        meaning="name of the study; its results lie in `{results}/{study}`",
+        meaning="name of the study; its results are in `{results}/{study}`",
         values="lower-case letters of any script, digits, `-`",
         pattern=NAMED,
     )
@@ -458,8 +468,8 @@ class Study(Section):
         minLength=1,
     )
     streams: list[str] = setting(
-        meaning="the corpora that are run; `[]` in a study of `experiments` only, where `runs`, `atoms`, `baselines`, "
-        "`regret`, `emerging`, `alerts` and `report` are not used",
+        meaning="corpora to run; `[]` for a study of `experiments` only, which ignores `runs`, `atoms`, `baselines`, "
+        "`regret`, `emerging`, `alerts` and `report`",
         values="names under `corpora`",
         **NAMES,
     )
@@ -470,20 +480,20 @@ class Study(Section):
         ),
     )
     seeds: list[int] = setting(
-        meaning="seeds of the study; each is a stream order, a topic schedule and a start of its own",
+        meaning="seeds of the study; each gives another order of the stream, schedule of topics and start",
         values="whole numbers from 0",
         items={"type": "integer", "minimum": 0},
         minItems=1,
     )
     features: Features
     atoms: list[int] = setting(
-        meaning="sizes k of the dictionary, each a chain of its own; none may exceed `batches.initial` where batches "
-        "are by documents, but for `adaptive`, which opens atoms on demand; `levels` has as many as its memory holds",
+        meaning="sizes k of the dictionary; each is a separate chain. With `batches.by: documents` a size may not "
+        "exceed `batches.initial`. `adaptive` adds atoms on demand, up to k; the memory of `levels` sets its size",
         values="atoms",
         minItems=1,
         **SIZES,
     )
-    runs: list[str] = setting(meaning="the runs that are made", values="names under `learners`", minItems=1, **NAMES)
+    runs: list[str] = setting(meaning="learners to run", values="names under `learners`", minItems=1, **NAMES)
     learners: dict = setting(
         propertyNames={"type": "string", "pattern": r"[a-z0-9][a-z0-9-]*(\.[a-z0-9-]+)*"},
         additionalProperties=closed(
@@ -498,7 +508,7 @@ class Study(Section):
     baselines: Baselines
     mirror: str = setting(
         "",
-        "where downloads are looked for first; the environment variable `ODL_MIRROR` comes before it",
+        "where downloads are searched first; the environment variable `ODL_MIRROR` takes precedence",
         values="a folder or a base address (http, https, file); empty: none",
     )
     evaluate: Evaluation
@@ -506,9 +516,9 @@ class Study(Section):
     ranks: dict = setting({}, additionalProperties={"type": "integer", "minimum": 1})
     block: int = setting(
         10,
-        "timesteps of a chain that are submitted to a cluster as one ([docs/clusters.md](../docs/clusters.md)); "
-        "locally it does nothing, and it changes no result",
-        values="timesteps; 0: every job of a chain alone",
+        "timesteps of a chain submitted to a cluster as one job ([docs/clusters.md](../docs/clusters.md)); no effect "
+        "on local runs and on results",
+        values="timesteps; 0: one job per timestep",
         minimum=0,
     )
     checkpoints: Checkpoints
@@ -522,13 +532,13 @@ class Study(Section):
     report: Report
 
 
-# What the list of all that a study runs follows from.
+# Settings that determine the list of a study's runs.
 PLANNED = ("study", "results", "streams", "corpora", "seeds", "features", "atoms", "runs", "learners", "baselines")
 SECTIONS = tuple(entry.type for entry in fields(Study) if is_section(entry.type))
 
 
 def fill(config: dict) -> None:
-    """Give a configuration what it leaves out."""
+    """Add default values to a configuration."""
     merge(config, Study.defaults())
     corpora = config.get("corpora")
     for entry in corpora.values() if isinstance(corpora, dict) else ():

@@ -10,7 +10,7 @@ INSTALL := $(BIN)/pip install --quiet --no-build-isolation --constraint $(CONSTR
 .PHONY: run kernels schema test test-long mutants fuzz bench faults slurm scale lint format docs dist release clean
 
 run: .venv/installed
-	@$(BIN)/snakemake --quiet host rules reason
+	@$(BIN)/snakemake --logger odl
 	@$(BIN)/odl table results/default
 	@$(BIN)/odl new results/default --budget 3
 	@echo "what is new: results/default/new.html; how it was learned: results/default/report.html"

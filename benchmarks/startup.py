@@ -1,6 +1,6 @@
 """CPU seconds of the jobs of one timestep, start-up included, beside what importing their packages takes.
 
-    snakemake --configfile config/config.yaml && python benchmarks/startup.py results/default/scipydocs/seed0 --k 100
+    snakemake --configfile config/config.yaml && python benchmarks/startup.py results/default/scipydocs/seed0
 
 Every job is repeated on the same files, in turn, and its best and median user and system time are printed: on a busy
 machine compare rows of one run only.
@@ -59,7 +59,7 @@ def main():
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("root", help="results/STUDY/CORPUS/seedN of a finished study")
-    parser.add_argument("--k", type=int, default=100)
+    parser.add_argument("--k", type=int, default=200)
     parser.add_argument("--t", type=int, default=3)
     parser.add_argument("--repeats", type=int, default=10)
     args = parser.parse_args()

@@ -68,7 +68,7 @@ def test_studies_have_results_of_their_own():
         (["study"], "My study", "matching"),
         (["atoms"], [2000], "lower atoms or raise initial"),
         (["seeds"], [0, 0], "seeds names 0 twice"),
-        (["atoms"], [100, 200, 200], "atoms names 200 twice"),
+        (["atoms"], [200, 200], "atoms names 200 twice"),
         (["learners", ".."], {"algorithm": "online_admm"}, "matching"),
         (["learners", "admm", "beta"], float("inf"), "a number"),
         (["report", "runs"], ["other"], "report.runs names 'other'"),
@@ -83,7 +83,7 @@ def test_studies_have_results_of_their_own():
         (["regret"], {**REGRET, "runs": []}, "regret is enabled without runs"),
         (["regret"], {**REGRET, "runs": ["other"]}, "regret.runs names 'other'"),
         (["regret"], {**REGRET, "runs": ["admm", "admm"]}, "regret.runs names 'admm' twice"),
-        (["regret"], {**REGRET, "sizes": [3]}, "regret.sizes names 3; expected one of 100, 200"),
+        (["regret"], {**REGRET, "sizes": [3]}, "regret.sizes names 3; expected one of 200"),
         (["regret", "tolerance"], 0, "a number above 0"),
         (["report", "seed"], 9, "report.seed names 9; expected one of 0, 1, 2"),
         (["corpora", "scipydocs", "topic_entry", "first"], 7, "first not after last"),
@@ -144,7 +144,7 @@ def test_names_of_folders_are_no_runs(name):
 @pytest.mark.parametrize(
     ("tree", "message"),
     [
-        ("10,2", "run 'admm': the tree '10,2' has 31 nodes and the dictionary 100 atoms; expected one node for each"),
+        ("10,2", "run 'admm': the tree '10,2' has 31 nodes and the dictionary 200 atoms; expected one node for each"),
         ("bianry", "run 'admm': the tree is 'bianry'; expected 'binary', branching factors"),
         ("parents 1,0", "run 'admm': the nodes 0, 1 are in a cycle or below one"),
     ],

@@ -270,7 +270,8 @@ def test_configurations_of_the_readme_exist():
 def test_options_of_commands_exist():
     for line in code(FRONT).splitlines():
         if "snakemake " in line:
-            assert set(re.findall(r" (--[a-z-]+)", line)) <= {"--cores", "--configfile", "--profile", "--unlock"}, line
+            known = {"--cores", "--configfile", "--logger", "--profile", "--unlock"}
+            assert set(re.findall(r" (--[a-z-]+)", line)) <= known, line
 
 
 # Examples

@@ -23,6 +23,7 @@ from odl.engine import processes
 from odl.engine.ledger import Ledger
 from odl.engine.loop import Loop
 from odl.errors import ConfigError, OdlError
+from odl.files.columns import duration
 from odl.files.escaping import visible
 from odl.files.provenance import FORMAT
 
@@ -359,13 +360,6 @@ class Progress:
             self.stream.write(text + more)
         self.stream.write("\n" * end)
         self.stream.flush()
-
-
-def duration(seconds):
-    """Return seconds as a person says them."""
-    if seconds < 90:
-        return f"{max(seconds, 0):.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def unread(folder, corpus):

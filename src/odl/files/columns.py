@@ -83,3 +83,10 @@ def shortened(text, width):
     last = text.rfind(" ", 0, room)
     cut = text[: last if 2 * last > room else room - 1].rstrip()
     return cut + "…" + "\u2069" * (cut.count("\u2068") - cut.count("\u2069"))
+
+
+def duration(seconds):
+    """Return seconds as a person says them."""
+    if seconds < 90:
+        return f"{max(seconds, 0):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

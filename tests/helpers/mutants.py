@@ -334,7 +334,12 @@ def built(folder):
             check=True,
             capture_output=True,
         )
-    return subprocess.run([TOOLS / "cmake", "--build", folder / BUILD], capture_output=True).returncode == 0
+    return (
+        subprocess.run(
+            [TOOLS / "cmake", "--build", folder / BUILD, "--target", "_kernels"], capture_output=True
+        ).returncode
+        == 0
+    )
 
 
 def _sound(folder, edit, tests):

@@ -106,18 +106,13 @@ def test_other_threads_run_while_a_kernel_does():
 
 
 class TestSubjects:
-    """Every subject has a file, a stub with its functions, and is imported from the package."""
+    """Every subject has a file, and is imported from the package."""
 
     @pytest.mark.parametrize("name", odl.kernels.__all__)
-    def test_the_stub_names_the_functions_and_arguments(self, name):
-        module, stub = getattr(odl.kernels, name), (KERNELS / f"{name}.pyi").read_text()
-        for function, value in vars(module).items():
-            if callable(value) and not isinstance(value, type) and not function.startswith("_"):
-                signature = value.__doc__.splitlines()[0]
-                arguments = re.findall(r"(?:\(|, )(\w+): ", signature)
-                stubbed = re.search(rf"def {function}\((.*?)\) ->", stub, re.S)[1]
-                assert re.findall(r"(\w+): ", stubbed) == arguments, function
-                assert len(value.__doc__.splitlines()) > 2, f"{function} has no docstring"
+    def test_functions_have_docstrings(self, name):
+        for function, value in vars(getattr(odl.kernels, name)).items():
+            if callable(value) and not function.startswith("_"):
+                assert len(value.__doc__.splitlines()) > 2, function
 
     def test_all_are_imported(self):
         found = {path.stem for path in KERNELS.glob("*.cpp") if f"bind_{path.stem}(" in path.read_text()}

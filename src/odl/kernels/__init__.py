@@ -1,6 +1,11 @@
-"""Compiled kernels by subject: the C++ files of this folder are their sources, the stubs have their signatures."""
+"""Compiled kernels by subject. The C++ files of this folder are their sources; see docs/extending.md."""
+
+from pathlib import Path
 
 from odl.errors import ConfigError
+from odl.kernels.build import build_if_edited
+
+build_if_edited(Path(__file__).parents[3])
 
 try:
     from odl.kernels._kernels import (

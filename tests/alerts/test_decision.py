@@ -32,7 +32,7 @@ class Stream:
         self.t, self.n, self.frequencies, self.scores = 0, 0, np.zeros(N_TERMS, dtype=np.int64), []
         self.rates = np.append(0.5 / np.arange(1, N_TERMS - 5), np.zeros(6))
 
-    def period(self, events=(), size=SIZE, score=None, titles=False):
+    def period(self, events=(), size=SIZE, score=None, titles=False, authors=(), sources=None):
         """Decide on a period; events are pairs of the first of three words and the number of documents."""
         X = (self.rng.random((size, N_TERMS)) < self.rates).astype(float)
         titled = np.zeros_like(X)
@@ -44,7 +44,7 @@ class Stream:
         X, titled = sparse.csr_array(X), sparse.csr_array(titled)
         times = np.full(size, NO_TIME)
         arrivals = Arrivals(self.t, np.arange(size), np.zeros(size, dtype=bool), X, X, titled, VOCABULARY,
-                            self.frequencies, self.n, times, [""] * size)  # fmt: skip
+                            self.frequencies, self.n, times, sources or [""] * size, authors=authors)  # fmt: skip
         scored = SimpleNamespace(
             score=self.rng.random(size) if score is None else score, empty=np.zeros(size, dtype=bool)
         )
@@ -133,6 +133,27 @@ def test_many_documents_are_a_headline_of_volume():
     assert headline.size == 400 and headline.usual == SIZE and decided.usual == SIZE and not headline.repeated
     again = [one for one in stream.period(size=380).headlines if one.gate == "volume"]
     assert all(one.repeated for one in again)
+
+
+def test_many_documents_of_a_source_are_a_headline_of_its_volume():
+    stream = Stream()
+    usual = ["a.xml"] * 50 + ["b.xml"] * 10
+    for _ in range(12):
+        assert not stream.period(sources=usual).headlines
+    decided = stream.period(size=110, sources=["a.xml"] * 50 + ["b.xml"] * 60)
+    (one,) = [one for one in decided.headlines if one.name == ("volume", "b.xml")]
+    assert (one.size, one.usual, one.repeated) == (60, 10, False)
+    again = stream.period(size=110, sources=["a.xml"] * 50 + ["b.xml"] * 60)
+    assert [one.repeated for one in again.headlines if one.name == ("volume", "b.xml")] == [True]
+
+
+def test_one_author_counts_once():
+    told = []
+    for authors in ((), ["flooder"] * 12 + [""] * (SIZE - 12), [f"author{row}" for row in range(SIZE)]):
+        stream = Stream()
+        stream.quiet()
+        told.append([one.words[0] for one in stream.period([(N_TERMS - 6, 12)], authors=authors).headlines])
+    assert told == [["calendar"], [], ["calendar"]]
 
 
 def test_a_document_alone_speaks():

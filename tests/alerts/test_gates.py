@@ -73,6 +73,43 @@ def test_a_quiet_weekday_is_compared_with_its_own_kind():
     assert gates.chance_of_volume(100, past, 6)[0] < 0.001 < 0.1 < gates.chance_of_volume(100, past, 2)[0]
 
 
+def volumes(days, quiet=28, past=None):
+    """Go through periods of counts of sources; return those that speak in each, and the past."""
+    past, told = past or gates.Past(), []
+    for counts in days:
+        n = sum(counts.values())
+        past = gates.with_sources(past, counts)
+        chances = gates.chances_of_sources(past, counts, n, -1)
+        speaking = {row for row, (p, _) in chances.items() if p <= 1e-4}
+        told.append({past.sources[row] for row in speaking})
+        counts_after, told_after = gates.sources_after(past, counts, -1, speaking)
+        past = past._replace(
+            volume=gates.volume_after(past.volume, n, -1, False), source_counts=counts_after, told_sources=told_after
+        )
+    return told, past
+
+
+def test_the_volume_of_a_source_is_compared_with_its_own(rng):
+    usual = [{"a": int(a), "b": int(b)} for a, b in rng.poisson((60, 6), (40, 2))]
+    told, past = volumes([*usual, {"a": 60, "b": 50}, {"a": 60, "b": 6}])
+    assert told[:40] == [set()] * 40 and told[40:] == [{"b"}, set()]
+    assert past.source_counts[past.sources.index("b"), -2] < 25  # remembered by the .95 quantile
+
+
+def test_sources_that_come_and_go_are_not_tested(rng):
+    files = [{f"{day}.jsonl": int(n), "other": 30} for day, n in enumerate(rng.poisson(60, 40))]
+    told, past = volumes(files)
+    assert told == [set()] * 40 and len(past.sources) <= gates.SOURCES
+    assert past.source_counts.shape == (len(past.sources), 40)
+
+
+def test_sources_are_bounded(rng):
+    _, past = volumes([{f"{day} {n}": 1 for n in range(30)} for day in range(20)])
+    assert len(past.sources) == gates.SOURCES
+    assert not gates.with_sources(past, {str(n): 1 for n in range(gates.SOURCES + 1)}).sources
+    assert not gates.with_sources(gates.Past(), {"alone": 5}).sources
+
+
 def test_a_document_alone_is_above_all_recent_scores(rng):
     recent = rng.gamma(4, 0.1, 500)
     scores = np.array([recent.max() - 0.01, recent.max() + 2.0])

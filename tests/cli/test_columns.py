@@ -13,6 +13,25 @@ def column(name, *values):
     return found
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "chosen"),
+    [
+        ("author", ["ada", "bo", "ada", "cy"], True),
+        ("user", [{"screen_name": "ada", "id": 1}, {"screen_name": "bo", "id": 2}] * 2, True),
+        ("from", ["Ada <ada@x.org>", "bo@x.org"] * 2, True),
+        ("from", ["Berlin", "Oslo"] * 2, False),
+        ("author", ["a", "b", "c", "d"], False),  # an id
+        ("author", ["one"] * 4, False),
+        ("creator", ["a tool that writes long sentences"] * 2 + ["another one of these long sentences"] * 2, False),
+        ("user_timezone", ["Quito", "Bern"] * 2, False),
+    ],
+)
+def test_authors_are_told_by_name_and_values(name, values, chosen):
+    texts = column("text", *["a long story of many words"] * 4)
+    found = roles(4, texts, column(name, *values))
+    assert (found.get("author") == name) == chosen
+
+
 def roles(n_rows, *columns, **given):
     chosen = choose({one.name: one for one in columns}, n_rows, given)
     return {role: one.name for role, (one, _) in chosen.items() if one}

@@ -393,3 +393,21 @@ class TestLogs:
         chat.write_text("".join([*lines, "1/31/26, 10:00 PM - Ann: it rains\n"]))
         assert not cli.main(["init", str(tmp_path / "n"), str(chat)])
         assert "601 documents, 2026-01-01 to 2026-01-31" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("most", "read"), [(5, True), (60, False)])
+def test_authors_count_once_unless_one_wrote_many_documents(tmp_path, most, read):
+    rows = [{**row, "author": "boss" if n < most else f"a{n % 30}"} for n, row in enumerate(ROWS)]
+    path = jsonl(tmp_path / "a.jsonl", rows)
+    found = survey([path], {})
+    assert (found.options.get("columns", {}).get("author") == "author") == read
+    assert ("each counts once a period" in dict(found.said)["author"]) == read
+    assert survey([path], {"author": ""}).options.get("columns", {}).get("author") is None
+    assert survey([path], {"author": "author"}).options["columns"]["author"] == "author"
+
+
+def test_authors_of_mail(tmp_path):
+    mail = [f"From x Mon Jan  5 10:0{n} 2026\nFrom: a{n % 12}@x.org\nSubject: s{n}\n\nrain {n}\n\n" for n in range(10)]
+    mail += [f"From x Mon Jan  6 10:0{n} 2026\nFrom: a{n}@x.org\nSubject: t{n}\n\nrain {n}\n\n" for n in range(10)]
+    (tmp_path / "a.mbox").write_text("".join(mail))
+    assert survey([str(tmp_path / "a.mbox")], {}).options["columns"] == {"author": "author"}

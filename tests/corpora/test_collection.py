@@ -136,6 +136,18 @@ def test_column_names_are_configurable(tmp_path):
     assert read(tmp_path / "d.jsonl", columns=columns).times.tolist() == [NO_TIME]
 
 
+def test_authors_are_read_where_they_are_asked_for(tmp_path):
+    table = write(tmp_path / "a.jsonl", [{"id": 1, "text": "x y", "user": {"login": "ada"}}, {"id": 2, "text": "z y"}])
+    mail = tmp_path / "b.eml"
+    mail.write_text("From: Ada <a@x.org>\nSubject: rain\nMessage-ID: <m>\n\nfalls\n")
+    assert not read(table, mail).authors
+    found, plain = read(table, mail, columns={"author": "user"}), read(table, mail)
+    assert found.authors == ["ada", "", "Ada <a@x.org>"]
+    assert [a == b for a, b in zip(found.digests().tolist(), plain.digests().tolist(), strict=True)] == [False] * 3
+    documents.write(tmp_path / "d.h5", found)
+    assert documents.read(tmp_path / "d.h5").authors == found.authors == found.select([0, 1, 2]).authors
+
+
 def test_separator_and_delimiter(tmp_path):
     path = lines(tmp_path / "d.csv", "id;text;topics", "a;storm;x, y", "b;lima;z")
     assert read(path, delimiter=";", separator=",").topics == [("x", "y"), ("z",)]

@@ -160,6 +160,16 @@ def test_encodings_that_are_not_what_they_say(name, written, title):
     assert row["title"] == title and "replaced" not in row
 
 
+def test_authors_of_items():
+    assert rows(ATOM)[0]["author"] == "nobody"
+    person = ATOM.replace("</name>", " one</name><email>n@x.org</email><uri>https://x.org</uri>")
+    assert rows(person)[0]["author"] == "nobody one"
+    items = ("<item><title>a</title><dc:creator>Ada</dc:creator></item>", "<item><author>b@x.org (Bo)</author></item>")
+    assert [row.get("author") for row in rows(rss(*items, ITEM.format(0)))] == ["Ada", "b@x.org (Bo)", None]
+    feed = {"items": [{"title": "a", "authors": [{"name": "Cy"}]}, {"title": "b", "author": {"name": "Di"}}]}
+    assert [row["author"] for row in rows(json.dumps(feed))] == ["Cy", "Di"]
+
+
 def test_an_encoding_that_nobody_states():
     data = rss("<item><title>Спутник</title></item>", head="").encode("koi8-r")
     assert rows(data, Encoding("koi8-r"))[0]["title"] == "Спутник"

@@ -19,7 +19,7 @@ from odl.stream import batchfile
 from odl.text import cleaning
 from odl.text import mailparts as mail
 from odl.text.cleaning import CLEANERS, cleaner_names, drop_encoded, drop_html
-from odl.text.mailparts import drop_headers, drop_quotes, drop_signatures
+from odl.text.mailparts import drop_headers, drop_quotes, drop_signatures, drop_trailers
 
 MAIL = "From: ann@x.org (Ann)\nSubject: Re: AW: Floods in Lima\nOrganization: Office\n\twith two lines\nLines: 2\n\n"
 UU = "".join("M" + "AX>'AX>'\"[34;6UM$" * 4 + "\n" for _ in range(5))[:-1]
@@ -464,6 +464,35 @@ def test_a_pattern_that_is_not_asked_would_not_have_fitted(line):
     assert mail._kind(line) == kind_by_all_patterns(line)
     signs = [sign for _, kind in cleaning.KINDS for sign in kind]
     assert bool(cleaning.SIGN.match(line)) == any(sign.match(line) for sign in signs)
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "Signed-off-by: Ada <a@x.org>",
+        "Fixes: 1a2b3c (rain)\nChange-Id: I12\n",
+        "Cc: b@x.org\r\nReviewed-by: Bo\r\n  of the institute\r\n",
+        "(cherry picked from commit 1a2b3c)\nAcked-by: Bo",
+    ],
+)
+def test_trailers_are_the_last_paragraph(end):
+    assert drop_trailers("Fix the rain\n\nIt fell.\n\n" + end) == "Fix the rain\n\nIt fell."
+    assert drop_trailers("Fix the rain\r\n \r\n" + end) == "Fix the rain"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Signed-off-by: Ada",
+        "Fix\n\nPS: see you",
+        "Fix\n\nFixes: the rain\nNote: it fell",
+        "Fix\n\nSigned-off-by: Ada\nand a line of text",
+        "Fix\n\nSigned-off-by: Ada\n\nfalls",
+        "",
+    ],
+)
+def test_other_last_paragraphs_stay(text):
+    assert drop_trailers(text) == text
 
 
 @settings(max_examples=600, deadline=None)

@@ -1,6 +1,7 @@
 """What is decided on a period once it has scores: headlines, events, documents that stand alone, one p."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
@@ -8,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl.alerts import calibration, events, gates, headlines, phrasing, surprise
+from odl.alerts import authors, calibration, events, gates, hashtags, headlines, phrasing, surprise
 from odl.alerts.model import NONE, STATES, Headline
 from odl.files.documents import NO_TIME
 
@@ -47,8 +48,8 @@ class Arrivals(NamedTuple):
         Of rows, their texts; of none where they are not stored.
     languages : list of str or None
         Language of each document; None where it is not told.
-    barred : frozenset of str
-        Words that name nothing: accounts and sources.
+    authors : sequence of str
+        Who wrote each document, empty where that is not known; no entries where no document has an author.
     places : ndarray of int64 or None
         Numbers of the terms of the period before in this one (-1: one that has left); None if they are the same.
     """
@@ -66,7 +67,7 @@ class Arrivals(NamedTuple):
     sources: list
     texts: Callable = lambda rows: []
     languages: list | None = None
-    barred: frozenset = frozenset()
+    authors: Sequence = ()
     places: np.ndarray | None = None
 
 
@@ -185,7 +186,7 @@ def decide(documents, scored, past, settings):
     Decision, Past
         The recent scores of the latter are those given: who scores the stream knows which scores count.
     """
-    return _Period(documents, scored, past, settings).decide()
+    return _Period(hashtags.joined(documents), scored, past, settings).decide()
 
 
 class _Period:
@@ -204,7 +205,8 @@ class _Period:
         self.rows = self.items[~known[self.items]]
         self.X, titled = documents.counts[self.rows], documents.titled[self.rows]
         self.both = sparse.csr_array(self.X + titled)
-        self.counts = surprise.Counts.of(self.X, titled)
+        self.counts = self._counts(self.rows)
+        self.barred = authors.barred_words(documents, self.rows)
         self.memory, self.told, self.event = self.past.events, [], np.zeros(len(documents.first), dtype=np.int64)
         self.chances = {}
 
@@ -220,7 +222,7 @@ class _Period:
         lone, compared = self._lone(compared) if tested else ([], compared)
         p = min((chance / gates.SHARES[gate] for gate, chance in self.chances.items()), default=1.0)
         speaking = [] if self.unproven else [draft for draft in drafts if draft[1] <= settings.level or draft[2]]
-        shown, born = self._open([*speaking], lone if not self.unproven else [], volume if not self.unproven else None)
+        shown, born = self._open([*speaking], lone if not self.unproven else [], volume if not self.unproven else [])
         telling = {one.event for one in shown if one.event}
         self._join(born)
         self.memory, sizes, changes = events.counted(self.memory, documents.t, self.event, telling)
@@ -238,9 +240,18 @@ class _Period:
         told = np.array(sorted(telling), dtype=np.int64)
         return decision, Past(self.memory, self.past.words.after(self.counts), compared, told, self.past.recent)
 
+    def _counts(self, rows):
+        """Return how many documents have each word, in text or title; those of one author count once."""
+        documents = self.documents
+        X, titled = documents.counts[rows], documents.titled[rows]
+        if any(documents.authors):
+            numbers = authors.author_numbers([documents.authors[row] for row in rows.tolist()])
+            X, titled = authors.joined(X, numbers), authors.joined(titled, numbers)
+        return surprise.Counts.of(X, titled)
+
     def _words(self, compared):
         """Return the headlines of the period as (draft, p, certain, gate), strongest first; note the p of words."""
-        documents, n, level = self.documents, len(self.rows), self.settings.level
+        documents, n, level = self.documents, self.counts.n, self.settings.level
         texts, titles = self.past.words.before(documents.frequencies, documents.n_before)
         self.found = surprise.evidence(self.counts, texts, titles)
         terms = self._candidates(self.found, self.counts)
@@ -295,31 +306,44 @@ class _Period:
     def _candidates(self, found, counts):
         documents = self.documents
         return headlines.candidates(
-            found, counts, documents.frequencies, documents.n_before, documents.vocabulary, documents.barred
+            found, counts, documents.frequencies, documents.n_before, documents.vocabulary, self.barred
         )
 
     def _volume(self, compared):
-        """Return the headline of an unusual number of documents or None, the usual number, and the gates' past."""
-        documents, level, share = self.documents, self.settings.level, gates.SHARES["volume"]
-        n, weekday = len(documents.first), _weekday(documents.times)
+        """Return headlines of unusual numbers of documents, of all and of sources, the usual number, and the past."""
+        documents, n, weekday = self.documents, len(self.documents.first), _weekday(self.documents.times)
         if documents.t == 0:
-            return None, 0.0, compared
+            return [], 0.0, compared
+        counts = Counter(documents.sources)
+        compared = gates.with_sources(compared, counts)
         chance, usual = gates.chance_of_volume(n, compared.volume, weekday)
+        of_sources = gates.chances_of_sources(compared, counts, n, weekday)
+        chance *= 2 if of_sources else 1
+        of_sources = {row: (2 * len(of_sources) * p, usually) for row, (p, usually) in of_sources.items()}
         if len(compared.volume) >= gates.LEAST_DAYS and self.settings.gates:
-            self.chances["volume"] = chance
-        speaks = chance / share <= level
-        after = compared._replace(
-            volume=gates.volume_after(compared.volume, n, weekday, speaks), told_volume=np.array([float(n * speaks)])
-        )
-        if not speaks:
-            return None, usual, after
-        again = 0 < n <= compared.told_volume.max(initial=0.0)
-        rows = np.arange(n)
-        headline = Headline(
-            ("volume",), (), 0.0, 0.0, 0.0, tuple(rows.tolist()), usual, chance / share, "volume", repeated=bool(again),
-            examples=tuple(self._examples(np.arange(len(self.rows)), headlines.EXAMPLES)),
+            self.chances["volume"] = min([chance, *(p for p, _ in of_sources.values())])
+        bar = self.settings.level * gates.SHARES["volume"]
+        found = [self._volume_headline((), np.arange(n), usual, chance, compared.told_volume)] if chance <= bar else []
+        names, speaking = np.array(documents.sources), {row for row, (p, _) in of_sources.items() if p <= bar}
+        for row in sorted(speaking):
+            p, usually = of_sources[row]
+            name, told = compared.sources[row], compared.told_sources[row : row + 1]
+            found.append(self._volume_headline((name,), np.flatnonzero(names == name), usually, p, told))
+        spoke = chance <= bar
+        source_counts, told_sources = gates.sources_after(compared, counts, weekday, speaking)
+        return found, usual, compared._replace(
+            volume=gates.volume_after(compared.volume, n, weekday, spoke), told_volume=np.array([float(n * spoke)]),
+            source_counts=source_counts, told_sources=told_sources,
         )  # fmt: skip
-        return headline, usual, after
+
+    def _volume_headline(self, source, rows, usual, chance, told):
+        """Return the headline of a number of documents, of all or one source; repeated if it has not grown."""
+        inside = np.flatnonzero(np.isin(self.rows, rows))
+        return Headline(
+            ("volume", *source), (), 0.0, 0.0, 0.0, tuple(rows.tolist()), usual, chance / gates.SHARES["volume"],
+            "volume", repeated=bool(0 < len(rows) <= told.max(initial=0.0)),
+            examples=tuple(self._examples(inside, headlines.EXAMPLES)),
+        )  # fmt: skip
 
     def _lone(self, compared):
         """Return the headlines of documents that stand alone, and the gates' past."""
@@ -337,7 +361,7 @@ class _Period:
 
     def _open(self, speaking, lone, volume):
         """Return the headlines that speak, each with its event, and the new events."""
-        shown, born, t = ([volume] if volume else []), [], self.documents.t
+        shown, born, t = [*volume], [], self.documents.t
         covered = set()
         for draft, chance, _, gate in speaking:
             number = events.matching(self.memory, draft.terms, self.found.t[draft.terms] + headlines.WEAK)
@@ -355,7 +379,7 @@ class _Period:
             rows = self.rows[draft.rows]
             self.event[rows[self.event[rows] == NONE]] = number
             shown.append(replace(headline, event=number))
-        inside = {row for one in shown[bool(volume) :] for row in one.rows}
+        inside = {row for one in shown[len(volume) :] for row in one.rows}
         shown += [one for one in lone if one.rows[0] not in inside]
         return sorted(shown, key=lambda one: -one.t), born
 

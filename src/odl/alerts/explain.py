@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl.alerts import breakdown, periods, read, reasons, show
+from odl.alerts import breakdown, hashtags, periods, read, reasons, show
 from odl.errors import ParameterError, advice
 from odl.evaluation.scorefiles import read_scores
 from odl.files.columns import padded, shortened
@@ -237,7 +237,7 @@ def own_likelihood(event, words):
 def words_of(place, t, row):
     """Return the words of a document."""
     data = features.read(os.path.join(place.features, f"{t}.h5"))
-    return {visible(data.vocabulary[term]) for term in data.counts[row : row + 1].indices.tolist()}
+    return hashtags.with_bare({visible(data.vocabulary[term]) for term in data.counts[row : row + 1].indices.tolist()})
 
 
 def document_text(watch, document, before, meant, words):

@@ -22,7 +22,9 @@ factor of its weekday once there are `WEEKS` weeks of them,
 
     p = P(T_nu >= (n - v) / max(1.4826 d, sqrt(v + 1))),   T_nu Student's t with nu = `FREEDOM` degrees,       (2)
 
-and, for each of S sources, S times that. A period that speaks is remembered by v plus its .95 quantile.
+The same is computed for each source (file) that had documents in half of these periods. If S of them are tested, p is
+doubled for the stream and multiplied by 2 S for each of them: one half of the level is for all documents, the other
+half for the sources. A count that speaks is remembered by v plus its .95 quantile.
 
 Lone documents. A score above all recent ones has the generalised Pareto tail P(s) of the highest recent scores; p is
 n P(s). Of N scores the k largest (2 %, at least 30) exceed the next, u, by y_1 <= ... <= y_k:
@@ -50,9 +52,12 @@ SCALE = float(np.log10(np.e))  # of the largest of independent decimal tails
 EULER = 0.5772156649
 MIDDLE, LOWER = -np.log(np.log(2)), -np.log(np.log(4))  # median and lower quartile of Gumbel's law
 DAYS, LEAST_DAYS = 28, 8  # periods that volume is compared with, and fewest of them
+SOURCES = 100  # whose volumes are compared
+ALL = 0.8  # share of the documents from which on the volume of a source is that of the stream
 WEEKS = 8  # weeks from which on weekdays have factors
 FREEDOM = 5  # degrees of Student's t: heavier tails than the normal law's
 TAIL, EXCESSES = 0.02, 30  # share of the scores that are its tail, and fewest of them
+NO_NAMES: list = []  # of the past before the first period; never changed in place
 SHARES = {"words": 0.75, "two periods": 0.15, "volume": 0.05, "lone": 0.05}
 
 
@@ -69,6 +74,12 @@ class Past(NamedTuple):
         Highest score.
     told_volume : ndarray of float64, shape (at most 1,)
         Documents of the last period if its volume spoke, else 0.
+    sources : list of str
+        Names of the sources whose volumes are compared, at most `SOURCES`.
+    source_counts : ndarray of float64, shape (sources, periods of `volume`)
+        Documents of each source in these periods.
+    told_sources : ndarray of float64, shape (sources,)
+        Documents of a source in the last period if its volume spoke, else 0.
     """
 
     words: np.ndarray = np.zeros((0, 3))
@@ -76,6 +87,9 @@ class Past(NamedTuple):
     volume: np.ndarray = np.zeros((0, 2))
     highest: np.ndarray = np.zeros(0)
     told_volume: np.ndarray = np.zeros(0)
+    sources: list = NO_NAMES
+    source_counts: np.ndarray = np.zeros((0, 0))
+    told_sources: np.ndarray = np.zeros(0)
 
 
 def _law(past, n, double):
@@ -166,6 +180,64 @@ def volume_after(past, n, weekday, spoke):
     usual, spread, _ = usual_volume(past, weekday)
     value = usual + spread * stats.t.ppf(0.95, FREEDOM) if spoke else n
     return np.vstack([past, [value, weekday]])[-7 * WEEKS :]
+
+
+def with_sources(past, counts):
+    """Return the past with the sources of a period: those of the past and new ones, the most frequent `SOURCES`.
+
+    A stream whose documents are all of one source, or of more than `SOURCES` in one period, has none.
+
+    Parameters
+    ----------
+    past : Past
+    counts : dict of str to int
+        Documents of each source in the period.
+    """
+    before = dict(zip(past.sources, past.source_counts, strict=True))
+    told = dict(zip(past.sources, past.told_sources.tolist(), strict=True))
+    totals = {name: counts.get(name, 0) + float(before[name].sum()) if name in before else counts[name]
+              for name in {**before, **counts}}  # fmt: skip
+    names = sorted((name for name in totals if name and totals[name]), key=lambda name: (-totals[name], name))
+    names = names[:SOURCES] if len(names) > 1 and len(counts) <= SOURCES else []
+    none = np.zeros(len(past.volume))
+    rows = np.array([before.get(name, none) for name in names]).reshape(len(names), len(none))
+    return past._replace(
+        sources=names, source_counts=rows, told_sources=np.array([told.get(name, 0.0) for name in names])
+    )
+
+
+def chances_of_sources(past, counts, n, weekday):
+    """Return p and the usual number of documents of each source that can be tested, by its row in the past.
+
+    A source can be tested from its ninth period on, if it had documents in half of its last periods, and has less than
+    `ALL` of the n documents now.
+    """
+    found = {}
+    for row, (name, before) in enumerate(zip(past.sources, past.source_counts, strict=True)):
+        first = int(np.argmax(before > 0)) if before.any() else len(before)
+        recent, count = before[first:], counts.get(name, 0)
+        if len(recent) < LEAST_DAYS or 2 * np.count_nonzero(recent[-DAYS:]) < min(len(recent), DAYS):
+            continue
+        if count < ALL * n:
+            found[row] = chance_of_volume(count, np.column_stack([recent, past.volume[first:, 1]]), weekday)
+    return found
+
+
+def sources_after(past, counts, weekday, speaking):
+    """Return the counts of sources after a period and those that spoke, by `with_sources` and rows that speak."""
+    values, told = [], []
+    for row, (name, before) in enumerate(zip(past.sources, past.source_counts, strict=True)):
+        count = float(counts.get(name, 0))
+        if row in speaking:
+            first = int(np.argmax(before > 0))
+            pairs = np.column_stack([before[first:], past.volume[first:, 1]])
+            told.append(count)
+            count = volume_after(pairs, count, weekday, True)[-1, 0]
+        else:
+            told.append(0.0)
+        values.append(count)
+    rows = np.hstack([past.source_counts, np.array(values).reshape(-1, 1)]) if values else past.source_counts
+    return rows[:, -7 * WEEKS :], np.array(told)
 
 
 def pareto_tail(scores, recent):

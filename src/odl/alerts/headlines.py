@@ -25,23 +25,14 @@ SHARED = 0.25  # share of a headline's documents that have each of its words, tw
 FORM = 0.8  # share of the documents of a period from which new words alone are a change of form
 EXAMPLES = 10  # documents that are stored of a headline that speaks
 READ = 50  # documents whose texts are read for a name
-CALENDAR = frozenset((files("odl.text") / "calendar.txt").read_text(encoding="utf-8").split())
+CALENDAR = frozenset(  # lines that begin with # say where the words are from
+    word
+    for line in (files("odl.text") / "calendar.txt").read_text(encoding="utf-8").splitlines()
+    for word in (() if line.startswith("#") else line.split())
+)
 HOST = re.compile(r"(?:[\w-]+\.)+[^\W\d_]{2,}")
 HEX = re.compile(r"(?=.*\d)[0-9a-f]{7,}")
 YEAR = re.compile(r"(?:19|20)\d\d")
-TRAILERS = frozenset(
-    [
-        "signed-off-by",
-        "co-authored-by",
-        "co-authored",
-        "reviewed-by",
-        "acked-by",
-        "tested-by",
-        "signed",
-        "acked",
-        "noreply",
-    ]
-)
 
 
 class Draft(NamedTuple):
@@ -67,7 +58,7 @@ class Draft(NamedTuple):
 
 @cache
 def may_name(word):
-    """Return whether a word may name a headline: no date, host, handle, hash or trailer of a commit.
+    """Return whether a word may name a headline: no date, host, handle or hash.
 
     Examples
     --------
@@ -77,7 +68,7 @@ def may_name(word):
     """
     folded = fold_case(word)
     dated = folded in CALENDAR or YEAR.fullmatch(folded)
-    return not (dated or word.startswith("@") or HOST.fullmatch(word) or HEX.fullmatch(word) or folded in TRAILERS)
+    return not (dated or word.startswith("@") or HOST.fullmatch(word) or HEX.fullmatch(word))
 
 
 def candidates(evidence, counts, frequencies, n_documents, vocabulary, barred=frozenset()):

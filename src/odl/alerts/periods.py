@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl.alerts import decision, earlier, events
+from odl.alerts import decision, earlier
 from odl.alerts.model import STATES, Headline, OwnWord, Unseen
 from odl.alerts.unseen import Past as PastWords
 from odl.config.sections import Alerts
@@ -255,7 +255,9 @@ def _write_past(group, past):
 
 
 def _read_past(group):
-    types = {f"events_{name}": kind for name, kind in events.Memory.__annotations__.items()}
+    types = {
+        f"{part}_{name}": each for part, kind in decision.PARTS.items() for name, each in kind.__annotations__.items()
+    }
     readers = {list: storage.read_strings, sparse.csr_array: storage.read_csr}
     found = {}
     for name in decision.as_arrays(decision.Past.nothing()):

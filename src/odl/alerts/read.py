@@ -284,6 +284,7 @@ class _Reader:
                 continue
             first = documents[one.examples[0]] if one.examples else None
             members, source = (first.members, first.source) if first and one.gate == "lone" else ((), "")
+            source = one.name[1] if one.gate == "volume" and len(one.name) > 1 else source
             entry = self.verdicts.of_item(members, source, one.event, one.state or "new", time)
             if entry is not None and entry.verdict == "follow":
                 documents |= {row: replace(documents[row], feedback="follow") for row in one.examples}

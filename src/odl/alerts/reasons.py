@@ -27,11 +27,14 @@ class Origins(NamedTuple):
     Attributes
     ----------
     sources, urls : list of str
+    authors : list of str
+        Who wrote each document; an empty list where no document has an author.
     texts : odl.alerts.phrasing.Texts
     """
 
     sources: list
     urls: list
+    authors: list
     texts: phrasing.Texts
 
 
@@ -264,13 +267,13 @@ def join(item, words, text, period):
 
 
 def origins(batch, n):
-    """Return source files, addresses and texts of the n documents of a batch, as far as it has them (`Origins`)."""
-    columns = {name: [""] * n for name in ("files", "urls", "texts")}
+    """Return what a batch of n documents has of their origins (`Origins`)."""
+    columns = {name: [""] * n for name in ("files", "urls", "texts")} | {"authors": []}
     if batch is not None and os.path.exists(batch):
         with storage.reading(batch, "batch") as file:
             kept = storage.names_in(file, "/") & columns.keys()
             columns |= {name: storage.read_strings(file, name) for name in kept}
-    return Origins(columns["files"], columns["urls"], phrasing.Texts(columns["texts"]))
+    return Origins(columns["files"], columns["urls"], columns["authors"], phrasing.Texts(columns["texts"]))
 
 
 def lead(words, row, shared, most):

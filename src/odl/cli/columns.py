@@ -1,4 +1,4 @@
-"""Column roles of a table: time, text, title, id, address, topics, by names and by values."""
+"""Column roles of a table: time, text, title, id, address, topics, author, by names and by values."""
 
 import re
 import unicodedata
@@ -34,6 +34,11 @@ NAMES = {
     "url": ("url", "link", "address", "href", "permalink", "uri", "adresse"),
     "topics": ("topics", "topic", "label", "labels", "category", "categories", "class", "newsgroup", "section",
                "thema", "kategorie", "rubrik", "ressort"),
+    "author": (
+        *("author", "creator", "user", "username", "screenname", "login", "poster", "sender", "account", "handle"),
+        *("authorname", "authorlogin", "userscreenname", "userlogin", "postedby", "createdby", "writtenby", "reporter"),
+        *("autor", "autorin", "verfasser", "auteur", "autore", "absender", "from"),
+    ),
 }  # fmt: skip
 LONG = 2000  # words of a value that are counted: one odd value does not choose the column of texts
 UNIQUE = ("id", "guid", "uuid")  # names of columns in which a few rows may lack an id
@@ -42,6 +47,7 @@ SPACELESS = re.compile(f"[{''.join(scripts.SPACELESS)}]")
 SAMPLE = 500  # values of a column that are looked at
 MOST = 0.95  # share of the values that a role has to fit
 ENOUGH = 0.8  # the same for columns whose name is that of the role; documents with other values are set aside
+LONGEST_NAME = 4  # words of the name of an author
 UNTITLED = "none; the beginning of the text is shown"
 
 
@@ -150,6 +156,7 @@ def choose(columns, n_rows, answers, time_formats=()):
         "title": _title,
         "id": _id,
         "topics": _topics,
+        "author": _author,
     }
     for role, find in finders.items():
         if role not in roles:
@@ -286,6 +293,26 @@ def _topics(columns, n_rows, roles):
     others = " or ".join(repr(column.name) for column in fitting if column is not best)
     more = f", rather than {others} (--topics)" if others else ""
     return (best, f"{len(best.distinct)} different{more}") if best else (None, "none, and none are needed")
+
+
+def _author(columns, n_rows, roles):
+    """Choose a column by its whole name, in which most documents have somebody, and some have the same one."""
+    named = [column for column in columns if column.rank("author") > 50 and column.filled > n_rows / 2]
+    named = [column for column in named if column.share(_may_be_author) >= MOST and not _is_place(column)]
+    repeated = [column for column in named if 1 < len(column.distinct) < MOST * column.filled]
+    best = max(repeated, key=lambda column: column.rank("author"), default=None)
+    return (best, f"{len(best.distinct):,} different") if best else (None, "")
+
+
+def _is_place(column):
+    """Return whether a column may say where something begins: "from" without addresses of mail."""
+    return column.name.strip().lower() == "from" and column.share(lambda value: "@" in str(value)) < MOST
+
+
+def _may_be_author(value):
+    """Return whether a value is the name of an account or a person: `LONGEST_NAME` words at most, or an address."""
+    author = fields.parse_author(value)
+    return bool(author) and (len(author.split()) <= LONGEST_NAME or "@" in author)
 
 
 def _may_be_topics(value):

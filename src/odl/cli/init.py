@@ -53,6 +53,7 @@ TODO = {  # beginning of a reason -> what to do
     "it has neither": "correct them, or say --text for another column; files of other columns need their own folder",
     "it has no id": "correct them, or say --id for another column",
 }
+FEW_WRITE = 0.1  # share of the documents of one author from which on authors do not count once
 TITLES = 0.5  # share of the texts from which on their titles count as missing in them
 
 
@@ -225,6 +226,9 @@ def survey(sources, answers):
         _join_titles(report, sample, answers)
     else:
         _categories(report, categories, answers.get("topics"))
+    _authors(report, sample, answers)
+    if not report.options.get("columns", True):
+        del report.options["columns"]
     if not report.options.get("dates"):
         dates, why = roles.date_form(stamps, answers.get("dates"))
         report.set("dates", dates, why * bool(dates))
@@ -355,12 +359,36 @@ def _columns(report, columns, answers):
         alike = any(other.strip().lower() == role for other in columns)
         if name != usual and (name or (usual and alike)):
             written[role] = name
-        report.say(role, f"column {name!r}, {why}: {column.example()}" if column else why)
+        if role != "author":  # `_authors` says it
+            report.say(role, f"column {name!r}, {why}: {column.example()}" if column else why)
     report.set("columns", written or None)
     if fitting["time"][0]:
         dates, why = roles.date_form(fitting["time"][0], answers.get("dates"))
         report.set("dates", dates)
         report.say("dates", why)
+
+
+def _authors(report, sample, answers):
+    """Read the authors, each of whom then counts once in a period, unless one of them writes a large share of all.
+
+    Where few people write all documents, what one of them writes about all week is the news.
+    """
+    columns = dict(report.options.get("columns", {}))
+    column, answer = columns.pop("author", None), answers.get("author")
+    names = [fields.parse_author(row.get(column if table else "author")) for table, row in sample]
+    known = Counter(filter(None, names))
+    if answer == "" or (answer is None and known.total() * 2 <= len(names)):
+        report.options |= {"columns": columns}
+        return
+    (first, most), column = known.most_common(1)[0] if known else ("", 0), column or "author"
+    where = f"column {column!r}" if any(table for table, _ in sample) else "those of mail and feeds"
+    if answer is None and most > FEW_WRITE * known.total():
+        why = f"{where}, but not read: {first!r} wrote {most / known.total():.0%}, and would count once a period"
+        report.say("author", f"{why} (--author {column} reads it)")
+        report.options |= {"columns": columns}
+    else:
+        report.set("columns", columns | {"author": column})
+        report.say("author", f"{where}, {len(known):,} in {known.total():,} documents; each counts once a period")
 
 
 def _join_titles(report, sample, answers):

@@ -26,6 +26,7 @@ LEAST = {  # share of the documents that a cleaner takes something out of, from 
     "html": 0.05,
     "quotes": 0.05,
     "signatures": 0.02,
+    "trailers": 0.02,
     CHAINED: 0.05,
 }
 FEWEST = 5  # words

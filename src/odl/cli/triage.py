@@ -11,7 +11,7 @@ from odl.errors import DataError, ParameterError
 from odl.files.escaping import visible
 from odl.files.listing import KINDS
 
-ROLES = ("id", "time", "text", "title", "url", "topics")
+ROLES = ("id", "time", "text", "title", "url", "topics", "author")
 FILES = "JSONL, CSV, Parquet, mbox, RSS, Atom or text files, folders, patterns; none: what lies in FOLDER"
 ANSWERS = (*ROLES, "kind", "delimiter", "encoding", "dates", "time_format", "times", "period")
 ANSWERS += ("stop_words", "only", "meaning", "strict", "unquoted")

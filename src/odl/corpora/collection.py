@@ -25,11 +25,12 @@ from odl.text.tokens import TOKENS_SCHEMA, Tally
 READER = "documents"
 FILES = None
 COLUMNS = {"id": "id", "time": "time", "text": "text", "counts": "counts", "topics": "topics", "title": "title"}
-ROLES = (*COLUMNS, "url", "vector")
+ROLES = (*COLUMNS, "url", "author", "vector")
 OPTIONS = {
     "columns": closed(
         {role: {"type": ["string", "null"]} for role in ROLES}
         | {"text": {"type": ["string", "array", "null"], "items": {"type": "string"}, "minItems": 1}}
+        | {"author": {"type": ["string", "null"], "earlier": None}}
     ),
     "separator": {"type": ["string", "null"], "minLength": 1},
     "delimiter": {"type": "string", "pattern": '[^"\\r\\n]'},
@@ -51,7 +52,7 @@ OPTIONS = {
     "needs_time": {"type": "boolean", "earlier": True},
 }
 
-OWN = {role: role for role in ROLES}  # of mail, feeds and texts, whose rows are ours
+OWN = {role: role for role in ROLES if role != "author"}  # of mail, feeds and texts, whose rows are ours
 SUBJECT = re.compile(r"^Subject:[ \t]*(\S.*)$", re.MULTILINE | re.IGNORECASE)
 DAMAGE = {  # keys of rows of mail and feeds, and what they say
     "repaired": "items that are not XML, repaired",
@@ -69,9 +70,10 @@ def read(sources, options):
     sources : list of path-like
         Files, patterns, or folders of tables (`odl.files.listing`); what a file is follows from its name.
     options : dict
-        ``columns`` (of tables: names of the columns id, time, text, counts, topics, title, url, vector; null for one
-        that is not to be used; a name other than the default has to occur; without a name url and vector are not read;
-        text may be a list, whose texts follow one another; ``topics: category`` takes the categories of feeds as well),
+        ``columns`` (names of the columns id, time, text, counts, topics, title, url, author, vector; null for
+        one that is not to be used; a name other than the default has to occur in tables; without a name url,
+        author and vector are not read; with one, the authors of mail and feeds are read as well; text may be a
+        list, whose texts follow one another; ``topics: category`` takes the categories of feeds as well),
         ``quoted`` (of CSV files: whether quotation marks may enclose a field; default true), ``separator`` between the
         topics of a string (default ";"; null for one topic a string), ``delimiter`` of CSV files (default ",", in .tsv
         files a tab), ``encoding`` (default utf-8; a list of two: the second for the bytes that the first does not fit),
@@ -127,8 +129,9 @@ def columns_of(options):
 
 
 def own_columns(kind, columns):
-    """Return role -> column of mail, texts and feeds; the categories of these are topics where `columns` say so."""
-    return {**OWN, "topics": listing.CATEGORY} if kind == "feed" and columns.get("topics") == listing.CATEGORY else OWN
+    """Return role -> column of mail, texts and feeds; categories are topics, and authors read, if `columns` say so."""
+    topics = {"topics": listing.CATEGORY} if kind == "feed" and columns.get("topics") == listing.CATEGORY else {}
+    return OWN | topics | ({"author": "author"} if "author" in columns else {})
 
 
 def names_of(column):
@@ -337,7 +340,7 @@ class Collection:
 
     def _begin(self):
         self.ids, self.dropped, self.aside = Register(self.changed), {}, []
-        self.topics, self.titles, self.files, self.urls, self.texts = [], [], [], [], []
+        self.topics, self.titles, self.files, self.urls, self.texts, self.authors = [], [], [], [], [], []
         self.times, self.vectors = array("q"), []
 
     def restart(self):
@@ -397,6 +400,7 @@ class Collection:
         self.topics.append(topics)
         self.files.append(name)
         self.urls.append(fields.parse_url(row.get("url")))
+        self.authors.append(fields.parse_author(row.get("author")))
         if self.kept:
             self.texts.append(one_line(clean(text), self.kept))
         if vector is not None:
@@ -443,6 +447,7 @@ class Collection:
             shingles=self.shingler.matrix() if self.shingler is not None else None,
             passages=self.splitter.passages(columns, len(vocabulary)) if self.splitter is not None else None,
             urls=self.urls if any(self.urls) else [],
+            authors=self.authors if any(self.authors) else [],
             repeats=self.ids.repeats(),
             vectors=vectors,
             texts=self.texts,

@@ -43,6 +43,7 @@ PREFERENCES = {  # role of an item -> elements, the best first; media:caption is
     " googleplay:description media:description itunes:subtitle media:caption",
     "time": "pubdate published issued dc:date date dcterms:issued dcterms:created updated modified dcterms:modified",
     "url": "link",
+    "author": "author dc:creator itunes:author",
     CATEGORY: "category dc:subject",
 }
 ROLES = {
@@ -57,6 +58,7 @@ JSON_PREFERENCES = {
     "time": ("date_published", "date_modified"),
     "url": ("url", "external_url"),
 }
+HIDDEN = {"script", "style", "email", "uri"}  # within an element that has a role; the last two are of persons
 CONTAINERS = {("media", "group"), ("media", "content")}
 LAST = 99  # rank of what stands in where nothing else is
 XML = "http://www.w3.org/XML/1998/namespace "
@@ -76,7 +78,8 @@ LONGEST = 1 << 24  # bytes of an item that is repaired
 
 
 def feed_rows(file, path, encoding=UTF8):
-    """Yield (place, row) of each item: id, time, text, title, url, and category, a list, where it has some.
+    """Yield (place, row) of each item: id, time, text, title, url, and author and category, a list, where it
+    has them.
 
     The id is the item's own (guid, id), or else its address. The text is the title with the first of the elements of
     `PREFERENCES` that says something; the time is the first that is a date. ``repaired`` is true of an item that is not
@@ -222,7 +225,7 @@ class _Items:
         elif self.depth == self.level:
             self._begin_element(vocabulary, bare, attributes)
         elif self.role is not None:
-            self.hidden = self.hidden or (self.depth if bare in ("script", "style") else 0)
+            self.hidden = self.hidden or (self.depth if bare in HIDDEN else 0)
             self._text(" ")  # content that is XML itself: its tags part words
 
     def _name(self, name):
@@ -314,6 +317,8 @@ def _feed_row(item):
         row[CATEGORY] = list(dict.fromkeys(filter(None, names)))
     if replaced := row["text"].count("\ufffd"):
         row["replaced"] = replaced
+    if author := _first(item.get("author")):
+        row["author"] = " ".join(author.split())
     if identity or url:
         row["id"] = identity or url
     return row
@@ -403,6 +408,7 @@ def _loose_row(data):
     texts = [*(content.get("value", "") for content in get("content", ())), get("summary", "")]
     names = [tag.get("label") or tag.get("term") or "" for tag in get("tags", ())]
     roles = {"id": ["id"], "title": ["title"], "time": ["published", "created", "updated"], "url": ["link"]}
+    roles["author"] = ["author"]
     item = {role: {rank: [get(name) or ""] for rank, name in enumerate(keys)} for role, keys in roles.items()}
     return _feed_row({**item, "text": dict(enumerate(map(list, texts))), CATEGORY: {0: ["\n".join(names)]}})
 
@@ -428,5 +434,7 @@ def _json_rows(blocks, path):
             role: {rank: [str(item.get(name) or "")] for rank, name in enumerate(names)}
             for role, names in JSON_PREFERENCES.items()
         }
+        authors = [item.get("author"), *(item.get("authors") if isinstance(item.get("authors"), list) else [])]
+        roles["author"] = {0: [fields.parse_author(authors)]}
         tags = item.get("tags") if isinstance(item.get("tags"), list) else []
         yield _feed_row({**roles, CATEGORY: {0: ["\n".join(map(str, tags))]}})

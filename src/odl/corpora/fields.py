@@ -13,6 +13,8 @@ from odl.text.scripts import SPACELESS
 __all__ = ["DATES", "EPOCH", "NUMBER", "missing", "parse_time", "year_last"]
 LARGEST_COUNT = np.iinfo(np.int32).max
 KINDS = {int: "a number", float: "a number", bool: "true or false", list: "a list", dict: "an object"}
+AUTHOR = 100  # characters of an author
+AUTHOR_KEYS = ("screen_name", "login", "username", "name", "email", "id")  # of an object that is an author
 UNSPACED = "".join(SPACELESS)
 # Behind 25 characters, as short lines are no prose; a heading before a colon and a numbered item begin their own lines.
 BROKEN = re.compile(
@@ -59,6 +61,23 @@ def parse_url(value):
     """Return an address on one line, "" where there is none or what is there is none of the web."""
     text = "" if missing(value) else "".join(clean(str(value)).split())
     return text if text.lower().startswith(("http://", "https://")) else ""
+
+
+def parse_author(value):
+    """Return who wrote a document, on one line; of an object its account or name, of a list the first; "" for nobody.
+
+    Examples
+    --------
+    >>> from odl.corpora.fields import parse_author
+    >>> [parse_author(value) for value in ("Ada <ada@x.org>", {"name": "Ada", "login": "ada"}, ["Ada", "Bo"], None)]
+    ['Ada <ada@x.org>', 'ada', 'Ada', '']
+    """
+    if isinstance(value, list):
+        value = next((one for one in value if not missing(one)), None)
+    if isinstance(value, dict):
+        value = next((value[key] for key in AUTHOR_KEYS if not missing(value.get(key))), None)
+    known = isinstance(value, str | int) and not isinstance(value, bool) and not missing(value)
+    return " ".join(clean(str(value)).split())[:AUTHOR] if known else ""
 
 
 def parse_vector(value, length=None):

@@ -44,7 +44,7 @@ NOTICE = 40  # words at most that say where the HTML can be read
 
 
 def mail_rows(file, path, encoding):
-    """Yield (place, row) of each message: id, time, text, title; (place, `Unreadable`) of one that cannot be read.
+    """Yield (place, row) of each message (id, time, text, title, author); `Unreadable` for one that cannot be read.
 
     The text is the subject with the parts that a reader sees: of alternatives the plain one, unless it is empty.
     Attachments are text where there is no other. The time is the first of the headers `DATES`, or of the "From " line,
@@ -148,6 +148,8 @@ def _mail_row(data, envelope, encoding):
     row["time"] = _time(message, envelope)
     if replaced := replaced + sum(text.replaced for text in texts):
         row["replaced"] = replaced
+    author, _ = _header(message, "From", encoding)
+    row |= {"author": author} if author else {}
     identity, _ = _header(message, "Message-ID", encoding)
     identity = (IDENTITY.search(identity) or [None, identity])[1].strip("<> ")
     return {**row, "id": identity} if identity else row

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from odl import novelty
-from odl.alerts import decision, reasons
+from odl.alerts import decision, hashtags, reasons
 from odl.alerts.model import STATES
 from odl.config.project import LEARNER
 from odl.config.sections import Alerts, Weighting
@@ -503,7 +503,7 @@ def _headlines(decided, batch):
     names, opening = [""] * len(decided.tail), [""] * len(decided.tail)
     for one in reversed(decided.headlines):
         for row in one.rows if one.gate != "volume" else ():
-            own = {batch.words[term] for term in batch.counts[[row]].indices.tolist()}
+            own = hashtags.with_bare({batch.words[term] for term in batch.counts[[row]].indices.tolist()})
             names[row], opening[row] = ", ".join(one.name), ", ".join(word for word in one.words if word in own)
     return {"headline": names, "opening": opening}
 

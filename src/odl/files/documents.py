@@ -18,9 +18,9 @@ NO_TIME = np.iinfo(np.int64).min
 SHINGLES = 2**31 - 1  # that there can be
 TITLE = 200  # characters of a title
 SHARE = "share"  # kind of a file that holds the words of some documents of a corpus
-OF_EACH = ("ids", "times", "topics", "titles", "files", "urls", "texts", "shingles", "passages", "vectors")
-OPTIONAL = ("urls", "texts", "shingles", "passages", "vectors")  # of them, those that a corpus may lack
-STRINGS = ("vocabulary", "ids", "titles", "files", "urls", "texts")
+OF_EACH = ("ids", "times", "topics", "titles", "files", "urls", "authors", "texts", "shingles", "passages", "vectors")
+OPTIONAL = ("urls", "authors", "texts", "shingles", "passages", "vectors")  # of them, those that a corpus may lack
+STRINGS = ("vocabulary", "ids", "titles", "files", "urls", "authors", "texts")
 LISTED = ("ids", "files", "topics")  # in the list of a corpus that is in shares
 
 
@@ -79,6 +79,8 @@ class Documents:
         By which boilerplate is told, if the reader was asked for them.
     urls : list of str, optional
         Address of each document on the web, "" for none; empty where no document has one, and then not stored.
+    authors : list of str, optional
+        Who wrote each document, "" where that is not known; empty and not stored where no document says so.
     vectors : ndarray of float32, shape (n_documents, n_dimensions), optional
         What each document means, by whatever encoder; a row of zeros says nothing.
     texts : list of str, optional
@@ -111,6 +113,7 @@ class Documents:
     shingles: "scipy.sparse.csr_array | None" = None
     passages: Passages | None = None
     urls: list = field(default_factory=list)
+    authors: list = field(default_factory=list)
     repeats: Repeats = NONE
     vectors: np.ndarray | None = None
     texts: list = field(default_factory=list)
@@ -191,6 +194,8 @@ class Documents:
                 digest.update(self.passages.digest(row))
             if self.vectors is not None:
                 digest.update(self.vectors[row].tobytes())
+            if self.authors:
+                digest.update(f"author\0{self.authors[row]}\0".encode())
             if self.texts:
                 digest.update(f"text\0{self.texts[row]}\0".encode())
             digests[row] = np.frombuffer(digest.digest(), dtype=np.uint8)

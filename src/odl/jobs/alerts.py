@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from odl import learners, novelty
-from odl.alerts import calibration, decision, excerpts, periods, reasons, unseen
+from odl.alerts import calibration, decision, excerpts, hashtags, periods, reasons, unseen
 from odl.config.sections import Alerts
 from odl.errors import DataError
 from odl.evaluation.scorefiles import read_parts
@@ -73,7 +73,7 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=N
     documents = decision.Arrivals(
         data.t, first, repeats, Q, looked, titled(data.titles, looked, data.vocabulary), data.vocabulary,
         data.frequencies, data.n_before, data.times, origins.sources, origins.texts, stop_words.languages(counts),
-        frozenset(), _places(carried, data, before.previous),
+        origins.authors, _places(carried, data, before.previous),
     )  # fmt: skip
     decided, past = decision.decide(documents, scored, carried.past, settings)
     A = run.words_of(current.dictionary)
@@ -227,8 +227,8 @@ def _items(record, decided, words, data, A, carried, origins, settings):
 
 
 def _words_of(data, row):
-    """Return the words of a document."""
-    return {data.vocabulary[term] for term in data.counts[row : row + 1].indices.tolist()}
+    """Return the words of a document, hashtags without their sign as well."""
+    return hashtags.with_bare({data.vocabulary[term] for term in data.counts[row : row + 1].indices.tolist()})
 
 
 def _atom_words(A, atoms, vocabulary):

@@ -17,7 +17,8 @@ from odl.stream.terms import Matrix
 
 SPAN = 1 << 15  # rows of a file held at a time, of which a batch may need a few only
 KEPT = 8  # files whose words and ends of lines are remembered
-STRINGS = ("ids", "titles", "files", "topics", "urls", "texts")
+STRINGS = ("ids", "titles", "files", "topics", "urls", "authors", "texts")
+SPARSE = ("urls", "authors")  # not stored in a batch in which all are empty
 
 
 class Whole(NamedTuple):
@@ -216,7 +217,7 @@ def _picked(parts, name):
 
 
 def _write_strings(batch, name, parts):
-    """Copy strings of some documents as bytes; those that no file has, and addresses that are all empty, stay away."""
+    """Copy strings of some documents as bytes; those that no file has, or that are `SPARSE` and empty, stay away."""
     texts, holding = [b""] * sum(len(part.rows) for part in parts), [part for part in parts if name in part.whole.ends]
     for part in holding:
         ends = part.whole.ends[name]
@@ -227,7 +228,7 @@ def _write_strings(batch, name, parts):
             part.places.tolist(), (first - begin).tolist(), (last - begin).tolist(), strict=True
         ):
             texts[place] = block[low:high]
-    if holding and (name != "urls" or any(texts)):
+    if holding and (name not in SPARSE or any(texts)):
         storage.write_array(batch, name, np.frombuffer(b"\n".join(texts), dtype=np.uint8))
         batch[name].attrs["length"] = len(texts)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from odl.text.mailparts import drop_headers, drop_quotes, drop_signatures
+from odl.text.mailparts import drop_headers, drop_quotes, drop_signatures, drop_trailers
 
 SIGNS = re.compile(
     r"<!doctype\s|</[a-z][a-z0-9]{0,15}\s*>|<(?:br|p|hr|html|head|body|div|img)\b[^<>]{0,2000}>"
@@ -255,6 +255,7 @@ CLEANERS = {
     "html": drop_html,
     "quotes": drop_quotes,
     "signatures": drop_signatures,
+    "trailers": drop_trailers,
 }
 CHAINED = "boilerplate"  # depends on other documents: `odl.stream.boilerplate` removes it after all other cleaners
 NAMES = (*CLEANERS, CHAINED)
@@ -262,7 +263,7 @@ SCHEMA = {
     "type": ["array", "object"],
     "items": {"type": "string", "enum": list(NAMES)},
     "additionalProperties": False,
-    "properties": {name: {"type": "boolean"} for name in NAMES},
+    "properties": {name: {"type": "boolean"} for name in NAMES} | {"trailers": {"type": "boolean", "earlier": False}},
 }
 
 

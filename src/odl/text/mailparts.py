@@ -43,6 +43,9 @@ MAX_SIGNATURE = 10  # lines of a signature that are not blank
 DASHES = re.compile(r"-- \r?$")
 DASH_LINE = re.compile(r"--\s*$")
 RULE = re.compile(r"[ \t]*([-_=*~+#])\1{3,}[-_=*~+#\s]*$")
+LAST_PARAGRAPH = re.compile(r"(.*\S)\s*?\n[ \t\r]*\n(\S.*)", re.S)
+TOKEN = re.compile(r"(?m)^[A-Z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*(?=: ?\S)")  # of a trailer
+TRAILERS = re.compile(rf"(?:(?:{TOKEN.pattern[5:]}|\(cherry picked from ).*(?:\n[ \t]+\S.*)*(?:\n|\Z))+")
 CONTACT = re.compile(r"\S@\S|\bwww\.|://|\d{3}[-. )/]{1,3}\d{3}|\b(?:phone|tel|fax|e-?mail|internet|bitnet)\b", re.I)
 CLOSING = re.compile(
     r"\s*(?:(?:(?:with )?(?:kind|best|warm) )?regards|best wishes|sincerely(?: yours)?|yours (?:sincerely|truly)|"
@@ -212,6 +215,24 @@ def drop_signatures(text: str) -> str:
         at -= 1
     rest = lines[:end]
     return "\n".join(rest) if any(line and not line.isspace() for line in rest) else text
+
+
+def drop_trailers(text: str) -> str:
+    """Drop the trailers of a commit: the last of several paragraphs, if all its lines are "Token: value".
+
+    Lines that continue one are indented, as in git-interpret-trailers. One token at least has a hyphen and a capital
+    (Signed-off-by, Change-Id), so that a last line such as "PS: see you" stays.
+
+    Examples
+    --------
+    >>> from odl.text.mailparts import drop_trailers
+    >>> drop_trailers("Fix the leak\\n\\nFixes: 1a2b3c\\nSigned-off-by: Ada <ada@x.org>\\n")
+    'Fix the leak'
+    """
+    parts = LAST_PARAGRAPH.fullmatch(text.rstrip())
+    if not parts or not TRAILERS.fullmatch(parts[2]):
+        return text
+    return parts[1] if any("-" in token for token in TOKEN.findall(parts[2])) else text
 
 
 def _has_contact(lines):

@@ -12,7 +12,7 @@ rule alerts:
         state=RUN + "/{t}.h5",
         known=before(RUN + "/{t}.h5"),
         previous=before(RUN + "/alerts/{t}.h5"),
-        corpus=where(ANY_BY_ALL, last_features),
+        corpus=last_features,
     output:
         alerts=RUN + "/alerts/{t}.h5",
         costs=RUN + "/benchmarks/alerts/{t}.tsv",

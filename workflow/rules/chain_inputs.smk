@@ -47,25 +47,23 @@ def chain_of(wildcards):
     return chain_text(wildcards.corpus, wildcards.seed, wildcards.run, wildcards.k)
 
 
-@functools.cache
-def weighs_by_all(run):
-    """Whether a run weighs by the frequencies of the whole corpus."""
-    return chains.run_of(config, run)["features"]["idf"] == "corpus"
-
-
-# Whether a run, also one that is not of the study but may be asked for, weighs so.
-ANY_BY_ALL = any(map(weighs_by_all, config["learners"]))
-
-
 def last_features(wildcards):
-    """The end of the stream, for runs that weigh by the frequencies of the whole corpus."""
-    if not weighs_by_all(wildcards.run):
+    """Return the last features of a stream for a run with `features.idf: corpus`; none for other runs."""
+    if not has_corpus_idf(wildcards.run):
         return []
     return f"{stream_of(wildcards)}/features/{len(index(wildcards)) - 1}.h5"
 
 
+@functools.cache
+def has_corpus_idf(run):
+    return chains.run_of(config, run)["features"]["idf"] == "corpus"
+
+
 def options(**flags):
-    """Options, each with the input of its name as its values; those whose input there is not are left out."""
+    """Return a function for the words of options whose values are inputs, by the name of the input.
+
+    Options of an input that the job lacks are left out.
+    """
 
     def words(wildcards, input):
         found = []
@@ -82,45 +80,21 @@ def algorithm(wildcards):
     return config["learners"][wildcards.run]["algorithm"]
 
 
-def learns_from_all(wildcards):
-    """Whether an update reads all the batches so far."""
-    return KNOWN["learners"][algorithm(wildcards)]["needs_history"]
+def batches_of_update(wildcards):
+    """Return how many batches an update reads: its own, or all so far for learners that need them."""
+    reads_all = KNOWN["learners"][algorithm(wildcards)]["needs_history"]
+    return int(wildcards.t) + 1 if reads_all else 1
 
 
-def history(wildcards, input):
-    """Where the learners that learn from the past again find it: the newest features are those of a chain."""
-    if not learns_from_all(wildcards) or wildcards.t == "0":
-        return []
-    return ["--history", os.path.dirname(input.features)]
-
-
-def learned_from(wildcards):
-    """How many timesteps an update reads."""
-    return int(wildcards.t) + 1 if learns_from_all(wildcards) else 1
-
-
-def compared_with(wildcards):
-    """In how many timesteps the nearest neighbours are looked for."""
+def earlier_batches(wildcards):
+    """Return how many earlier batches the baselines of a timestep are compared with at most."""
     t, window = int(wildcards.t), config["baselines"]["window"]
     return min(t, window) if window else t
 
 
-def window(wildcards):
-    """The same as an option; none where the baselines choose by the length of the past."""
-    if config["baselines"]["window"] is None:
-        return []
-    return ["--window", str(compared_with(wildcards))]
-
-
-# Old checkpoints are deleted, and somebody needs them until then.
-DROPPED = config["checkpoints"]["keep"] and chains.alerts_of(config)
-
-
 def alerts_before(wildcards):
-    """Where old checkpoints are deleted: the alerts that need the one which an update deletes."""
+    """Return the alerts of the timestep before if checkpoints are deleted and these alerts need one; else none."""
     chain = wildcards.run, int(wildcards.k), int(wildcards.seed)
-    if not int(wildcards.t) or not config["checkpoints"]["keep"]:
-        return []
-    if chains.alerts_of(config) != chain:
+    if not config["checkpoints"]["keep"] or chains.alerts_of(config) != chain:
         return []
     return before(RUN + "/alerts/{t}.h5")(wildcards)

@@ -99,7 +99,7 @@ def row(column):
 
 
 def before(pattern):
-    """The same file of the timestep before; none for timestep 0."""
+    """Return an input function: the file of the timestep before, none for timestep 0."""
     return lambda wildcards: (
         pattern.format(**{**wildcards, "t": int(wildcards.t) - 1})
         if int(wildcards.t)
@@ -115,14 +115,6 @@ def stream_of(wildcards):
     """Folder of the batches and features of a seed; one folder serves all seeds if nothing is drawn."""
     seed = chains.order_seed(config, wildcards.corpus, wildcards.seed)
     return f"{ROOT}/{wildcards.corpus}/seed{seed}"
-
-
-def where(needed, found):
-    """An input that this study needs, or none: what is no function is not called for every job.
-
-    Not for params: Snakemake compares a constant with that of the run before, and no function of `input`.
-    """
-    return found if needed else []
 
 
 def refuse_unwritable():

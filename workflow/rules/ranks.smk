@@ -9,7 +9,7 @@ if config["ranks"]:
             features=lambda wildcards: f"{stream_of(wildcards)}/features/{wildcards.t}.h5",
             previous=before(RUN + "/{t}.h5"),
             agents=before(RUN + "/{t}.agents"),
-            corpus=where(ANY_BY_ALL, last_features),
+            corpus=last_features,
         output:
             state=RUN + "/{t}.h5",
             agents=directory(RUN + "/{t}.agents"),

@@ -8,7 +8,7 @@ rule topics:
     input:
         scores=RUN + "/scores/{t}.h5",
         features=lambda wildcards: f"{stream_of(wildcards)}/features/{wildcards.t}.h5",
-        corpus=where(ANY_BY_ALL, last_features),
+        corpus=last_features,
     output:
         emerging=RUN + "/emerging/{t}.h5",
         costs=RUN + "/benchmarks/emerging/{t}.tsv",

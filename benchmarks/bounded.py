@@ -29,7 +29,7 @@ from odl.config.setting import merge
 from odl.files.documents import Documents
 from odl.jobs import runs, update
 from odl.stream import features
-from odl.stream.terms import WHOLE
+from odl.stream.terms import FULL_INTERVAL
 
 TOPICS, FRESH = 200, 0.02  # as of `scale.py --study bounded`
 SHOWN = 25  # timesteps between two lines
@@ -79,7 +79,7 @@ def measured(folder, documents, before, t, most, learners):
         update.update(path, *files, run=run, before=runs.Before(previous))
         rows.append((name, time.process_time() - began, sum(file.stat().st_size for file in files[:2]) / 1e3))
     for old in folder.glob(f"*{t - 2}.h5"):
-        whole = old.stem.startswith("f") and (t - 2) % WHOLE == 0  # those after it have their words there
+        whole = old.stem.startswith("f") and (t - 2) % FULL_INTERVAL == 0  # those after it have their words there
         if not whole and (
             old.stem.endswith(f"s{t - 2}") or old.stem in [f"{name}{t - 2}" for name in ("f", *learners)]
         ):

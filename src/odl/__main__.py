@@ -5,7 +5,7 @@ import signal
 import sys
 
 signal.signal(signal.SIGINT, signal.SIG_DFL)  # an import that Ctrl-C ends would print a traceback; `main` heeds it then
-gc.set_threshold(100_000)  # imports make as many objects that stay: the default, 700, examines them again and again
+gc.set_threshold(100_000)  # imports create about this many permanent objects; the default, 700, scans them repeatedly
 
 from odl.cli import main  # noqa: E402
 

@@ -2,7 +2,7 @@
 
 import os
 
-LONGEST = {"given": 1200, "expected": 800, "todo": 400}  # characters of a message's parts
+MAX_CHARACTERS = {"given": 1200, "expected": 800, "todo": 400}  # characters of a message's parts
 
 
 class OdlError(Exception):
@@ -28,7 +28,7 @@ class OdlError(Exception):
 
     def __init__(self, given: str, expected: str, todo: str) -> None:
         given, expected, todo = (
-            _one_line(text, most) for text, most in zip((given, expected, todo), LONGEST.values(), strict=True)
+            _one_line(text, most) for text, most in zip((given, expected, todo), MAX_CHARACTERS.values(), strict=True)
         )
         self.given, self.expected, self.todo = given, expected, todo
         super().__init__(given, expected, todo)

@@ -12,7 +12,7 @@ from odl.errors import ParameterError
 
 ROOT = -1  # the parent of a root
 DIGITS = 18  # of a number in a text; Python refuses to read some thousand
-LARGEST = 10_000_000  # nodes; a typing error in a branching factor should not fill the memory
+MAX_NODES = 10_000_000  # of a tree; a typing error in a branching factor should not fill the memory
 
 
 @dataclass(frozen=True)
@@ -145,12 +145,12 @@ def balanced(branching: Sequence[int], roots: int = 1) -> Tree:
     for factor in (*factors, *_whole([roots], "the roots")):
         if factor < 1:
             raise _wrong(f"{factor} children or roots in the branching factors {factors}", "at least 1")
-    if roots > LARGEST:
-        raise _wrong(f"{roots:.3g} roots make more than {LARGEST} nodes", "a smaller forest")
+    if roots > MAX_NODES:
+        raise _wrong(f"{roots:.3g} roots make more than {MAX_NODES} nodes", "a smaller forest")
     parents, level = [ROOT] * roots, range(roots)
     for factor in factors:
-        if len(parents) + factor * len(level) > LARGEST:
-            raise _wrong(f"the branching factors {factors} make more than {LARGEST} nodes", "a smaller tree")
+        if len(parents) + factor * len(level) > MAX_NODES:
+            raise _wrong(f"the branching factors {factors} make more than {MAX_NODES} nodes", "a smaller tree")
         first = len(parents)
         parents += [node for node in level for _ in range(factor)]
         level = range(first, len(parents))
@@ -169,8 +169,8 @@ def binary(n_nodes: int) -> Tree:
     ((1, 2), (3, 4), (), (), ())
     """
     (n_nodes,) = _whole([n_nodes], "the nodes of a binary tree")
-    if not 1 <= n_nodes <= LARGEST:
-        raise _wrong(f"a binary tree of {n_nodes} nodes", f"1 to {LARGEST} nodes")
+    if not 1 <= n_nodes <= MAX_NODES:
+        raise _wrong(f"a binary tree of {n_nodes} nodes", f"1 to {MAX_NODES} nodes")
     return Tree(tuple((node - 1) // 2 if node else ROOT for node in range(n_nodes)))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from odl import corpora
-from odl.config.chains import ALONE, SMALLEST, shares_of
+from odl.config.chains import MIN_SHARE_BYTES, MIN_SPLIT_BYTES, shares_of
 from odl.corpora import portions
 from odl.errors import DataError, StorageError
 from odl.files import documents, provenance, storage
@@ -68,21 +68,25 @@ def both(folder, tables, options):
 
 class TestShares:
     def test_one_share_is_none(self, tmp_path):
-        assert shares_of(made(tmp_path, ["a", "b"], SMALLEST // 2)) == {}
+        assert shares_of(made(tmp_path, ["a", "b"], MIN_SHARE_BYTES // 2)) == {}
         assert shares_of(["missing", "gone"]) == {}
 
     def test_a_large_file_that_is_alone_is_not_read_again_when_another_comes(self, tmp_path):
-        assert shares_of(made(tmp_path, ["c"], ALONE)) == {}
-        paths = made(tmp_path, ["a", "b"], ALONE + 1)
+        assert shares_of(made(tmp_path, ["c"], MIN_SPLIT_BYTES)) == {}
+        paths = made(tmp_path, ["a", "b"], MIN_SPLIT_BYTES + 1)
         (name,) = alone = shares_of(paths[:1])
         assert alone[name] == paths[:1] == shares_of(paths)[name]
 
     def test_a_large_file_is_a_share_of_its_own(self, tmp_path):
-        paths = [*made(tmp_path, ["a", "b"], 10), *made(tmp_path, ["c", "d"], SMALLEST + 1), *made(tmp_path, ["e"], 1)]
+        paths = [
+            *made(tmp_path, ["a", "b"], 10),
+            *made(tmp_path, ["c", "d"], MIN_SHARE_BYTES + 1),
+            *made(tmp_path, ["e"], 1),
+        ]
         assert list(shares_of(paths).values()) == [paths[:2], paths[2:3], paths[3:4], paths[4:]]
 
     def test_small_files_make_few_shares(self, tmp_path):
-        paths = made(tmp_path, [f"{number:04d}" for number in range(3000)], SMALLEST // 10)
+        paths = made(tmp_path, [f"{number:04d}" for number in range(3000)], MIN_SHARE_BYTES // 10)
         found = shares_of(paths)
         assert [path for files in found.values() for path in files] == paths
         assert 60 < len(found) <= 256 and max(map(len, found.values())) <= 40
@@ -91,9 +95,9 @@ class TestShares:
     def test_a_file_that_comes_changes_the_shares_near_it_only(self, tmp_path, monkeypatch, at):
         monkeypatch.chdir(tmp_path)  # where a share may end is drawn from the paths
         names = [f"{number:04d}" for number in range(300)]
-        before = shares_of(made(Path("files"), names, SMALLEST // 10))
+        before = shares_of(made(Path("files"), names, MIN_SHARE_BYTES // 10))
         names.insert(at, f"{at:04d}a")
-        after = shares_of(made(Path("files"), names, SMALLEST // 10))
+        after = shares_of(made(Path("files"), names, MIN_SHARE_BYTES // 10))
         changed = [name for name, files in after.items() if before.get(name) != files]
         assert 1 <= len(changed) <= 12 < len(after)
         assert at < 300 or len(changed) == 1
@@ -103,9 +107,9 @@ OPTIONS = {"clean": ["quotes", "headers", "encoded"], "min_words": 2, "duplicate
 
 
 class TestJoining:
-    @pytest.mark.parametrize("span", [batchfile.SPAN, 9])
+    @pytest.mark.parametrize("span", [batchfile.ROWS_AT_ONCE, 9])
     def test_the_bytes_of_reading_at_once(self, tmp_path, monkeypatch, span):
-        monkeypatch.setattr(batchfile, "SPAN", span)
+        monkeypatch.setattr(batchfile, "ROWS_AT_ONCE", span)
         tables = {
             "a.jsonl": texts(0, 40),
             "b.jsonl": [{"id": "short", "text": "one"}],  # a share with nothing left

@@ -491,9 +491,13 @@ def test_tables_and_figures_are_described():
 def test_conventions_are_those_of_storage():
     assert f"`format` ({storage.FORMAT})" in FILES
     assert all(f"`{name}`" in FILES.split("\n## ")[1] for name in ("kind", "digest"))
-    for said in (f"{odl.files.blocks.HEAD} bytes", f"{odl.files.blocks.BLOCK:,} bytes", f"{terms.WHOLE}nd timestep"):
+    for said in (
+        f"{odl.files.blocks.HEAD_BYTES} bytes",
+        f"{odl.files.blocks.BLOCK_BYTES:,} bytes",
+        f"{terms.WHOLE}nd timestep",
+    ):
         assert said in FILES
-    assert f"{digests.PIECE:,} / entries of a row" in FILES and f"rows / {digests.MOST}" in FILES
+    assert f"{digests.PIECE_ENTRIES:,} / entries of a row" in FILES and f"rows / {digests.MAX_PIECES}" in FILES
 
 
 # Corpora

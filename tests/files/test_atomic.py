@@ -65,7 +65,7 @@ def test_a_full_device_and_a_closed_descriptor_are_named(place):
     assert told.value.filename == place
 
 
-@pytest.mark.parametrize("number", atomic.FULL)
+@pytest.mark.parametrize("number", atomic.DISK_ERRORS)
 def test_a_full_disk_names_the_file(tmp_path, number):
     with pytest.raises(OSError) as told, atomic.replacing(tmp_path / "a.tsv"):
         raise OSError(number, "of an open file, which says no name")

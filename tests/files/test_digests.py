@@ -94,7 +94,7 @@ def test_every_array_and_attribute_is_guarded(world, tmp_path, kind):
 
 
 def test_rows_are_verified_that_are_read_and_no_others(tmp_path, rng):
-    path, values = tmp_path / "a.h5", rng.integers(0, 9, 5 * digests.PIECE + 7)
+    path, values = tmp_path / "a.h5", rng.integers(0, 9, 5 * digests.PIECE_ENTRIES + 7)
     with storage.writing(path, "test") as file:
         storage.write_array(file, "x", values)
         storage.write_array(file, "y", values)
@@ -113,15 +113,15 @@ def test_rows_are_verified_that_are_read_and_no_others(tmp_path, rng):
         storage.read_array(file, "x")
 
 
-@pytest.mark.parametrize("size", [0, 1, blocks.BLOCK, 3 * blocks.BLOCK + 5])
+@pytest.mark.parametrize("size", [0, 1, blocks.BLOCK_BYTES, 3 * blocks.BLOCK_BYTES + 5])
 def test_a_file_of_another_length_is_refused(tmp_path, size):
     path = tmp_path / "a"
-    path.write_bytes(bytes(blocks.HEAD) + os.urandom(size))
+    path.write_bytes(bytes(blocks.HEAD_BYTES) + os.urandom(size))
     blocks.close(path)
     whole = path.read_bytes()
     with blocks.Verified(path) as file:
         file.verify()
-        assert file.read() == whole[: blocks.HEAD + size]
+        assert file.read() == whole[: blocks.HEAD_BYTES + size]
     for other in (whole[:-1], whole + b"x", whole[:100], b""):
         path.write_bytes(other)
         with pytest.raises(StorageError, match=r"was changed|is damaged"):
@@ -130,7 +130,7 @@ def test_a_file_of_another_length_is_refused(tmp_path, size):
 
 @pytest.mark.parametrize("shape", [(), (0,), (0, 3), (1,), (7, 3), (70_000,), (200_000, 2)])
 def test_arrays_of_any_shape(tmp_path, rng, shape, monkeypatch):
-    monkeypatch.setattr(digests, "PIECE", 100)  # as if they were long
+    monkeypatch.setattr(digests, "PIECE_ENTRIES", 100)  # as if they were long
     values = rng.random(shape)
     with storage.writing(tmp_path / "a.h5", "test") as file:
         if shape:

@@ -125,7 +125,7 @@ class TestStream:
             return ["member" in words_left(one) for one in stream(tmp_path / name, rows(range(40), "") + later)]
 
         assert left("many", 20) == [False, False, False]
-        monkeypatch.setattr(boilerplate, "FEWEST", 3)
+        monkeypatch.setattr(boilerplate, "MIN_DOCUMENTS", 3)
         assert left("some", 4) == [False, True, False]
 
     def test_appended_or_at_once_the_same_bytes(self, tmp_path):

@@ -73,7 +73,7 @@ def test_truncated_files_are_refused(rng, tmp_path):
 
 def test_words_are_stored_once_in_many_timesteps(tmp_path, monkeypatch):
     """Between two files with all words each holds those since; what is read is the same, and another chain refused."""
-    monkeypatch.setattr(terms, "WHOLE", 3)
+    monkeypatch.setattr(terms, "FULL_INTERVAL", 3)
     rng, past, words = np.random.default_rng(2), None, []
     for t in range(8):
         part = batch(rng, "abcdefgh"[t] + "xyz", start=50 * t)

@@ -38,7 +38,7 @@ def test_the_weight_is_large_where_words_are_inflected():
     stems = ["".join(part) for part in np.random.default_rng(1).choice(list("aeiknst"), (300, 5))]
     endings = ["".join(part) for part in np.random.default_rng(2).choice(list("aeiou"), (100, 3))]
     assert pieces.weight(*sentences((stems, [""]))) == 0
-    assert pieces.weight(*sentences((stems, endings))) == pieces.MOST
+    assert pieces.weight(*sentences((stems, endings))) == pieces.MAX_WEIGHT
     names = [f"name{number}" for number in range(500)]
     for common, told in ((7, 0.75), (9, 0.5), (12, 0.25), (14, 0)):  # 500 of 500 * (1 + common) running words
         once = csr_array(np.hstack([np.eye(500), np.ones((500, common))]))

@@ -12,7 +12,7 @@ from odl.alerts import periods, phrasing
 from odl.alerts.breakdown import LEAST
 from odl.alerts.excerpts import excerpt
 from odl.files import storage
-from odl.files.documents import TITLE
+from odl.files.documents import TITLE_CHARACTERS
 from odl.learners import sparse_atoms
 from odl.learners.base import Learner, State
 from odl.learners.sparse_atoms import leading, widen
@@ -256,7 +256,7 @@ def items(record, rows, words, data, near, origins, most, shown=None):
 
 def _behind(title, text):
     """Return a text without the title that it begins with; a title that was cut is no title of its own."""
-    return text.removeprefix(f"{title} ") if len(title) < TITLE else text
+    return text.removeprefix(f"{title} ") if len(title) < TITLE_CHARACTERS else text
 
 
 def join(item, words, text, period):

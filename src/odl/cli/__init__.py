@@ -241,13 +241,14 @@ def main(words=None):
     with processes.heeding() as heed:
         try:
             _follow_parent()
-            return _main(sys.argv[1:])
+            status = _main(sys.argv[1:])
+            if not status:  # after a failure, files in a cycle of references have to be closed before HDF5 exits
+                gc.freeze()  # saves the last collection of a process that ends
+            return status
         except (Exception, KeyboardInterrupt):
             if heed.number:  # numpy turns what comes while it is imported into an ImportError
                 return 128 + heed.number
             raise
-        finally:
-            gc.freeze()  # no search for garbage in a process that ends
 
 
 def open_streams():

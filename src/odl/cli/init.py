@@ -21,11 +21,11 @@ from odl.corpora.encodings import check_encoding
 from odl.corpora.times import check_formats
 from odl.errors import ConfigError, DataError
 from odl.files import links, listing, setaside, storage
-from odl.files.documents import NO_TIME, NONE, Repeats
+from odl.files.documents import NO_REPEATS, NO_TIME, Repeats
 from odl.files.listing import CATEGORY
 
 FILE, SNAKEFILE, PROFILE = project.FILE, "Snakefile", "profiles/default/config.yaml"
-OF_SNAKEMAKE = {SNAKEFILE: places.OWN, PROFILE: places.PROFILE}
+OF_SNAKEMAKE = {SNAKEFILE: places.FOLDER_SNAKEFILE, PROFILE: places.PROFILE}
 MOST = 200_000  # rows that are looked at
 SAMPLE = 2000  # texts that are
 DAY_MS = 86_400_000
@@ -169,7 +169,7 @@ class Survey:
     batches: dict = field(default_factory=dict)
     features: dict = field(default_factory=dict)
     n_documents: int = 0
-    repeats: Repeats = NONE
+    repeats: Repeats = NO_REPEATS
     span: str = ""
     ties: str | None = None
     said: list = field(default_factory=list)

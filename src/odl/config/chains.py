@@ -18,9 +18,10 @@ HASHED = 100_000_000  # bytes of a file up to which its content is looked at whe
 WILDCARD = re.compile(r"\{\s*\w+\s*(,[^{}]*)?\}")  # in a name of a file, where Snakemake puts something else
 
 # Shares of files: where one ends follows from the files near it, so one that comes, goes or changes leaves the others.
-SMALLEST, MOST = 1 << 20, 128  # bytes of a share; shares of that size, before it is doubled
-ALONE = 2 * SMALLEST  # bytes from which on a single share is one
-ENDS = 32  # of 256 files, one in so many may end a share that is half full
+MIN_SHARE_BYTES = 1 << 20  # bytes of files that one job reads; doubled while there would be more than MAX_SHARES jobs
+MAX_SHARES = 128
+MIN_SPLIT_BYTES = 2 * MIN_SHARE_BYTES  # smaller corpora are read by one job
+FILES_PER_END = 32  # one file in 32 may end a share that is half full, so that appending moves few boundaries
 
 
 def corpora_of(config):
@@ -163,8 +164,8 @@ def shares_of(paths):
         when another file comes costs more than to join. A large file is a share of its own.
     """
     sizes = [os.path.getsize(path) if os.path.exists(path) else 0 for path in paths]
-    size = SMALLEST
-    while size * MOST < sum(sizes):
+    size = MIN_SHARE_BYTES
+    while size * MAX_SHARES < sum(sizes):
         size *= 2
     shares, current, filled = {}, None, 0
     for path, length in zip(paths, sizes, strict=True):
@@ -173,9 +174,9 @@ def shares_of(paths):
             current, filled = shares.setdefault(digest[:6].hex(), []), 0
         current.append(path)
         filled += length
-        if 2 * filled > size and digest[-1] < ENDS:  # where lists that differ before it end a share alike
+        if 2 * filled > size and digest[-1] < FILES_PER_END:  # where lists that differ before it end a share alike
             current = None
-    return shares if len(shares) > 1 or sum(sizes) > ALONE else {}
+    return shares if len(shares) > 1 or sum(sizes) > MIN_SPLIT_BYTES else {}
 
 
 def atoms_of(config, run):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from odl.config.chains import earlier_learner
 from odl.config.places import SNAKEFILE
-from odl.config.schema import LARGEST, check_map
+from odl.config.schema import MAX_INTEGER, check_map
 from odl.config.sections import NAMED, Alerts, Batches, Study, Weighting
 from odl.config.setting import merge
 from odl.errors import ConfigError, StorageError, advice
@@ -133,7 +133,7 @@ def read(folder):
 
         def whole_number(self, node):
             number = self.construct_yaml_int(node)
-            if abs(number) > LARGEST:
+            if abs(number) > MAX_INTEGER:
                 place = f"{path} line {node.start_mark.line + 1}"
                 raise ConfigError(f"{place} has a whole number beyond 2^63 - 1", "a smaller one", "correct it")
             return number

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from odl.errors import ConfigError, advice
 
-LARGEST = 2**63 - 1  # as files hold it; Python prints no number of more than 4300 digits
+MAX_INTEGER = 2**63 - 1  # largest integer in files; Python refuses to print numbers of more than 4300 digits
 
 
 class _Short(reprlib.Repr):
     def repr_int(self, x, level):
-        return super().repr_int(x, level) if abs(x) <= LARGEST else "a whole number beyond 2^63 - 1"
+        return super().repr_int(x, level) if abs(x) <= MAX_INTEGER else "a whole number beyond 2^63 - 1"
 
 
 _SHORT = _Short()
@@ -129,7 +129,7 @@ def _within(value, schema):
         return len(value) >= schema.get("minLength", 0) and re.fullmatch(schema.get("pattern", "(?s:.*)"), value)
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         return not isinstance(value, list) or len(value) >= schema.get("minItems", 0)
-    if isinstance(value, numbers.Integral) and abs(int(value)) > LARGEST:
+    if isinstance(value, numbers.Integral) and abs(int(value)) > MAX_INTEGER:
         return False
     inside = schema.get("minimum", -inf) <= value <= schema.get("maximum", inf)
     return inside and schema.get("exclusiveMinimum", -inf) < value < schema.get("exclusiveMaximum", inf)

@@ -314,7 +314,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         """
         self._check_learned()
         parameters = {name: getattr(self, name) for name in self._own()}
-        parameters |= {"n_documents": self.n_documents_, "cut": textpast.CUT}
+        parameters |= {"n_documents": self.n_documents_, "cut": textpast.WORD_RULES}
         past = textpast.arrays(self.repeats_, self.past_, self.register_)
         arrays = {"frequencies": self.frequencies_, **past}
         self.detector_._save(path, {"text": parameters}, arrays)
@@ -368,7 +368,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         stream.detector_, stream.n_documents_, stream.frequencies_ = detector, n_documents, arrays["frequencies"]
         stream.repeats_, stream.past_, stream.register_ = past
         in_pairs = with_words(stream.tokens).get("tokeniser") == "words" and any(map(LETTERED, detector.words_))
-        if cut < textpast.CUT and (stream.pieces or in_pairs):
+        if cut < textpast.WORD_RULES and (stream.pieces or in_pairs):
             what = "pieces of words" if stream.pieces else "words of a script without spaces"
             warnings.warn(f"{path} has {what} as an earlier version cut them: learn again", UserWarning, stacklevel=2)
         return stream

@@ -15,7 +15,7 @@ from odl.text.shingles import Shingler
 class Repeats(NamedTuple):
     """Groups of the documents of the last batches, and the set of shingles of each (`odl.stream.duplicates`)."""
 
-    groups: duplicates.Groups = duplicates.NONE
+    groups: duplicates.Groups = duplicates.NO_GROUPS
     sets: tuple = ()
 
     def after(self, texts):
@@ -26,7 +26,7 @@ class Repeats(NamedTuple):
         return Repeats(groups, (*self.sets, *sets)[-len(groups.names) :])
 
 
-CUT = 2  # of words and pieces of words; 1, which files do not have: other pieces, Thai and its like in pairs
+WORD_RULES = 2  # version of the rules for words and pieces; states saved by version 1 have other pieces
 REPEATS = ("shingles", "shingle_ends", "item_born", "item_starts")
 
 

@@ -13,7 +13,7 @@ from odl.errors import ConfigError, EarlierError, OdlError
 from odl.files import tables
 
 ONLY = "the stream, run and seed of `odl run`"
-ALONE = "for several use Snakemake: odl init FOLDER SOURCES --snakemake"
+ONE_STREAM = "for several use Snakemake: odl init FOLDER SOURCES --snakemake"
 
 
 class Folder(NamedTuple):
@@ -159,9 +159,9 @@ def _check_alone(config):
     }
     for key, more in asked.items():
         if more:
-            raise ConfigError(f"{project.FILE} sets {key}", ONLY, ALONE)
+            raise ConfigError(f"{project.FILE} sets {key}", ONLY, ONE_STREAM)
     if config["corpora"][config["streams"][0]]["reader"] != "documents":
-        raise ConfigError(f"{project.FILE} names a reader", "one's own documents", ALONE)
+        raise ConfigError(f"{project.FILE} names a reader", "one's own documents", ONE_STREAM)
 
 
 def files_of(folder):

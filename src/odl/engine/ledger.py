@@ -10,7 +10,7 @@ from odl.errors import OdlError
 from odl.files import provenance
 from odl.files.atomic import replacing
 
-FORM = 1  # of the file that this is kept in
+FORMAT = 1  # of the ledger file
 
 
 class Entry(NamedTuple):
@@ -63,7 +63,7 @@ class Ledger:
         with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
             with open(self.path, encoding="utf-8") as file:
                 stored = json.load(file)
-            if stored["form"] == FORM:
+            if stored["form"] == FORMAT:
                 self.known, self.told = stored["files"], stored["told"]
 
     def entry(self, path):
@@ -118,7 +118,7 @@ class Ledger:
         for path in self.unsynced:
             _sync(path)
         self.unsynced.clear()
-        stored = {"form": FORM, "files": self.known, "told": self.told}
+        stored = {"form": FORMAT, "files": self.known, "told": self.told}
         with replacing(self.path) as temporary, open(temporary, "w", encoding="utf-8") as file:
             file.write(json.dumps(stored, separators=(",", ":")))  # `dump` takes ten times as long
             file.flush()

@@ -13,7 +13,7 @@ import time
 from odl.errors import BusyError, StorageError
 from odl.files import blocks
 
-EVERY = 0.5  # seconds between two looks at a lock that another process has
+LOCK_INTERVAL = 0.5  # seconds between two attempts to take a lock
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 AGAIN = 0.02  # seconds from a signal that HDF5 holds up to the next look
 
@@ -44,7 +44,7 @@ def alone(path, wait=0.0, todo="wait for it, or say --wait SECONDS"):
         while not _taken(file, path):
             if time.monotonic() >= until:
                 raise BusyError(_holder(file, path), "one run a folder", todo)
-            time.sleep(min(EVERY, max(0.01, until - time.monotonic())))
+            time.sleep(min(LOCK_INTERVAL, max(0.01, until - time.monotonic())))
         file.truncate(0)
         json.dump({"process": os.getpid(), "host": platform.node(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}, file)
         file.flush()

@@ -13,7 +13,7 @@ import shutil
 import tempfile
 from contextlib import contextmanager, suppress
 
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 OPEN = {"/dev/stdout": 1, "/dev/stderr": 2} | {f"/dev/fd/{number}": number for number in range(1, 64)}
 
 
@@ -47,7 +47,7 @@ def replacing(path):
     except BaseException as error:
         if os.path.exists(temporary):
             os.unlink(temporary)
-        if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
+        if isinstance(error, OSError) and error.errno in DISK_ERRORS and error.filename is None:
             error.filename = path  # writing into an open file does not say which
         raise
 

@@ -1,8 +1,8 @@
-"""Files of blocks with digests: not a byte is given out, to HDF5 either, that is not the one that was written.
+"""Files in blocks with a digest each, so that damaged bytes are never read, not even by HDF5.
 
-A file begins with `HEAD` bytes that HDF5 leaves to who writes it (its user block) and ends with the sha256 of each
-block of what lies between. The head holds the length of that, and the sha256 of the digests. HDF5 that is given a
-damaged file may go round for ever, so damage has to be seen before.
+A file has a head of `HEAD_BYTES` bytes (HDF5's user block), the data, and the sha256 of each block of the data. The
+head contains the length of the data and the sha256 of the digests. Digests are checked before HDF5 reads a block,
+because HDF5 can loop forever on a damaged file.
 """
 
 import hashlib
@@ -12,22 +12,22 @@ import struct
 
 from odl.errors import StorageError, changed
 
-HEAD = 512
+HEAD_BYTES = 512
 MARK = b"odl: HDF5 from byte 512\n"
-BLOCK = 1 << 16
-SIZE = 32  # bytes of a digest
-_FACTS = struct.Struct(f"<Q{SIZE}s")
+BLOCK_BYTES = 1 << 16
+DIGEST_BYTES = 32  # of sha256
+_FACTS = struct.Struct(f"<Q{DIGEST_BYTES}s")
 
 
 def close(path):
     """Append the digests of a finished file's blocks, and write its head."""
     with open(path, "r+b") as file:
-        file.seek(HEAD)
-        digests = b"".join(hashlib.sha256(block).digest() for block in iter(lambda: file.read(BLOCK), b""))
-        length = file.tell() - HEAD
+        file.seek(HEAD_BYTES)
+        digests = b"".join(hashlib.sha256(block).digest() for block in iter(lambda: file.read(BLOCK_BYTES), b""))
+        length = file.tell() - HEAD_BYTES
         file.write(digests)
         file.seek(0)
-        file.write((MARK + _facts(length, digests)).ljust(HEAD, b"\0"))
+        file.write((MARK + _facts(length, digests)).ljust(HEAD_BYTES, b"\0"))
 
 
 def _facts(length, digests):
@@ -57,12 +57,12 @@ class Verified(io.RawIOBase):
             todo = f"delete {path} and run the same command again" if ours else "name another"
             raise StorageError(f"{path} is damaged (it has no digests of this version of odl)", "a whole file", todo)
         self.length = _FACTS.unpack(head[len(MARK) :])[0] if len(head) == len(MARK) + _FACTS.size else 0
-        n_blocks, end = -(-self.length // BLOCK), HEAD + self.length
-        whole = os.fstat(self.descriptor).st_size == end + n_blocks * SIZE
-        digests = os.pread(self.descriptor, n_blocks * SIZE, end) if whole else b""
+        n_blocks, end = -(-self.length // BLOCK_BYTES), HEAD_BYTES + self.length
+        whole = os.fstat(self.descriptor).st_size == end + n_blocks * DIGEST_BYTES
+        digests = os.pread(self.descriptor, n_blocks * DIGEST_BYTES, end) if whole else b""
         if not whole or head != MARK + _facts(self.length, digests):
             raise changed(path)
-        self.digests = [digests[first : first + SIZE] for first in range(0, len(digests), SIZE)]
+        self.digests = [digests[first : first + DIGEST_BYTES] for first in range(0, len(digests), DIGEST_BYTES)]
         self.seen = bytearray(n_blocks)
 
     def __repr__(self):  # what h5py takes for the name of the file, of which it keeps ASCII only
@@ -84,23 +84,25 @@ class Verified(io.RawIOBase):
         return self.position
 
     def seek(self, offset, whence=os.SEEK_SET):
-        self.position = offset + (0, self.position, HEAD + self.length)[whence]
+        self.position = offset + (0, self.position, HEAD_BYTES + self.length)[whence]
         return self.position
 
     def readinto(self, buffer):
-        view = memoryview(buffer).cast("B")[: max(0, HEAD + self.length - self.position)]
+        view = memoryview(buffer).cast("B")[: max(0, HEAD_BYTES + self.length - self.position)]
         self.verify(self.position, self.position + len(view))
         done = os.preadv(self.descriptor, [view], self.position)
         self.position += done
         return done
 
-    def verify(self, first=HEAD, last=None):
+    def verify(self, first=HEAD_BYTES, last=None):
         """Verify the blocks of a range of bytes, by default of all."""
-        last = HEAD + self.length if last is None else last
-        for number in range(max(0, first - HEAD) // BLOCK, min(-(-(last - HEAD) // BLOCK), len(self.seen))):
+        last = HEAD_BYTES + self.length if last is None else last
+        for number in range(
+            max(0, first - HEAD_BYTES) // BLOCK_BYTES, min(-(-(last - HEAD_BYTES) // BLOCK_BYTES), len(self.seen))
+        ):
             if not self.seen[number]:
-                begin = HEAD + number * BLOCK
-                block = os.pread(self.descriptor, min(BLOCK, HEAD + self.length - begin), begin)
+                begin = HEAD_BYTES + number * BLOCK_BYTES
+                block = os.pread(self.descriptor, min(BLOCK_BYTES, HEAD_BYTES + self.length - begin), begin)
                 if hashlib.sha256(block).digest() != self.digests[number]:
                     raise changed(self.path, f"bytes {begin} to {begin + len(block)}")
                 self.seen[number] = 1

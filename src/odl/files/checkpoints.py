@@ -19,7 +19,7 @@ import odl
 from odl.errors import CheckpointError
 from odl.files import digests, storage
 
-FIRST = digests.FIRST
+FIRST = digests.NO_DIGEST
 
 
 @dataclass(frozen=True)

@@ -13,17 +13,17 @@ import numpy as np
 
 from odl.files import provenance
 
-PIECE = 1 << 16  # entries of a piece
-MOST = 1000  # pieces of an array: an attribute holds 64 KiB
-SIZE = 32  # bytes of a digest
-FIRST = "0" * 64  # in place of the digest of a file before the first of a chain
+PIECE_ENTRIES = 1 << 16  # entries of an array per digest
+MAX_PIECES = 1000  # digests of an array; an HDF5 attribute has at most 64 KiB
+DIGEST_BYTES = 32  # of sha256
+NO_DIGEST = "0" * 64  # digest of the previous file for the first file of a chain
 _written: dict = {}  # HDF5's number of an open file -> {address of an array: type and shape, digests of its pieces}
 
 
 def step_of(shape):
     """Return how many rows a piece has."""
     wide = max(1, math.prod(shape[1:]))
-    return max(1, PIECE // wide, -(-shape[0] // MOST)) if shape else 1
+    return max(1, PIECE_ENTRIES // wide, -(-shape[0] // MAX_PIECES)) if shape else 1
 
 
 def _pieces_of(values):
@@ -31,7 +31,7 @@ def _pieces_of(values):
     step = step_of(values.shape)
     parts = (values[first : first + step] for first in range(0, max(len(values), 1), step))
     joined = b"".join(hashlib.sha256(np.ascontiguousarray(part)).digest() for part in parts)
-    return np.frombuffer(joined, dtype=np.uint8).reshape(-1, SIZE)
+    return np.frombuffer(joined, dtype=np.uint8).reshape(-1, DIGEST_BYTES)
 
 
 def mark(item, values):

@@ -16,7 +16,7 @@ from odl.files.passages import Passages
 
 NO_TIME = np.iinfo(np.int64).min
 SHINGLES = 2**31 - 1  # that there can be
-TITLE = 200  # characters of a title
+TITLE_CHARACTERS = 200  # longer titles are cut
 SHARE = "share"  # kind of a file that holds the words of some documents of a corpus
 OF_EACH = ("ids", "times", "topics", "titles", "files", "urls", "authors", "texts", "shingles", "passages", "vectors")
 OPTIONAL = ("urls", "authors", "texts", "shingles", "passages", "vectors")  # of them, those that a corpus may lack
@@ -46,7 +46,7 @@ class Repeats(NamedTuple):
         return "; ".join(said)
 
 
-NONE = Repeats()
+NO_REPEATS = Repeats()
 
 
 @dataclass
@@ -114,7 +114,7 @@ class Documents:
     passages: Passages | None = None
     urls: list = field(default_factory=list)
     authors: list = field(default_factory=list)
-    repeats: Repeats = NONE
+    repeats: Repeats = NO_REPEATS
     vectors: np.ndarray | None = None
     texts: list = field(default_factory=list)
     aside: list = field(default_factory=list)
@@ -213,7 +213,7 @@ def _taken(values, rows):
     return [values[row] for row in rows] if isinstance(values, list) else values[rows]
 
 
-def one_line(text, length=TITLE):
+def one_line(text, length=TITLE_CHARACTERS):
     """Collapse white space and cut to at most `length` characters."""
     return " ".join(text.split())[:length]
 
@@ -360,7 +360,7 @@ def read_dropped(file):
 
 def read_repeats(file):
     """Load how many rows were left out because their id occurred before."""
-    return Repeats(*storage.read_array(file, "repeats", "i").tolist()) if "repeats" in file else NONE
+    return Repeats(*storage.read_array(file, "repeats", "i").tolist()) if "repeats" in file else NO_REPEATS
 
 
 def write_topics(file, topics):

@@ -7,7 +7,7 @@ from unicodedata import bidirectional
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 UNREAD = re.compile("[\xad\u202a-\u202e\u2066-\u2069\ufeff]")  # these, soft hyphens and marks of byte order
 
-DRAWN = re.compile(r"([^\w\s])\1{4,}")  # a line drawn of signs, such as =====
+DRAWN_LINE = re.compile(r"([^\w\s])\1{4,}")  # a line drawn with characters, such as =====
 
 # Escape sequences of terminals: CSI, OSC and other strings, choices of a character set, and short ones.
 ESCAPES = re.compile(
@@ -50,7 +50,7 @@ def readable(text):
 
 def heading(text):
     """Return a title as it is shown: `readable`, in one line, without lines that are drawn of signs."""
-    return readable(" ".join(DRAWN.sub(" ", text).split()) or text)
+    return readable(" ".join(DRAWN_LINE.sub(" ", text).split()) or text)
 
 
 def guarded(value):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from odl.errors import StorageError
 from odl.files.atomic import replacing
 
-SIZE = 8  # bytes of a digest
+DIGEST_BYTES = 8  # per line
 END = "end"
 
 
@@ -35,7 +35,7 @@ def digest_of(line: bytes) -> str:
     >>> len(linesums.digest_of(b"first"))
     16
     """
-    return hashlib.blake2b(line, digest_size=SIZE).hexdigest()
+    return hashlib.blake2b(line, digest_size=DIGEST_BYTES).hexdigest()
 
 
 def record(number: int, digest: str) -> str:

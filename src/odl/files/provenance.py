@@ -11,7 +11,7 @@ from contextvars import ContextVar
 
 FORMAT = 3  # of HDF5 files of this version
 ATTRIBUTES = ("digest", "made", "made_digest")  # of the root of an HDF5 file: not of its content
-BEFORE, BEHIND = "<!-- odl ", " -->\n"  # around the record at the end of a page
+RECORD_START, RECORD_END = "<!-- odl ", " -->\n"  # enclose the record at the end of an HTML page
 _current: ContextVar = ContextVar("record", default=None)
 
 
@@ -65,16 +65,16 @@ def page(text):
     digest = _sum(text)
     text_of_record = text_of({**record, "beside": outputs, "digest": digest})
     outputs.append(digest)
-    return text + BEFORE + text_of_record.replace(">", "\\u003e") + BEHIND
+    return text + RECORD_START + text_of_record.replace(">", "\\u003e") + RECORD_END
 
 
 def of_page(text):
     """Return the digest of a page's content and its record, None where it has none that fits."""
-    content, mark, text_of_record = text.rpartition(BEFORE)
+    content, mark, text_of_record = text.rpartition(RECORD_START)
     if not mark:
         return _sum(text), None
     try:
-        record = json.loads(text_of_record.removesuffix(BEHIND))
+        record = json.loads(text_of_record.removesuffix(RECORD_END))
         fits = record.pop("digest") == _sum(content)
     except (ValueError, KeyError, AttributeError):
         fits = False

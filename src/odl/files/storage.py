@@ -27,8 +27,8 @@ from odl.files.provenance import FORMAT
 
 EARLIER = 2  # its alerts are laid out differently, all other kinds as they are now
 COMPRESSION = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
-SAMPLE = 4096  # bytes at the beginning of an array that say whether it is compressed
-LAYOUT = {"libver": "v110", "userblock_size": blocks.HEAD}
+SAMPLE_BYTES = 4096  # an array is compressed if this many bytes at its beginning compress well
+LAYOUT = {"libver": "v110", "userblock_size": blocks.HEAD_BYTES}
 CACHE = 1 << 20  # bytes that an open array keeps unpacked: one chunk; HDF5 itself keeps eight times as much
 
 
@@ -222,9 +222,9 @@ def _plain():
 
 def compression(first, size):
     """Return the options for an array of so many bytes that begins with these values: packed where a fifth is saved."""
-    if size <= SAMPLE // 8:
+    if size <= SAMPLE_BYTES // 8:
         return {}
-    sample = np.ascontiguousarray(first).ravel()[: SAMPLE // first.itemsize]
+    sample = np.ascontiguousarray(first).ravel()[: SAMPLE_BYTES // first.itemsize]
     shuffled = np.ascontiguousarray(sample.view(np.uint8).reshape(len(sample), -1).T)
     return COMPRESSION if len(zlib.compress(shuffled, 1)) < 0.8 * shuffled.nbytes else {}
 

@@ -24,7 +24,7 @@ from odl.files.atomic import replacing
 from odl.files.escaping import visible
 
 DIGEST = "digest"
-SIZE = 16  # hexadecimal digits
+DIGEST_DIGITS = 16  # hexadecimal
 # Columns of text: all others have numbers where they can be read as such, and nan where they are empty.
 TEXT_COLUMNS = {"run", "corpus", "protocol", "algorithm", "first_time", "last_time", "parameters", "source", "phase"}
 
@@ -81,7 +81,7 @@ def _digests(columns, lines):
     for position, line in enumerate(lines or [()]):
         sha = head.copy()
         sha.update((f"{position}\n" + "\t".join(line)).encode())
-        digests.append(sha.hexdigest()[:SIZE])
+        digests.append(sha.hexdigest()[:DIGEST_DIGITS])
     return digests
 
 

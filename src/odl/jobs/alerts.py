@@ -12,7 +12,7 @@ from odl.config.sections import Alerts
 from odl.errors import DataError
 from odl.evaluation.scorefiles import read_parts
 from odl.files import agentfiles, blocks, storage
-from odl.files.documents import NO_TIME, TITLE
+from odl.files.documents import NO_TIME, TITLE_CHARACTERS
 from odl.jobs import runs
 from odl.jobs.update import Learned
 from odl.learners.sparse_atoms import widen
@@ -107,11 +107,13 @@ def titled(titles, counts, vocabulary):
     for row, title in enumerate(titles):
         terms = counts.indices[counts.indptr[row] : counts.indptr[row + 1]].tolist()
         named = {vocabulary[term]: term for term in terms}
-        found = {named[word] for *_, word in excerpts.places(title, named)} if 0 < len(title) < TITLE else set()
+        found = (
+            {named[word] for *_, word in excerpts.places(title, named)} if 0 < len(title) < TITLE_CHARACTERS else set()
+        )
         whole += len(found) == len(terms)
         rows += [row] * len(found)
         columns += sorted(found)
-    cut = sum(0 < len(title) < TITLE for title in titles) - whole
+    cut = sum(0 < len(title) < TITLE_CHARACTERS for title in titles) - whole
     if cut < OWN_TITLES * len(titles):
         rows, columns = [], []
     return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=counts.shape)

@@ -8,13 +8,15 @@ from odl.errors import CheckpointError
 from odl.learners.base import Kept
 
 NEAREST = 5  # documents that a vector is compared with
-HALFWAY, MOST = 16, 2 / 3  # distinct words of a document whose vector counts as much as its words; largest weight
+HALF_WEIGHT_WORDS = 16  # distinct words of a document whose vector has the same weight as its words
+MAX_WEIGHT = 2 / 3  # of a vector
 LENGTHS = 256  # numbers of distinct words that are told apart
-RECENT, FEWEST = 2000, 50  # scores that a scale is made of; with fewer the batch's own are added
+RECENT = 2000  # latest scores from which a scale is computed
+MIN_SCORES = 50  # with fewer scores those of the batch are added
 BEYOND = 1.0  # beyond the recent scores a scale rises over so much
 GRID = 1 << 16  # steps of a number of a vector: sums of whole numbers are exact, in whatever order they are taken
 BLOCK = 512  # documents compared at a time
-KEPT = {
+ARRAYS = {
     "signs": Kept("dense", ("positions", "bytes"), np.uint8),
     "words": Kept("dense", ("positions",), between=(-np.inf, 1e300)),
     "vectors": Kept("dense", ("positions",), between=(0, 2)),
@@ -66,7 +68,7 @@ class Memory(NamedTuple):
         CheckpointError
         """
         sizes = {"bytes": -(-n_dimensions // 8)}
-        sound = arrays.keys() == KEPT.keys() and all(KEPT[name].fits(arrays[name], sizes) for name in KEPT)
+        sound = arrays.keys() == ARRAYS.keys() and all(ARRAYS[name].fits(arrays[name], sizes) for name in ARRAYS)
         if not sound or len(arrays["words"]) != len(arrays["vectors"]):
             expected = f"signs of {n_dimensions} numbers, and scores by words and by vectors"
             todo = f"delete {path} and run the same command again"
@@ -109,7 +111,7 @@ class Memory(NamedTuple):
         weight : float
         """
         scales = ((words, self.words, 1.0 - weight), (vectors, self.vectors, weight))
-        early = len(self.words) < FEWEST
+        early = len(self.words) < MIN_SCORES
         return tuple(  # type: ignore[return-value]
             part * on_scale(scores, np.append(recent, scores) if early else recent) for scores, recent, part in scales
         )
@@ -169,4 +171,6 @@ def weight_of(lengths: Any) -> float:
     >>> weight_of([8, 16, 90]), weight_of([48]), weight_of([])
     (0.5, 0.25, 0.6666666666666666)
     """
-    return min(MOST, HALFWAY / (HALFWAY + (float(np.median(lengths)) if len(lengths) else 0.0)))
+    return min(
+        MAX_WEIGHT, HALF_WEIGHT_WORDS / (HALF_WEIGHT_WORDS + (float(np.median(lengths)) if len(lengths) else 0.0))
+    )

@@ -16,24 +16,24 @@ from odl.errors import ConfigError, ParameterError
 from odl.kernels import tree_codes
 
 FLAT = 1e-6  # a patch whose centred values have at most this length is constant
-LARGEST = 1 << 24  # pixels of an image
+MAX_PIXELS = 1 << 24  # of an image
 ROUNDS = 100  # draws before images are taken for constant ones
 RIDGE = 1e-8  # added to variances, as a share of their mean: centred patches have a singular covariance
 PENALTIES = ("flat", "tree")
 SHRINK = 4  # of the dictionaries of a race one in so many goes on, with so many times the patches
 PATCHES = 16  # for each atom: from so many at least a dictionary is learned, where there are so many
-WHOLE = {"type": "integer", "minimum": 1}
+POSITIVE_INTEGER = {"type": "integer", "minimum": 1}
 LIST = {"type": "array", "minItems": 1}
 EXPONENTS = {**LIST, "items": {"type": "integer", "minimum": -60, "maximum": 20}}
 BRANCHED = {"type": "string", "pattern": r"[1-9][0-9]{0,5}(,[1-9][0-9]{0,5})*"}  # branching factors
 SETTINGS = {
-    "patch": {**WHOLE, "minimum": 2, "default": 8},
-    "train": {**WHOLE, "default": 6000},
-    "validation": {**WHOLE, "default": 300},
-    "test": {**WHOLE, "default": 1000},
+    "patch": {**POSITIVE_INTEGER, "minimum": 2, "default": 8},
+    "train": {**POSITIVE_INTEGER, "default": 6000},
+    "validation": {**POSITIVE_INTEGER, "default": 300},
+    "test": {**POSITIVE_INTEGER, "default": 1000},
     "scale": {"type": "number", "minimum": 0.25, "maximum": 4, "default": 1.0},
     "min_contrast": {"type": "number", "minimum": 0, "maximum": 0.99, "default": 0.0},
-    "missing": {**LIST, "items": {**WHOLE, "maximum": 99}, "default": [50, 60, 70, 80, 90]},
+    "missing": {**LIST, "items": {**POSITIVE_INTEGER, "maximum": 99}, "default": [50, 60, 70, 80, 90]},
     "trees": {**LIST, "items": BRANCHED, "default": ["10,2,2"]},
     "structures": {"type": "boolean", "default": True},
     "lam_train": {**EXPONENTS, "default": [-6, -5, -4, -3, -2, -1]},
@@ -41,13 +41,13 @@ SETTINGS = {
     "refine": {"type": "integer", "minimum": 0, "maximum": 3, "default": 0},
     "screen": {"type": "integer", "minimum": 0, "default": 0},
     "seeds": {**LIST, "items": {"type": "integer", "minimum": 0}, "default": [0, 1, 2, 3]},
-    "epochs": {**WHOLE, "default": 2},
-    "batch": {**WHOLE, "default": 500},
+    "epochs": {**POSITIVE_INTEGER, "default": 2},
+    "batch": {**POSITIVE_INTEGER, "default": 500},
     "stop": {"type": "string", "enum": list(STOPS), "default": "gap"},
     "tolerance": {"type": "number", "exclusiveMinimum": 0, "default": 0.01},
-    "iterations": {**WHOLE, "default": 200},
+    "iterations": {**POSITIVE_INTEGER, "default": 200},
     "drawn_tree": {**BRANCHED, "default": "10,2,2"},
-    "drawn_patch": {**WHOLE, "minimum": 2, "default": 16},
+    "drawn_patch": {**POSITIVE_INTEGER, "minimum": 2, "default": 16},
     "drawn_lam": {**EXPONENTS["items"], "default": -4},
 }
 PART, UNMEASURED = "seeds", ("drawn_tree", "drawn_patch", "drawn_lam")
@@ -337,7 +337,7 @@ def _opened(data):
     from PIL import Image
 
     with Image.open(io.BytesIO(data), formats=("PNG",)) as image:
-        if image.width * image.height > LARGEST:
+        if image.width * image.height > MAX_PIXELS:
             raise ValueError(f"an image of {image.width} x {image.height} pixels")
         return _grey(np.asarray(image) / 255.0)
 

@@ -17,26 +17,26 @@ LEARNED = ("flat", "tree")  # these have a lam
 METHODS = ("pca", "nmf", "lda", *LEARNED)
 RAW = ("frequencies", "counts", "directions")  # of all words: rows of unit l1 norm, as they are, of unit l2 norm
 SCALINGS = ("each", "one", "none")
-FEWEST = 10  # occurrences of a word, in the whole corpus
+MIN_OCCURRENCES = 10  # occurrences of a word in the corpus
 FOLDS, COARSE = 5, 0.01  # of a cross-validation, and the tolerance of its SVMs
-WHOLE = {"type": "integer", "minimum": 1}
+POSITIVE_INTEGER = {"type": "integer", "minimum": 1}
 LIST = {"type": "array", "minItems": 1}
 SETTINGS = {
     "groups": {**LIST, "items": {"type": "string"}, "default": ["alt.atheism", "talk.religion.misc"]},
-    "train": {**WHOLE, "default": 1000},
-    "test": {**WHOLE, "default": 425},
+    "train": {**POSITIVE_INTEGER, "default": 1000},
+    "test": {**POSITIVE_INTEGER, "default": 425},
     "splits": {**LIST, "items": {"type": "integer", "minimum": 0}, "default": [0, 1, 2]},
-    "topics": {**LIST, "items": WHOLE, "default": [3, 7, 15, 31, 63]},
+    "topics": {**LIST, "items": POSITIVE_INTEGER, "default": [3, 7, 15, 31, 63]},
     "methods": {**LIST, "items": {"type": "string", "enum": list(METHODS)}, "default": list(METHODS)},
     "lam": {**LIST, "items": {"type": "integer", "minimum": -60, "maximum": 20}, "default": [-20, -16, -12]},
     "svm": {**LIST, "items": {"type": "integer", "minimum": -20, "maximum": 20}, "default": [-3, -2, -1, 0, 1]},
     "scaling": {**LIST, "items": {"type": "string", "enum": list(SCALINGS)}, "default": list(SCALINGS)},
-    "rounds": {**WHOLE, "default": 10},
+    "rounds": {**POSITIVE_INTEGER, "default": 10},
     "decrease": {"type": "number", "minimum": 0, "default": 0.0},
     "tolerance": {"type": "number", "exclusiveMinimum": 0, "default": 0.01},
-    "iterations": {**WHOLE, "default": 200},
-    "nmf_iterations": {**WHOLE, "default": 200},
-    "lda_iterations": {**WHOLE, "default": 10},
+    "iterations": {**POSITIVE_INTEGER, "default": 200},
+    "nmf_iterations": {**POSITIVE_INTEGER, "default": 200},
+    "lda_iterations": {**POSITIVE_INTEGER, "default": 10},
 }
 PART, UNMEASURED = "splits", ()
 
@@ -65,7 +65,7 @@ def two_groups(documents, settings):
     rows = np.flatnonzero(np.isin(names, groups))
     counts = documents.counts[rows]
     inside, total = (np.asarray(matrix.sum(axis=0)).ravel() for matrix in (counts, documents.counts))
-    counts = sparse.csr_array(counts[:, (total >= FEWEST) & (inside > 0)], dtype=float)
+    counts = sparse.csr_array(counts[:, (total >= MIN_OCCURRENCES) & (inside > 0)], dtype=float)
     filled = np.diff(counts.indptr) > 0
     return counts[np.flatnonzero(filled)], names[rows][filled] == groups[0]
 

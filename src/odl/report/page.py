@@ -9,7 +9,7 @@ import jinja2
 
 from odl.files.escaping import LEFTWARD, visible
 
-LARGEST = 500_000  # bytes of an SVG in a page; of a larger one the PNG stands there
+MAX_SVG_BYTES = 500_000  # a page shows the PNG in place of a larger SVG
 
 
 class Markup(str):
@@ -59,7 +59,7 @@ def percent(value):
 def embedded(stem):
     """The address of a figure that has its file inside: the SVG, or the PNG where the SVG is large."""
     path, kind = f"{stem}.svg", "svg+xml"
-    if os.path.getsize(path) > LARGEST:
+    if os.path.getsize(path) > MAX_SVG_BYTES:
         path, kind = f"{stem}.png", "png"
     with open(path, "rb") as file:
         return f"data:image/{kind};base64,{base64.b64encode(file.read()).decode('ascii')}"

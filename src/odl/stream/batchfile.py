@@ -15,8 +15,8 @@ from odl.files.documents import NO_TIME
 from odl.stream import batching
 from odl.stream.terms import Matrix
 
-SPAN = 1 << 15  # rows of a file held at a time, of which a batch may need a few only
-KEPT = 8  # files whose words and ends of lines are remembered
+ROWS_AT_ONCE = 1 << 15  # rows of a file in memory
+CACHED_FILES = 8  # files whose vocabulary and row ends are cached
 STRINGS = ("ids", "titles", "files", "topics", "urls", "authors", "texts")
 SPARSE = ("urls", "authors")  # not stored in a batch in which all are empty
 
@@ -157,7 +157,7 @@ def _whole(file):
             ends[name] = np.append(np.flatnonzero(block == ord("\n")), len(block))
         words = storage.read_strings(file, "vocabulary") if "vocabulary" in file else []
         _known[digest] = Whole(words, ends)
-        if len(_known) > KEPT:
+        if len(_known) > CACHED_FILES:
             del _known[next(iter(_known))]
     return _known[digest]
 
@@ -167,8 +167,8 @@ def _pieces(parts, name):
     pieces = []
     for number, part in enumerate(parts):
         matrix, wanted = Matrix(part.file, name), part.rows
-        for low in range(int(wanted.min(initial=0)), int(wanted.max(initial=-1)) + 1, SPAN):
-            near = np.flatnonzero((wanted >= low) & (wanted < low + SPAN))
+        for low in range(int(wanted.min(initial=0)), int(wanted.max(initial=-1)) + 1, ROWS_AT_ONCE):
+            near = np.flatnonzero((wanted >= low) & (wanted < low + ROWS_AT_ONCE))
             if len(near):
                 high = int(wanted[near].max()) + 1
                 pieces.append((number, matrix[low:high][wanted[near] - low], part.places[near]))

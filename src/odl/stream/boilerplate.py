@@ -22,9 +22,9 @@ from odl.files import documents as docs
 from odl.files import passages as stored
 from odl.files import storage
 
-FEWEST = 10  # documents
-SHARE = 0.01  # of the documents of the window
-ALONE = 0.1  # of the documents of its timestep, where no timestep before has the passage: no event, but a new footer
+MIN_DOCUMENTS = 10  # documents with a passage for it to be boilerplate
+MIN_WINDOW_SHARE = 0.01  # share of the documents of the window
+MIN_TIMESTEP_SHARE = 0.1  # share of the documents of a timestep if no earlier one has the passage: a new footer
 STEPS, DOCUMENTS, FILES = 4, 1000, 64  # of the window: so many timesteps, or more to so many documents; files at most
 UNIT = 1000  # what a document of nothing but new passages counts
 
@@ -105,10 +105,10 @@ def repeated(own, before):
     """
     total = own.counts + before.of(own.keys)
     n_documents = own.n_documents + before.n_documents
-    many = total >= UNIT * max(FEWEST, SHARE * n_documents)
+    many = total >= UNIT * max(MIN_DOCUMENTS, MIN_WINDOW_SHARE * n_documents)
     if not before.n_documents:
         return many
-    return many & (np.isin(own.keys, before.keys) | (own.counts >= UNIT * ALONE * own.n_documents))
+    return many & (np.isin(own.keys, before.keys) | (own.counts >= UNIT * MIN_TIMESTEP_SHARE * own.n_documents))
 
 
 @dataclass

@@ -24,7 +24,7 @@ ALIKE = 0.8
 BANDS, ROWS = 24, 4
 LIKELY = 0.6  # estimated index from which a pair is looked at; five standard deviations below ALIKE
 WINDOW = 4  # timesteps
-CHUNK = 64  # pairs that are estimated at a time
+PAIRS_AT_ONCE = 64  # pairs compared in one call
 COSINE, BLOCK = 0.9, 1000  # of near-duplicates of documents without shingles; documents that are compared at a time
 _DRAWN = np.frombuffer(hashlib.shake_256(b"odl.alerts.duplicates").digest(16 * BANDS * ROWS), dtype="<u8")
 FACTORS, TERMS = _DRAWN[: BANDS * ROWS] | np.uint64(1), _DRAWN[BANDS * ROWS :]
@@ -62,7 +62,7 @@ class Groups:
         return first, self.born[self.starts[-2] :, 0] < self.t
 
 
-NONE = Groups(-1, np.zeros(1, dtype=np.int64), [], np.empty((0, 2), dtype=np.int64))
+NO_GROUPS = Groups(-1, np.zeros(1, dtype=np.int64), [], np.empty((0, 2), dtype=np.int64))
 
 
 def decide(batch, before):
@@ -93,7 +93,7 @@ def decide(batch, before):
         problem = f"{path} has no near-duplicates, {blocks.path_of(batch)} has shingles"
         todo = f"delete {os.path.dirname(path)} and run the same command again"
         raise DataError(problem, "features of batches with shingles", todo)
-    own, known = _sets(batch), before.groups if before else NONE
+    own, known = _sets(batch), before.groups if before else NO_GROUPS
     earlier = before.sets if before and len(before.sets) == known.starts[-1] else _earlier_sets(batch, known)
     groups = grouped(known, earlier, own, storage.read_strings(batch, "ids"))
     return groups, [*earlier, *own][len(earlier) + len(own) - len(groups.names) :]
@@ -213,7 +213,7 @@ def _connect_bucket(members, filled, sets, signatures, roots, n_old):
         at, row = 0, documents[place]
         others = np.flatnonzero(roots[documents[:place]] != roots[row])
         while at < len(others):
-            chunk = others[at : at + CHUNK]
+            chunk = others[at : at + PAIRS_AT_ONCE]
             equal = (signatures[members[chunk]] == signatures[members[place]]).mean(axis=1)
             at += len(chunk)
             for other in documents[chunk[equal >= LIKELY]].tolist():

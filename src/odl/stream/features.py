@@ -246,7 +246,7 @@ def advance(output, source, previous=None, max_terms=0, alone=False):
         seen, dominant = before.seen_after() if before else (set(), set())
         sizes = {"t": wanted, "n_before": before.n_before + before.counts.shape[0] if before else 0}
         if "shingles" in batch or "passages" in batch:  # decided by more of the past than the features before hold
-            past = before.file.attrs["digest"] if before else digests.FIRST
+            past = before.file.attrs["digest"] if before else digests.NO_DIGEST
             sizes |= {"batch": batch.attrs["digest"], "previous": past}
         with storage.writing(output, "features", **sizes, **known.attributes) as file:
             storage.write_csr(file, "counts", known_terms.under(counts, columns, len(known.vocabulary)))

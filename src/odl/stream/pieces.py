@@ -13,8 +13,10 @@ FACTOR, SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)  # of the hash: mul
 _is_pair = re.compile(f"[{scripts.HAN}{scripts.KANA}]{{2}}").fullmatch
 _is_part = re.compile(f"[{''.join(scripts.SPACELESS)}]{{,3}}").fullmatch  # of a run, cut into pairs or triples
 WORTH = 0.25  # weight below which pieces cost more than they bring
-FEWEST, MOST, MOST_PAIRS = 500, 0.85, 0.4  # documents that a weight is told by; the weight at most, of pairs at most
-EACH, NONE = 10.0, 0.05  # weight for a share of new words, beyond a share that long streams of English have
+MIN_DOCUMENTS = 500  # needed to choose a weight of pieces
+MAX_WEIGHT, MAX_PAIR_WEIGHT = 0.85, 0.4  # largest weight of pieces, and of pairs of characters
+USUAL_NEW_SHARE = 0.05  # share of new words in long English streams, which need no pieces
+WEIGHT_PER_SHARE = 10.0  # weight per share of new words beyond USUAL_NEW_SHARE
 
 
 def table(words: Sequence[str]) -> sparse.csr_array:
@@ -96,13 +98,15 @@ def weight(counts: sparse.csr_array, words: Sequence[str], n_documents: int = 0)
     (0.5, 0.3, 0.0)
     """
     total = counts.sum()
-    if counts.shape[0] < FEWEST or not total:
+    if counts.shape[0] < MIN_DOCUMENTS or not total:
         return 0.0
     once = np.bincount(counts.indices, minlength=len(words)) == 1
     new = [word for word, single in zip(words, once.tolist(), strict=True) if single]
     long = sum(len(word) > 2 and not _is_part(word) for word in new)
     pairs = sum(_is_pair(word) is not None for word in new)
     fallen = np.sqrt(counts.shape[0] / max(n_documents, counts.shape[0]))
-    most = MOST_PAIRS if pairs > long else MOST
-    share = round(min(most, EACH * (fallen * float(long + pairs) / float(total) - NONE)) * 20) / 20
+    most = MAX_PAIR_WEIGHT if pairs > long else MAX_WEIGHT
+    share = (
+        round(min(most, WEIGHT_PER_SHARE * (fallen * float(long + pairs) / float(total) - USUAL_NEW_SHARE)) * 20) / 20
+    )
     return share if share >= WORTH else 0.0

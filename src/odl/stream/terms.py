@@ -15,7 +15,7 @@ from odl.errors import DataError, StorageError
 from odl.files import blocks, storage
 
 NEVER = -1  # timestep at which a new term was last seen
-WHOLE = 32  # timesteps from one file with all words to the next; those between hold the words since then
+FULL_INTERVAL = 32  # timesteps between files with the complete vocabulary; files between have the words added since
 
 
 class Base(NamedTuple):
@@ -50,7 +50,7 @@ class Base(NamedTuple):
 
 def base_of(before, output):
     """Return the `Base` of the timestep after another one, None where it has to hold all words itself."""
-    if before is None or before.max_terms or (before.t + 1) % WHOLE == 0:
+    if before is None or before.max_terms or (before.t + 1) % FULL_INTERVAL == 0:
         return None
     path = blocks.path_of(before.file)
     if os.path.dirname(os.path.abspath(path)) != os.path.dirname(os.path.abspath(output)):

@@ -24,13 +24,13 @@ from odl.stream import batching, features
 
 TITLE = "Convergence over the network"
 TAKES, ALGORITHMS = ("files",), ("diffusion",)
-WHOLE = {"type": "integer", "minimum": 1}
+POSITIVE_INTEGER = {"type": "integer", "minimum": 1}
 SETTINGS = {
-    "agents": {**WHOLE, "default": 12},
-    "terms": {**WHOLE, "default": 20},
-    "documents": {**WHOLE, "default": 1},
-    "steps": {**WHOLE, "default": 2000},
-    "fixed_point_iterations": {**WHOLE, "default": 3000},
+    "agents": {**POSITIVE_INTEGER, "default": 12},
+    "terms": {**POSITIVE_INTEGER, "default": 20},
+    "documents": {**POSITIVE_INTEGER, "default": 1},
+    "steps": {**POSITIVE_INTEGER, "default": 2000},
+    "fixed_point_iterations": {**POSITIVE_INTEGER, "default": 3000},
 }
 TASK = {"task": "nmf", "gamma": 0.1, "delta": 1.0}
 NETWORKS = ("fully_connected", "ring")

@@ -20,7 +20,7 @@ SETTINGS = {"shown": {"type": "array", "items": {"type": "string", "minLength": 
 TABLES = ("table", "pairs", "memory", "ablation", "rivals", "sizes")
 CONTEXT = re.compile("-(levels|adaptive)-context$")
 PLAIN, AROUND = "nearest documents, window", "nearest documents, window, whole batch"
-WHOLE, WHOLE_CONTEXT = "nearest documents, whole past", "nearest documents, whole past, whole batch"
+POSITIVE_INTEGER, WHOLE_CONTEXT = "nearest documents, whole past", "nearest documents, whole past, whole batch"
 
 
 def run(settings, folder, files):
@@ -154,7 +154,7 @@ def curves_of(rows):
 
 def lines_of(rows):
     """Return label to average AUC of the best cosine over the whole past, plain and using the batch."""
-    best = best_of([row for row in rows if row["run"].startswith("nearest")], (WHOLE, WHOLE_CONTEXT))
+    best = best_of([row for row in rows if row["run"].startswith("nearest")], (POSITIVE_INTEGER, WHOLE_CONTEXT))
     return {label: over(of_run, "average")[0] for label, of_run in best.items()}
 
 

@@ -15,12 +15,12 @@ from odl.report import plots
 
 TITLE = "Topics of the NIPS proceedings as a tree"
 TAKES, ALGORITHMS = ("files",), ("hierarchical",)
-WHOLE = {"type": "integer", "minimum": 1}
+POSITIVE_INTEGER = {"type": "integer", "minimum": 1}
 SETTINGS = {
     "seeds": {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0}, "default": [0, 1]},
-    "rounds": {**WHOLE, "default": 30},
+    "rounds": {**POSITIVE_INTEGER, "default": 30},
     "tolerance": {"type": "number", "exclusiveMinimum": 0, "default": 0.001},
-    "iterations": {**WHOLE, "default": 500},
+    "iterations": {**POSITIVE_INTEGER, "default": 500},
 }
 FACTORS, LAM = (3, 3), 2.0**-15
 OCCURRENCES = 10  # fewest of a word, in all papers

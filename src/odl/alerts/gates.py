@@ -41,7 +41,7 @@ One p. Gate g has the share w_g of the level, `SHARES`: p = min over g of p_g / 
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy import special  # scipy.stats takes as long to import as a small run
 
 HISTORY = 40  # periods
 FEWEST = 2  # periods before p is estimated from them
@@ -172,13 +172,13 @@ def chance_of_volume(n, past, weekday):
     Equation `volume-gate` of docs/method.md.
     """
     usual, spread, _ = usual_volume(past, weekday)
-    return float(stats.t.sf((n - usual) / spread, FREEDOM)), usual
+    return float(special.stdtr(FREEDOM, -(n - usual) / spread)), usual
 
 
 def volume_after(past, n, weekday, spoke):
     """Return the past of volume after a period; one that spoke is remembered by the .95 quantile."""
     usual, spread, _ = usual_volume(past, weekday)
-    value = usual + spread * stats.t.ppf(0.95, FREEDOM) if spoke else n
+    value = usual + spread * special.stdtrit(FREEDOM, 0.95) if spoke else n
     return np.vstack([past, [value, weekday]])[-7 * WEEKS :]
 
 

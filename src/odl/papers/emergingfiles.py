@@ -10,17 +10,12 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-import pandas
 from scipy import sparse
 
 from odl.errors import DataError, StorageError
 from odl.evaluation.scorefiles import read_scores
-from odl.evaluation.study import KEY, aggregated, collect, load_plan, means_of, spread_of
 from odl.files import storage
 from odl.files.tables import read_table, write_table
-from odl.report.page import Markup, render
-from odl.report.selection import thin
-from odl.report.studypage import MOST_STEPS
 
 KIND = "emerging"
 COLUMNS = ("run", "t", "selected", "novel_share", "clusters", "clustered", "purity", "precision", "recall", "f1")
@@ -185,7 +180,8 @@ def b_cubed(clusters, topics):
         return nan, nan, nan
     clusters = np.asarray(clusters)[rows]
     pairs = [(row, name) for row, at in enumerate(rows) for name in set(topics[at])]
-    documents, (columns, names) = [row for row, _ in pairs], pandas.factorize(np.array([name for _, name in pairs]))
+    documents = [row for row, _ in pairs]
+    names, columns = np.unique([name for _, name in pairs], return_inverse=True)
     holds = sparse.csr_array((np.ones(len(pairs), dtype=np.int64), (documents, columns)), shape=(len(rows), len(names)))
     first, second = sparse.coo_array(holds @ holds.T).coords
     both = np.bincount(first[(clusters[first] == clusters[second]) & (clusters[first] >= 0)], minlength=len(rows))
@@ -305,6 +301,10 @@ def gather(plan, path, tables):
     tables : list of path-like
         The ``emerging.tsv`` in the folder of a run of the plan, of each.
     """
+    import pandas
+
+    from odl.evaluation.study import KEY, aggregated, collect, load_plan, means_of, spread_of
+
     folders = {os.path.dirname(os.fspath(each)) for each in tables}
     means = [name for name in COLUMNS[2:] if name not in ("purity", "f1")]
     followed = [entry for entry in load_plan(plan) if entry["folder"] in folders]
@@ -341,6 +341,10 @@ def section(table, selection):
         What `gather` wrote.
     selection : odl.report.selection.Selection
     """
+    from odl.report.page import Markup, render
+    from odl.report.selection import thin
+    from odl.report.studypage import MOST_STEPS
+
     rows = [row for row in read_table(table, OVER_SEEDS) if row["corpus"] == selection.corpus]
     followed = {(row["run"], row["k"]) for row in rows}
     entries = [entry for entry in selection.plan if entry["seed"] == selection.shown["seed"]]

@@ -46,13 +46,20 @@ class LogHandler(LogHandlerBase):
     def __post_init__(self):
         logging.Handler.__init__(self)  # which Snakemake 9.8 leaves out
         self.done, self.total, self.running = 0, 0, {}
-        self.began, self.recent, self.failed = time.monotonic(), deque(maxlen=RECENT), False
+        self.began, self.recent = time.monotonic(), deque(maxlen=RECENT)
+        self.failed, self.remarks = False, []  # whether there was an error; what Snakemake said since the last event
         self.live = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self.ended = threading.Event()
         threading.Thread(target=self._repeat, daemon=True).start()
 
     def emit(self, record):
-        """Take in what Snakemake reports, and print errors; after one, also what Snakemake says about it."""
+        """Take in what Snakemake reports. Print errors, and the remarks of Snakemake just before and after them."""
+        try:
+            self._take_in(record)
+        except Exception:  # of a record in another form; the thread that calls this has to go on
+            self.handleError(record)
+
+    def _take_in(self, record):
         event = getattr(record, "event", None)
         if event == LogEvent.RUN_INFO:
             self.total = record.stats["total"]
@@ -65,9 +72,14 @@ class LogHandler(LogHandlerBase):
             self.recent.append(time.monotonic())
         elif event == LogEvent.JOB_ERROR:
             self.running.pop(record.jobid, None)
-        self.failed |= record.levelno >= logging.ERROR
-        if event not in USUAL and (self.failed or record.levelno >= logging.WARNING or self.common_settings.dryrun):
-            self._write(f"{self.format(record)}\n")
+        if event in USUAL:
+            self.remarks.clear()
+        elif self.failed or record.levelno >= logging.WARNING or self.common_settings.dryrun:
+            self.failed |= record.levelno >= logging.ERROR
+            self._write("".join(f"{text}\n" for text in (*self.remarks, self.format(record))))
+            self.remarks.clear()
+        else:
+            self.remarks.append(self.format(record))
 
     def state(self):
         """Return the line."""

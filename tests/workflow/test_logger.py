@@ -60,6 +60,17 @@ def test_the_line_has_steps_time_left_and_what_runs(handler, monkeypatch):
     assert handler.state().endswith("update news/11 and 1 more")
 
 
+def test_a_run_that_is_stopped_says_so(handler, capsys):
+    report(handler, None, msg="Building DAG of jobs...")
+    start(handler, 0, "0")
+    report(handler, None, msg="Terminating processes on user request, this might take some time.")
+    report(handler, LogEvent.ERROR, logging.ERROR, "At least one job did not complete successfully.")
+    assert capsys.readouterr().err.splitlines() == [
+        "Terminating processes on user request, this might take some time.",
+        "At least one job did not complete successfully.",
+    ]
+
+
 def test_steps_print_nothing_of_their_own_and_errors_all(handler, capsys):
     start(handler, 0, "0")
     report(handler, LogEvent.SHELLCMD, msg="odl step update")

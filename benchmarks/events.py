@@ -70,6 +70,10 @@ class Stream:
             settings = re.sub(r"initial: \d+", f"initial: {initial}", settings)
             (folder / "odl.yaml").write_text(settings, encoding="utf-8")
         cli.main(["run", str(folder)])
+        self.read(source, folder)
+
+    def read(self, source, folder):
+        """Read what a run has written, and the texts."""
         self.place = read.place_of(folder)
         with gzip.open(source, "rt", encoding="utf-8") as file:
             rows = [json.loads(line) for line in file]
@@ -128,8 +132,8 @@ def read_events(path):
     return events
 
 
-def measure(stream, events):
-    """Return the figures of a stream, a map."""
+def measure(stream, events, compared=True):
+    """Return the figures of a stream, a map; `compared`: those of the baselines as well."""
     figures, named, right, headings, members = {"events": len(events)}, [], [], [], []
     five = [best(stream, event, stream.strongest) for event in events]
     speaking = [best(stream, event, lambda t: stream.strongest(t) if stream.speaks(t) else []) for event in events]
@@ -158,7 +162,7 @@ def measure(stream, events):
     figures |= {"named": mean(named), "right": mean(right), "headings": mean(headings), "old": old}
     figures |= {"numbers": len(born), "largest": float(sizes.max(initial=0)) / n, "members": mean(members)}
     figures |= {"periods": len(stream.records), "speak": sum(map(stream.speaks, range(len(stream.records))))}
-    return figures | baselines(stream, events)
+    return figures | (baselines(stream, events) if compared else {})
 
 
 def share_of_members(stream, number, pattern):

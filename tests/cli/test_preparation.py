@@ -64,7 +64,7 @@ class TestPeriods:
     def test_without_times_or_in_one_moment_by_documents(self):
         assert preparation.batches_of([NO_TIME] * 3000)[0] == {"by": "documents", "documents": 72, "initial": 100}
         assert preparation.batches_of([5] * 3000)[0]["by"] == "documents"
-        assert preparation.batches_of([NO_TIME] * 3000)[1].endswith("alerts begin with number 2")
+        assert preparation.batches_of([NO_TIME] * 3000)[1].endswith("the first 2 periods are unproven, without alerts")
         assert preparation.batches_of([NO_TIME] * 60)[1].endswith("strongest words are shown as unproven")
         assert preparation.alerts_begin([30, 19, 1, 1, 1]).endswith("number 4")
         assert preparation.alerts_begin([30, 19]).endswith("are shown as unproven")

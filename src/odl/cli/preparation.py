@@ -169,7 +169,8 @@ def batches_of(times, period=None):
             first, middle = n - sum(rest), median(Counter(keys).values())
             why = "as you say" if period else f"the shortest period that usually has {MIDDLE} documents"
             said = f"by {name}, {why} (median {middle:.0f}): each {name} is compared with those before it; "
-            said += f"the first batch has {first} documents, then {len(rest)} {name}s; {alerts_begin(rest)}"
+            said += f"the first batch has {first} documents, then {len(rest)} {name}{'s' * (len(rest) > 1)}; "
+            said += alerts_begin(rest)
             return {"by": "period", "period": name, "initial": initial}, said
     if period:
         raise DataError(f"batches by {period}", "documents of several such periods, all with times", "say another")
@@ -191,7 +192,7 @@ def alerts_begin(sizes):
     before = 0
     for number, size in enumerate(sizes, start=1):
         if before >= Alerts.warm_up:
-            return f"alerts begin with number {number}"
+            return f"the first {number} periods are unproven, without alerts"
         before += size
     return (
         f"too few for alerts, which need {Alerts.warm_up} documents scored before; the most novel documents and the "

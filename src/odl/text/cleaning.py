@@ -300,7 +300,7 @@ class Cleaning:
     >>> from odl.text.cleaning import Cleaning
     >>> cleaner = Cleaning(["html"])
     >>> text, removed = cleaner.apply("<p>Rain</p>")
-
+    >>> text.strip(), removed  # characters removed by each cleaner
     ('Rain', [6])
     """
 

@@ -1,0 +1,160 @@
+"""Constants of headlines, gates and events: figures with other values, decided again from stored scores.
+
+    python benchmarks/events.py CORPUS --work WORK
+    python benchmarks/constants.py CORPUS WORK --streams redis_commits airline_tweets outbreaks
+
+CORPUS is a folder as of benchmarks/events.py, and WORK what it kept. Nothing is learned again: each row changes one
+constant, and decides on all periods anew. Columns are those of benchmarks/events.py; `order` is the number of told
+events whose headline stands first in the list of their period. The first row is as odl has it.
+"""
+
+import argparse
+import contextlib
+import re
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import events as study
+import numpy as np
+
+from odl.alerts import decision, events, gates, periods, show, surprise
+from odl.alerts.calibration import recent_after
+from odl.config.sections import Alerts
+from odl.evaluation.scorefiles import read_parts
+from odl.files.documents import NO_TIME
+from odl.jobs.alerts import titled
+from odl.stream import features
+
+COLUMNS = ("five", "first", "told", "own", "right", "headings", "members", "largest", "speak", "order")
+
+
+def shares(*values):
+    """Return shares of the level of the four gates."""
+    return dict(zip(gates.SHARES, values, strict=True))
+
+
+ROWS = {  # name -> module or "alerts", constant, values
+    "shares of the level": (gates, "SHARES", (shares(0.9, 0.05, 0.025, 0.025), shares(0.4, 0.2, 0.2, 0.2))),
+    "periods of volume": (gates, "DAYS", (14, 56)),
+    "t of an own word": (events, "CERTAIN_WORD", (3.0, 8.0)),
+    "share with an own word": (events, "SHARE", (0.05, 0.3)),
+    "documents that join by chance": (events, ("RATE", "RATE_LARGE"), ((0.0005, 0.00125), (0.008, 0.02))),
+    "half-life": (surprise, "HALF_LIFE", (10, 100)),
+    "titles double below": (surprise, "FEW", (0, 100)),
+    "certain": ("alerts", "certain", (8.0, 12.0)),
+    "t at which volume is sorted": (show, "WORDS", (0.0, 8.0)),
+    "documents of the first batch": ("first", "first", (300, 1000)),
+}
+
+
+class Decided(study.Stream):
+    """A stream that was run, decided on again."""
+
+    def __init__(self, source, folder):
+        self.read(source, folder)
+        place, self.given = self.place, []
+        for path in periods.paths(place.alerts):
+            record, names = periods.read(path), self.names[len(self.given)]
+            data = features.read(Path(place.features) / f"{record.t}.h5")
+            weighed, counts = data.weighed("l2", tf="log", languages=True, max_share=0.5), data.counts[:]
+            looked = weighed.without_stop_words(counts)
+            score, _, _, empty, _ = read_parts(Path(place.run) / "scores" / f"{record.t}.h5")
+            n = len(data.ids)
+            first, repeats = data.groups.items() if data.groups is not None else (np.arange(n), np.zeros(n, dtype=bool))
+            arrivals = decision.Arrivals(
+                record.t, first, repeats, weighed.weigh_words(counts), looked,
+                titled(data.titles, looked, data.vocabulary), data.vocabulary, data.frequencies, data.n_before,
+                data.times, names.files, lambda rows: [], None,
+            )  # fmt: skip
+            self.given.append((arrivals, SimpleNamespace(score=score, empty=empty)))
+            self.settings = Alerts(**record.settings)
+
+    def decide(self, settings=None, first=0):
+        """Decide on all periods; those up to `first` documents make the first batch."""
+        self.records, past, settings = [], decision.Past.nothing(), settings or self.settings
+        for documents, scored in self.given:
+            begun = documents.t > 0 and documents.n_before >= first
+            asked = documents if begun else documents._replace(t=0)
+            decided, past = decision.decide(asked, scored, past, settings)
+            if begun:
+                past = past._replace(recent=recent_after(past.recent, scored, settings.window))
+            times = documents.times[documents.times != NO_TIME]
+            self.records.append(
+                SimpleNamespace(
+                    t=documents.t,
+                    facts={"first": int(times.min()), "last": int(times.max())},
+                    score=scored.score,
+                    headlines=decided.headlines,
+                    below=decided.below,
+                    event=decided.event,
+                    born=[(number, ()) for number in decided.born],
+                    sizes=sorted(decided.sizes.items()),
+                )
+            )
+
+    def figures(self, wanted):
+        """Return the figures of benchmarks/events.py that a constant may change, and `order`."""
+        found = study.measure(self, wanted, compared=False)
+        own = [study.best(self, event, lambda t: self.strongest(t, own=True)) for event in wanted]
+        in_order = [min(self.records[one.t].headlines, key=_place) for one in own if one]
+        order = sum(first is one.headline for first, one in zip(in_order, filter(None, own), strict=True))
+        return found | {"order": order}
+
+
+def _place(headline):
+    """Return the key by which headlines are listed."""
+    return headline.gate == "lone", -show.evidence(headline)
+
+
+@contextlib.contextmanager
+def changed(module, names, values):
+    """Change constants of a module for a while."""
+    names, values = (each if isinstance(each, tuple) else (each,) for each in (names, values))
+    before = [getattr(module, name) for name in names]
+    for name, value in zip(names, values, strict=True):
+        setattr(module, name, value)
+    yield
+    for name, value in zip(names, before, strict=True):
+        setattr(module, name, value)
+
+
+def figures_with(stream, wanted, module, name, value):
+    """Return the figures of a stream with another value of a constant."""
+    with changed(module, name, value) if not isinstance(module, str) else contextlib.nullcontext():
+        settings = replace(stream.settings, **{name: value}) if module == "alerts" else None
+        stream.decide(settings, value if module == "first" else 0)
+        return stream.figures(wanted)
+
+
+def line(name, value, figures):
+    """Return a row of the table."""
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    value = re.sub(r"[()]", "", str(value))
+    return f"| {name} | {value} | " + " | ".join(f"{round(figures[key], 3)}" for key in COLUMNS) + " |"
+
+
+def main():
+    """Print a table for each stream."""
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("corpus", type=Path)
+    words.add_argument("work", type=Path)
+    words.add_argument("--streams", nargs="+", required=True)
+    words.add_argument("--only", nargs="+", help="names of constants, their first words")
+    options = words.parse_args()
+    wanted = study.read_events(options.corpus / "events.tsv")
+    for name in options.streams:
+        stream = Decided((options.corpus / f"{name}.jsonl.gz").resolve(), options.work / name)
+        print(f"\n{name}\n\n| constant | value | {' | '.join(COLUMNS)} |\n|{' --- |' * (len(COLUMNS) + 2)}", flush=True)
+        stream.decide()
+        print(line("as it is", "", stream.figures(wanted[name])), flush=True)
+        for constant, (module, key, values) in ROWS.items():
+            if options.only and not any(constant.startswith(one) for one in options.only):
+                continue
+            for value in values:
+                print(line(constant, value, figures_with(stream, wanted[name], module, key, value)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

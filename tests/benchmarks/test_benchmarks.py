@@ -411,3 +411,17 @@ def test_columns_of_methods_whose_vocabulary_cannot_grow(peers):
     matrix = sparse.csr_matrix(np.array([[1.0, 0.0, 2.0]]))
     wide = sparse.csr_matrix((matrix.data, matrix.indices * methods.WIDTH, matrix.indptr), (1, 3 * methods.WIDTH))
     assert methods.folded(matrix)[0, 2] == 2.0 and methods.folded(wide)[0, 0] == 3.0
+
+
+def test_constants_are_changed_for_a_while(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import constants
+
+    for module, names, values in constants.ROWS.values():
+        if isinstance(module, str):
+            continue
+        before = [getattr(module, name) for name in (names if isinstance(names, tuple) else (names,))]
+        for value in values:
+            with constants.changed(module, names, value):
+                assert getattr(module, names if isinstance(names, str) else names[0]) != before[0]
+            assert [getattr(module, name) for name in (names if isinstance(names, tuple) else (names,))] == before

@@ -66,7 +66,7 @@ class TestPeriods:
         assert preparation.batches_of([5] * 3000)[0]["by"] == "documents"
         assert preparation.batches_of([NO_TIME] * 3000)[1].endswith("the first 2 periods are unproven, without alerts")
         assert preparation.batches_of([NO_TIME] * 60)[1].endswith("strongest words are shown as unproven")
-        assert preparation.alerts_begin([30, 19, 1, 1, 1]).endswith("number 4")
+        assert preparation.alerts_begin([30, 19, 1, 1, 1]).startswith("the first 4 periods")
         assert preparation.alerts_begin([30, 19]).endswith("are shown as unproven")
         assert preparation.batches_of([NO_TIME] * 60)[0] == {"by": "documents", "documents": 7, "initial": 12}
         assert preparation.batches_of([5, 5])[0] == {"by": "documents", "documents": 7, "initial": 1}

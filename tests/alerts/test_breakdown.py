@@ -93,11 +93,8 @@ def test_a_phrase_is_told_as_it_is_kept_with_all_its_words():
     kept = (("W0 w3", ("w0", "w3")), ("W1", ("w1",)))
     each = replace(alert([0.4, 0.3, 0.14, 0.12, 0.04]), phrases=kept, text="w0 w1 w2 w3")
     assert breakdown.line(each) == "W0 w3 52 %, W1 30 %, and 2 more words 18 % (none above 14 %)"
-    assert [reason.word for reason in breakdown.told(each)] == ["w0", "w1", "w3"]
+    assert [reason.word for reason in breakdown.named_words(each)] == ["w0", "w1", "w3"]
     assert breakdown.opening(replace(each, opening=("w3", "w2"))) == ["W0 w3", "w2"]
-    assert breakdown.usual([each, replace(each, phrases=())], ["w1", "w3", "w9"]) == ["W1", "W0 w3", "w9"]
-    without = replace(each, phrases=(), reasons=each.reasons[4:], text="")
-    assert breakdown.usual([each, *[without] * 9], ["w1", "w3"]) == ["W1", "W0 w3"]  # by those that have them
 
 
 def test_an_atom_is_told_by_runs_and_as_the_text_spells_it():

@@ -61,6 +61,22 @@ def test_a_run_says_what_to_type_and_leaves_all_as_it_is(stream, capsys, more):
     assert said.count("\n") == 1 and before == {path: path.read_bytes() for path in stream.rglob("*.h5")}
 
 
+def test_keys_of_the_earlier_version_are_named_with_what_to_type(stream, capsys):
+    """They are refused, and a user who removes them must know what the next command costs."""
+    config = stream / "odl.yaml"
+    config.write_text(config.read_text().replace("warm_up: 60", "warm_up: 60, pool: 100, same: 0.12"))
+    assert cli.main(["run", str(stream)]) == 2
+    said = capsys.readouterr().err
+    assert (
+        "an earlier version of odl wrote the results" in said
+        and "remove alerts.pool, alerts.same from odl.yaml" in said
+    )
+    assert f"odl run {stream} --again: it learns 200 documents in 8 periods" in said
+    assert cli.main(["new", str(stream)]) == 0 and "headline of topic:2" in capsys.readouterr().out
+    shutil.rmtree(stream / "results")
+    assert cli.main(["run", str(stream)]) == 1 and "'alerts.pool' means nothing any more" in capsys.readouterr().err
+
+
 def test_learned_again_feedback_follows_events_by_their_documents(stream, capsys):
     feedback.add(stream, feedback.Entry("topic:3", "muted"))
     place = read.place_of(stream)

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from dataclasses import replace
 
 import newpages
@@ -38,18 +39,17 @@ def test_one_period_line_by_line(watch):
     lines = show.as_text(watch, watch.periods[-1:]).splitlines()
     assert lines[0] == "posts, 2024-01-29 to 2024-02-04: 50 documents, usually 38"
     assert lines[2].split() == ["date", "event", "headline", "documents", "usually", "by", "chance", "example"]
-    assert lines[3].split("  ")[0] == "2024-01-29 to 02-04"
+    assert lines[3].split("  ")[0] == "2024-01-29"
     assert "dod, render, jpeg" in lines[3] and "12       <1  1 in 500" in lines[3] and "Story" in lines[3]
-    assert lines[5:12] == [
-        "2024-01-29 to 02-04  dod, render, jpeg",
-        "  event 5, new; 12 documents, usually <1; by chance once in 500 periods",
+    assert lines[5:11] == [
+        "2024-01-29 to 02-04  dod, render, jpeg (event 5, new)",
         "    Story 11-0 on dod",
-        "      because: dod 40 %, render 20 %, words of its own 10 % (qzx)",
         "      more than usual: dod, render",
+        "      because: dod 40 %, render 20 %, words of its own 10 % (qzx)",
         "      id: posts.jsonl:11000  (2024-01-29)",
         "    Story 11-1 on dod (+ 1 alike)",
     ]
-    assert "    and 9 more (odl explain FOLDER 5)" in lines
+    assert "    9 more: odl explain FOLDER 5" in lines
     assert lines[-3:] == [
         "1 headline.",
         "Held back: 2 documents without a word.",
@@ -61,10 +61,11 @@ def test_several_periods_are_one_list_by_evidence_with_dates(watch):
     text = show.as_text(watch, watch.periods)
     rows = text.split("\n\n")[1].splitlines()[1:]
     assert [row.split()[0] for row in rows] == ["2024-01-29", "2024-01-15", "2024-01-01", "2023-12-18", "2023-12-04"]
-    assert "period 1" not in text.lower() and "5 headlines in 5 of 10 periods." in text
-    assert "Unproven, so without alerts: the first 2 of the periods." in text
-    below = "Not unusual here: bread, butter, 3 documents, usually <1 (2024-01-22 to 28)"
-    assert below in text.replace("\n", " ") and "`odl new FOLDER --below` shows them." in text
+    assert "period 1" not in text.lower() and "Headlines in 5 of 10 periods." in text
+    assert "The first 2 periods are unproven and without alerts." in text
+    assert (
+        "Not unusual here (all of them: odl new FOLDER --below):\n- bread, butter: 3 documents, usually <1 (2" in text
+    )
 
 
 def test_an_event_is_one_row_whatever_its_days(watch):
@@ -90,10 +91,13 @@ def test_other_headlines_say_what_they_are(watch):
         return show.as_text(watch, last(watch, headlines=(one,)).periods[-1:])
 
     volume = told(name=("volume",), words=(), gate="volume", event=0, state="", rows=tuple(range(256)), usual=38.0)
-    assert "  256 documents, usually 38; by chance once in 500 periods" in volume and "  volume  " in volume
+    assert (
+        re.search("  volume +256 +38  1 in 500", volume) and volume.count("2024-01-29") == 2
+    )  # no document stands for it
     lone = told(name=(), words=(), t=0.0, gate="lone", event=0, state="", rows=(2,), examples=(2,), p=1e-9)
-    assert "2024-01-29 to 02-04  Story 11-2 on dod\n  1 document; by chance once in 1,000+ periods" in lone
-    assert show.FORM in told(form=True) and "; certain" in told(gate="certain", p=0.5)
+    assert "2024-01-29 to 02-04  a document that stands alone\n    Story 11-2 on dod\n" in lone
+    assert re.search("Story 11-2 on dod +1 +1 in 1,000[+]", lone)
+    assert show.FORM in told(form=True) and "  certain  " in told(gate="certain", p=0.5)
 
 
 def test_documents_that_stand_alone_come_last(watch):
@@ -107,7 +111,7 @@ def test_an_unproven_period_has_its_strongest_words_and_most_novel_documents(wat
     text = show.as_text(watch, watch.periods[1:2])
     assert "Most novel documents (unproven)\n    Story 1-0 on bread" in text and "bread, butter" in text
     assert "unproven" in text.split("\n\n")[1] and maps.as_jsonl(watch, watch.periods[:2]) == ""
-    assert "Unproven: 0 documents scored before, alerts need 50." in text
+    assert "alerts begin when 50 documents were scored, and 0 were scored before this." in text
 
 
 def test_without_gates_the_alerts_are_documents():
@@ -123,7 +127,7 @@ def test_no_line_is_wider_than_the_terminal(watch, monkeypatch, n):
     monkeypatch.setenv("COLUMNS", str(n))
     wide = newpages.watch(title="東京で大きな地震がありました " * 5, text="文章 " * 80)
     lines = [line for one in (watch, wide) for line in show.as_text(one, one.periods).splitlines()]
-    assert max(width(line) for line in lines if "posts.jsonl:" not in line) <= min(n, show.WIDTH)
+    assert max(width(line) for line in lines if "posts.jsonl:" not in line and "odl " not in line) <= min(n, show.WIDTH)
 
 
 def test_a_document_as_json_has_the_fields_of_version_1_and_new_ones(watch):
@@ -207,8 +211,24 @@ def test_what_is_held_back_is_counted_over_periods(watch):
 
 
 def test_a_title_that_a_text_continues_is_not_told_twice(watch):
-    document = replace(
-        watch.periods[-1].documents_of[0], title="The quick brown fox", text="The quick brown fox jumps over"
-    )
-    assert show.titled(document) == ("The quick brown fox", "jumps over")
-    assert show.titled(document, 11) == ("The quick…", "…brown fox jumps over")
+    period = watch.periods[-1]
+    one = replace(period.documents_of[0], title="The quick brown fox", text="The quick brown fox jumps over")
+    assert show.View(one, period).texts() == ("The quick brown fox", "jumps over")
+    assert show.View(one, period).texts(11) == ("The quick…", "…brown fox jumps over")
+
+
+def test_what_goes_without_saying_is_left_out(watch):
+    """The day of a period of one day, and the file of a stream of one."""
+    period = replace(watch.periods[-1], sources=("a.jsonl",))
+    one = replace(period.documents_of[0], source="a.jsonl", line=0)
+    assert show.View(one, period).place == ["2024-01-29"] and show.View(one, period).origin[1] == "a.jsonl"
+    day = replace(period, last=period.first, sources=("a.jsonl", "b.jsonl"))
+    assert show.View(one, day).place == ["a.jsonl"] and show.View(replace(one, line=3), day).place == ["a.jsonl:3"]
+
+
+def test_a_document_is_an_example_of_one_headline(watch):
+    """The second headline shows its next documents; one whose documents all stand above shows its own again."""
+    first = headline_of(watch, t=9.0, examples=(0, 1, 2, 3))
+    second, third = headline_of(watch, event=4, t=8.0, examples=(1, 3, 4)), headline_of(watch, event=3, examples=(0,))
+    rows = show.rows_of([replace(watch.periods[-1], headlines=(first, second, replace(third, t=7.0)))])
+    assert [[view.document.row for view in row.examples] for row in rows] == [[0, 1, 2, 3], [3, 4], [0]]

@@ -253,7 +253,7 @@ def test_digits_without_end_are_no_event(monkeypatch):
     monkeypatch.setattr(explain, "find", lambda *_: None)
     watch = SimpleNamespace(place=None, events={12: None})
     for what, number in (("topic:12", 12), ("#12", 12), ("9" * 5000, 0), ("topic:" + "9" * 5000, 0)):
-        assert explain.resolved(watch, what) == (None, number)
+        assert explain.resolve(watch, what) == (None, number)
 
 
 SIGNS = "café \ud83d 東京 😀\n"

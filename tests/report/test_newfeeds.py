@@ -52,7 +52,7 @@ def check_json(text):
 
 def feeds(watch):
     """Return both feeds of a stream, checked: the JSON feed, and the Atom feed as feedparser reads it."""
-    entries = newfeeds.entries(watch)
+    entries = newfeeds.stories(watch)
     return check_json(newfeeds.as_json(watch, entries)), check_atom(newfeeds.atom(watch, entries))
 
 
@@ -77,7 +77,7 @@ def test_an_event_is_one_story_that_changes_its_state(watch):
     """After its birth and at its end: one id, the same begin, another state and a later time."""
     seen = []
     for n in (4, 5, 9):
-        (entry,) = [each for each in newfeeds.entries(newpages.until(watch, n)) if each.id == "urn:odl:posts:event:1"]
+        (entry,) = [each for each in newfeeds.stories(newpages.until(watch, n)) if each.id == "urn:odl:posts:event:1"]
         seen.append((entry.title.split("[")[1], entry.published, entry.updated))
     assert [state for state, _, _ in seen] == ["new]", "ongoing]", "ended]"]
     assert len({published for _, published, _ in seen}) == 1 and seen[0][2] < seen[1][2] < seen[2][2]
@@ -86,7 +86,7 @@ def test_an_event_is_one_story_that_changes_its_state(watch):
 def test_hostile_text_stays_text():
     watch = newpages.watch(title=newpages.EVIL + "\ufffe", text=newpages.EVIL, url="javascript:alert(1)")
     feed, parsed = feeds(watch)
-    text = newfeeds.atom(watch, newfeeds.entries(watch))
+    text = newfeeds.atom(watch, newfeeds.stories(watch))
     assert "<script" not in text and "javascript:" not in text
     for item in feed["items"]:
         assert "<script" not in item["content_html"] and "<b onclick" not in item["content_html"]
@@ -118,7 +118,7 @@ def test_newsboat_shows_one_story_that_changes_its_state(watch, tmp_path):
     event = watch.events[5]
     for state in ("growing", "returning"):
         events = watch.events | {5: replace(event, history=[*event.history, (watch.periods[-1].t, state)])}
-        entries = newfeeds.entries(replace(watch, events=events))
+        entries = newfeeds.stories(replace(watch, events=events))
         (tmp_path / "new.atom").write_text(newfeeds.atom(watch, entries))
         done = subprocess.run(
             ["newsboat", *names, "-x", "reload", "print-unread"], capture_output=True, text=True, timeout=60

@@ -5,6 +5,7 @@ from dataclasses import replace
 import newpages
 import pytest
 
+from odl.alerts import show
 from odl.files.documents import NO_TIME
 from odl.report import newparts
 
@@ -14,10 +15,15 @@ def watch():
     return newpages.watch()
 
 
+def view(watch, row=0, **changes):
+    """A document of the last period as a reader sees it."""
+    period = watch.periods[-1]
+    return show.View(replace(period.documents_of[row], **changes), period)
+
+
 @pytest.mark.parametrize("url", ["https://a.org/x?y=1", "HTTP://a.org", "mailto:a@b.org"])
-def test_these_addresses_become_links(url):
-    document = replace(newpages.watch().periods[-1].documents_of[0], url=url)
-    assert newparts.address(url) == url and f'href="{url}"' in newparts.title_of(document)
+def test_these_addresses_become_links(watch, url):
+    assert newparts.address(url) == url and f'href="{url}"' in newparts.title_of(view(watch, url=url))
 
 
 @pytest.mark.parametrize("url", [
@@ -25,20 +31,19 @@ def test_these_addresses_become_links(url):
     "file:///etc/passwd", "vbscript:x", "//a.org/x", "/x", "x", "", "http:", "https:a", "http://[", "http://a b",
     "http://a\\b", "https://a.org/\x01", "blob:https://a.org/1",
 ])  # fmt: skip
-def test_these_do_not(url):
-    document = replace(newpages.watch().periods[-1].documents_of[0], url=url)
-    assert newparts.address(url) == "" and "href" not in newparts.title_of(document)
+def test_these_do_not(watch, url):
+    assert newparts.address(url) == "" and "href" not in newparts.title_of(view(watch, url=url))
 
 
 def test_reason_words_are_marked_in_title_and_excerpt(watch):
-    document = replace(watch.periods[-1].documents_of[0], title="A dod & more", text="Of RENDER <b> here")
-    assert newparts.title_of(document) == '<span dir="auto">A <mark>dod</mark> &amp; more</span>'
-    assert newparts.passage(document) == '<p class="text" dir="auto">Of <mark>RENDER</mark> &lt;b&gt; here</p>'
-    assert newparts.passage(replace(document, text="")) == ""
+    one = view(watch, title="A dod & more", text="Of RENDER <b> here")
+    assert newparts.title_of(one) == '<span dir="auto">A <mark>dod</mark> &amp; more</span>'
+    assert newparts.passage(one) == '<p class="text" dir="auto">Of <mark>RENDER</mark> &lt;b&gt; here</p>'
+    assert newparts.passage(view(watch)) == ""
 
 
 def test_what_is_told_of_a_document(watch):
-    told = dict(newparts.reasons(watch.periods[-1].documents_of[1]))
+    told = dict(newparts.reasons(view(watch, 1)))
     assert list(told) == ["More than usual", "Words that others share", "Words of its own", "Nearest known", "Score",
                           "Nearly the same (1)", "Id"]  # fmt: skip
     assert (
@@ -46,7 +51,8 @@ def test_what_is_told_of_a_document(watch):
         == "dod 40\u00a0%, render 20\u00a0%, and 5 more words 30\u00a0% (none above 10\u00a0%)"
     )
     assert told["Score"] == "1.000, rank 2; as high or higher: 0.1\u00a0% of recent ones"
-    assert dict(newparts.reasons(watch.periods[-1].documents_of[1], True))["Score"].endswith("; unproven")
+    unproven = view(watch)._replace(period=watch.periods[0])
+    assert dict(newparts.reasons(unproven))["Score"].endswith("; unproven")
 
 
 def test_the_picture_of_an_event_point_by_point(watch):
@@ -54,7 +60,7 @@ def test_the_picture_of_an_event_point_by_point(watch):
     drawn = newparts.bars_of_event(watch, watch.events[1])
     assert 'viewBox="0 0 12 20"' in drawn and '<path class="marked" d="M3 2.0h.8V20h-.8z"/>' in drawn
     assert 'class="plain" d="M4 5.0h.8V20h-.8zM5 8.0h.8V20h-.8zM6 11.0h.8V20h-.8z"' in drawn
-    assert 'aria-label="at most 12 documents, 2023-12-04 to 10; ended"' in drawn
+    assert 'aria-label="at most 12 documents, 2023-12-04; ended"' in drawn
     late = replace(watch, periods=watch.periods[5:])
     assert 'class="plain" d="M0 8.0h.8V20h-.8zM1 11.0h.8V20h-.8z"' in newparts.bars_of_event(late, watch.events[1])
     assert "period 3" in newparts.bars_of_event(late, watch.events[1])

@@ -1,7 +1,6 @@
 """Breakdown of a score into printed parts: words by name, further words, words of its own, words that pull down."""
 
 import math
-from collections import Counter
 from typing import NamedTuple
 
 from odl.alerts import phrasing
@@ -66,8 +65,8 @@ def joined(alert, words):
     return kept + phrasing.phrases([alert.text], others)
 
 
-def told(alert, most=WORDS):
-    """Return the words that are named and the others of their phrases; where one is left, that one too."""
+def named_words(alert, most=WORDS):
+    """Return the words that are named and the others of their phrases; if a single word remains, that one too."""
     inside = {word for _, words in joined(alert, [reason.word for reason in named(alert, most)]) for word in words}
     shared = alert.reasons[: alert.led]
     left = [reason.share for reason in shared if reason.word not in inside]
@@ -78,7 +77,7 @@ def told(alert, most=WORDS):
 
 def phrases(alert, most=WORDS):
     """Return the words that are named as (phrase, share), largest first, spelled and joined as in the item's text."""
-    shares = {reason.word: reason.share for reason in told(alert, most)}
+    shares = {reason.word: reason.share for reason in named_words(alert, most)}
     names = joined(alert, list(shares))
     summed = [(phrase, sum(shares.get(word, 0.0) for word in words)) for phrase, words in names]
     return sorted(summed, key=lambda phrase: -phrase[1])
@@ -87,20 +86,6 @@ def phrases(alert, most=WORDS):
 def near(alert, words):
     """Return words of an atom as the item's text spells and joins them; of others, pieces that overlap are one."""
     return phrasing.chained(phrase for phrase, _ in phrasing.phrases([alert.text], words))
-
-
-def usual(alerts, words):
-    """Return words as phrases, as most of the alerts that have them."""
-    counts: Counter = Counter()
-    for alert in alerts:
-        held = {reason.word for reason in alert.reasons}
-        of_it = joined(alert, [word for word in words if word in held])
-        counts.update((phrase, tuple(inside)) for phrase, inside in of_it)
-    told: dict[str, str] = {}
-    for phrase, inside in sorted(counts, key=lambda one: (-counts[one] * len(one[1]), one)):
-        if told.keys().isdisjoint(inside):
-            told |= dict.fromkeys(inside, phrase)
-    return [*dict.fromkeys(told.get(word, word) for word in words)]
 
 
 def opening(alert):
@@ -113,14 +98,14 @@ def parts(alert):
 
     Parameters
     ----------
-    alert : odl.alerts.model.Alert
+    alert : odl.alerts.model.Document
 
     Returns
     -------
     list of Part
         A part that is less than half a per cent after rounding is left out: the others add up even so.
     """
-    heads, total = told(alert), abs(alert.score) or 1.0
+    heads, total = named_words(alert), abs(alert.score) or 1.0
     shares = [("word", phrase, share, "") for phrase, share in phrases(alert)]
     down = alert.rest.down if alert.rest else 0.0
     more = alert.score - alert.context - alert.meaning - alert.own - down - sum(reason.share for reason in heads)
@@ -207,7 +192,8 @@ def apportioned(values):
 
 
 def line(alert, space=" ", short=False):
-    """Return the reasons of an alert in a line; a short one leaves out the sum of words without a name."""
-    told = parts(alert)
-    short = short and any(part.kind == "word" for part in told)
-    return ", ".join(part.text(space) for part in told if part.kind != "more" or not short)
+    """Return the parts of a score in a line; a short one names words alone, unless these exceed the score."""
+    shown = parts(alert)
+    words = [part for part in shown if part.kind in ("word", "own")]
+    short = short and words[:1] == shown[:1] and sum(part.percent for part in words) <= 100
+    return ", ".join(part.text(space) for part in (words if short else shown))

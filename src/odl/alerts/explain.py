@@ -1,4 +1,4 @@
-"""Explanation of one document or event, looked up in the files of every run when it is asked for."""
+"""Explanation of a document or an event, computed from the stored files of a run when it is asked for."""
 
 import math
 import os
@@ -18,23 +18,24 @@ from odl.stream import dense, features
 from odl.stream import terms as known_terms
 from odl.stream.weighting import weigh
 
-LONGEST = 9  # digits of the number of an event
+DIGITS = 9  # of the number of an event, at most
 ROUNDING = 1e-6  # shares are stored in single precision
 DOWN = 3  # words that lower a score, which are named
-ROWS = 20  # words of a document, and documents of an event, that are listed in text
-CHARTED, BLOCKS = 60, "·▁▂▃▄▅▆▇█"  # columns of a chart at most, and its heights
+LISTED = 20  # words of a document, and documents of an event, that are listed
+CHART_WIDTH, BLOCKS = 60, "·▁▂▃▄▅▆▇█"  # columns of a chart at most, and its heights
 STATES = 5  # changes of states that are listed from each end
 DAY_MS = 86_400_000
 
 
-class Earlier(NamedTuple):
-    """The most similar document before another one: its id, title, time, period and cosine."""
+class Mention(NamedTuple):
+    """A document by its names: period, id, title, source file (empty if unknown), time, and cosine with another one."""
 
+    t: int
     id: str
     title: str
+    source: str
     time: int
-    t: int
-    likeness: float
+    likeness: float = math.nan
 
 
 def find(place, ident):
@@ -48,16 +49,16 @@ def find(place, ident):
     return None
 
 
-def resolved(watch, what):
+def resolve(watch, what):
     """Return (period, row) of a document or None, and the number of an event or 0; an id comes before a number."""
     place = find(watch.place, what)
     number = what.removeprefix("event:").removeprefix("topic:").removeprefix("#")
-    if place is None and number.isdecimal() and len(number) <= LONGEST and int(number) in watch.events:
+    if place is None and number.isdecimal() and len(number) <= DIGITS and int(number) in watch.events:
         return None, int(number)
     return place, 0
 
 
-def named(watch, what):
+def feedback_name(watch, what):
     """Return what a line of feedback.csv calls an event, a document or a source that a user named.
 
     Raises
@@ -72,25 +73,15 @@ def named(watch, what):
             expected = f"one such as source:{known[0]}"
             raise ParameterError(f"no document came from {what}", expected, advice(name, known, "name it"))
         return what
-    place, number = resolved(watch, what)
+    place, number = resolve(watch, what)
     if not number and place is None:
         todo = f"say source:{what}" if what in known else "look at odl new"
         raise ParameterError(f"{what} is no document or event of the stream", "one of them", todo)
     return f"event:{number}" if number else what
 
 
-class Member(NamedTuple):
-    """A document of an event: its period, id, title and source file, empty where not known, and its time."""
-
-    t: int
-    id: str
-    title: str
-    source: str
-    time: int
-
-
-def members(place, events):
-    """Return all documents of some events, by number, oldest first; of the periods that are read.
+def read_members(place, events):
+    """Return all documents (`Mention`) of some events by number, oldest first; of the periods that are read.
 
     Parameters
     ----------
@@ -108,12 +99,12 @@ def members(place, events):
         event_of = periods.read_event_numbers(path)
         for number, ident, title, source, time in zip(event_of.tolist(), *periods.read_names(path), strict=True):
             if number in members_of:
-                members_of[number].append(Member(t, visible(ident), heading(title), visible(source), int(time)))
+                members_of[number].append(Mention(t, visible(ident), heading(title), visible(source), int(time)))
     return members_of
 
 
-def document(place, t, row):
-    """Explain the score of a document.
+def explain_document(place, t, row):
+    """Return a document with all its reasons, what is most like it, and all its words.
 
     Parameters
     ----------
@@ -124,9 +115,10 @@ def document(place, t, row):
     Returns
     -------
     document : odl.alerts.model.Document
-        Its `rank` is its place among all documents of the period; `reasons` are all its words.
-    earlier, meant : Earlier or None
-        The document before it that is most like it by words, and by vectors where these are beside words.
+        Its `rank` is among all documents of the period; `reasons` are all its words.
+    earlier, meant : Mention or None
+        The most similar document before it by words, and by vectors if the stream has these.
+    words : set of str
 
     Raises
     ------
@@ -138,7 +130,7 @@ def document(place, t, row):
     counts = data.counts[:]
     words = sparse.csr_array((record.shares.astype(np.float64), counts.indices, counts.indptr), shape=counts.shape)
     near = _known_atoms(place, t)
-    for stored in (item for item in record.items if item.row == row):  # it has words of atoms that were in no use, too
+    for stored in (item for item in record.items if item.row == row):  # also words of atoms that no document used
         near |= zip((atom for atom in record.near[row].tolist() if atom >= 0), stored.near, strict=True)
     rows = np.array([row])
     batch = os.path.join(os.path.dirname(place.features), "batches", f"{t}.h5")
@@ -151,9 +143,10 @@ def document(place, t, row):
         reasons.join(item, [word for word, _ in some], origins.texts.kept[row], period)
     item.words += lower
     rank = int((record.score > record.score[row]).sum()) + 1
-    found, before = read.document_of(record, item, rank), earlier(place, data, row, by_words(data, row))
-    meant = earlier(place, data, row, by_vectors(data, row)) if record.meaning is not None else None
-    return found, before, meant
+    earlier = most_similar(place, data, row, compare_words(data, row))
+    meant = most_similar(place, data, row, compare_vectors(data, row)) if record.meaning is not None else None
+    known = hashtags.with_bare({visible(data.vocabulary[term]) for term in counts[row : row + 1].indices.tolist()})
+    return read.document_of(record, item, rank), earlier, meant, known
 
 
 def _known_atoms(place, t):
@@ -165,8 +158,8 @@ def _known_atoms(place, t):
     return dict(enumerate(zip(words, periods.read_documents(before), strict=False)))
 
 
-def earlier(place, data, row, likeness):
-    """Look through everything before a document for the one most like it.
+def most_similar(place, data, row, compare):
+    """Return the document before another one that is most similar to it; None if none has a word of it.
 
     Parameters
     ----------
@@ -174,25 +167,25 @@ def earlier(place, data, row, likeness):
     data : odl.stream.features.Features
         Of its period.
     row : int
-    likeness : callable
-        `by_words` or `by_vectors` of the document: the cosines of a batch with it.
+    compare : callable
+        `compare_words` or `compare_vectors` of the document: returns the cosines of a batch with it.
 
     Returns
     -------
-    Earlier or None
+    Mention or None
     """
     best = None
     for t in range(data.t + 1):
         batch = data if t == data.t else features.read(os.path.join(place.features, f"{t}.h5"))
-        cosines = likeness(batch)[: row if t == data.t else None]
+        cosines = compare(batch)[: row if t == data.t else None]
         if len(cosines) and cosines.max() > (best.likeness if best else 0.0):
             at = int(np.argmax(cosines))
-            names = visible(batch.ids[at]), heading(batch.titles[at])
-            best = Earlier(*names, int(batch.times[at]), t, float(cosines[at]))
+            names = visible(batch.ids[at]), heading(batch.titles[at]), ""
+            best = Mention(t, *names, int(batch.times[at]), float(cosines[at]))
     return best
 
 
-def by_words(data, row):
+def compare_words(data, row):
     """Return the function that compares a document with a batch: log tf, idf as it was for the document, cosine."""
     weighed = data.weighed("l2", tf="log", languages=True)
     document, frequencies = weighed[row : row + 1], weighed.frequencies
@@ -207,7 +200,7 @@ def by_words(data, row):
     return cosines
 
 
-def by_vectors(data, row):
+def compare_vectors(data, row):
     """Return the function that compares a document with a batch by vectors, centred as they were for the document."""
     return lambda batch: dense.centred(batch.raw_vectors, data.vector_mean) @ data.vectors[row]
 
@@ -234,36 +227,31 @@ def own_likelihood(event, words):
     return sorted(ratios, key=lambda ratio: (-ratio[2], ratio[0]))
 
 
-def words_of(place, t, row):
-    """Return the words of a document."""
-    data = features.read(os.path.join(place.features, f"{t}.h5"))
-    return hashtags.with_bare({visible(data.vocabulary[term]) for term in data.counts[row : row + 1].indices.tolist()})
-
-
-def document_text(watch, document, before, meant, words):
+def document_text(watch, document, earlier, meant, words):
     """Return the explanation of a document as text; `words` are all its words."""
-    period = watch.periods[document.t - watch.periods[0].t]
-    lines = [isolated(document.title or document.id), f"  id: {document.id}  ({show.place(document) or 'no date'})"]
+    period, columns = watch.periods[document.t - watch.periods[0].t], show.terminal_width()
+    view = show.View(document, period)
+    place = ", ".join([*view.origin, *filter(None, [document.url])]) or "no date"
+    lines = [isolated(view.title), f"  id: {document.id}  ({place})"]
     tail = "unproven" if period.unproven else f"as high or higher: {100 * document.tail:.2g} % of recent"
-    where = f"number {document.rank} of {show.date_of_period(period)}"
-    lines.append(f"  score {document.score:.4f}, {where}; {tail}")
+    lines.append(f"  score {document.score:.4f}, number {document.rank} of {show.date_of_period(period)}; {tail}")
     if len(document.members) > 1:
         lines.append(f"  one of {len(document.members)} near-duplicates: {', '.join(document.members[:10])}")
     lines += [f"  {line}" for line in _belonging(watch, period, document, words)]
-    lines += show.passage(document, show.titled(document)[1], 2)
+    lines += show.passage(view, view.texts()[1], 2, columns)
     lines += ["", "  share of the score   word", *_table(document)]
     for near in document.nearest:
         sample = f", e.g. {near.id}" if near.id else ""
         atom = f"atom {near.atom} (cosine {near.likeness:.2f}{sample})"
         phrases = ", ".join(map(isolated, breakdown.near(document, near.words)))
         lines.append(": ".join(filter(None, [f"  nearest of the dictionary: {atom}", phrases])))
-    for kind, other in (("most similar before", before), ("nearest by meaning", meant)):
+    for kind, other in (("most similar before", earlier), ("nearest by meaning", meant)):
         if other:
             date = show.date_of(other.time)
             times = [f"last seen {date}", *_days(other.time, document.time)] if date else [f"period {other.t}"]
             likeness = f"cosine {other.likeness:.2f}, {', '.join(times)}"
             lines.append(f"  {kind}: {other.id} ({likeness}) {other.title[:80]}")
-    return "\n".join(lines)
+    return "\n".join(part for line in lines for part in show.fitted(line, columns))
 
 
 def _belonging(watch, period, document, words):
@@ -271,19 +259,17 @@ def _belonging(watch, period, document, words):
     lines = []
     for one in (*period.headlines, *period.below):
         if document.row in one.rows:
-            quiet = "" if one.gate else ", not unusual here"
             row = show.Row(period, one)
-            lines.append(f"headline: {row.name} ({row.documents}{quiet})")
+            lines.append(f"headline: {row.name} ({row.documents}{'' if one.gate else ', not unusual here'})")
     if event := watch.events.get(document.event):
         ratios = own_likelihood(event, words)
-        total = sum(ratio for *_, ratio in ratios)
         lines.append(f"event {event.number} [{event.state_at(period.t)}] {show.name_of(event)}")
+        terms = [f"{isolated(word)} {ratio:+.1f}" for word, has, ratio in ratios if has]
+        missing = sum(ratio for _, has, ratio in ratios if not has)
+        terms += [f"own words that it does not have {missing:+.1f}"] * (missing < 0)
+        evidence = f"log-likelihood ratio {sum(ratio for *_, ratio in ratios):.1f}"
         if ratios:
-            terms = [f"{isolated(word)} {ratio:+.1f}" for word, has, ratio in ratios if has]
-            missing = sum(ratio for _, has, ratio in ratios if not has)
-            terms += [f"own words that it does not have {missing:+.1f}"] * (missing < 0)
-            shown = ", ".join(terms)
-            lines.append(f"  log-likelihood ratio {total:.1f}, others join from {event.threshold:.1f} on: {shown}")
+            lines.append(f"  {evidence}, a document joins above {event.threshold:.1f}: {', '.join(terms)}")
     return lines
 
 
@@ -294,15 +280,15 @@ def _days(before, time):
 
 
 def _table(document):
-    """Return the shares of a score, a line each: words up to `ROWS`, the others summed up, what pulls down apart."""
+    """Return the shares of a score, a line each: words up to `LISTED`, the others summed up, what pulls down apart."""
     shares, summed = {reason.word: reason.share for reason in document.reasons}, Counter()
     for phrase, words in [*document.phrases, *((word, (word,)) for word in shares)]:
         summed[phrase] += sum(shares.pop(word, 0.0) for word in words)
     ordered = [(share, phrase) for phrase, share in summed.most_common()]
     up = [row for row in ordered if row[0] > 0]
     low = [row for row in reversed(ordered) if row[0] < -ROUNDING]
-    rows = up[:ROWS]
-    if rest := up[ROWS:]:
+    rows = up[:LISTED]
+    if rest := up[LISTED:]:
         most = 100 * rest[0][0] / (document.score or 1)
         rows.append((sum(share for share, _ in rest), f"({len(rest)} more, none above {most:.1f} %)"))
     if low:
@@ -325,7 +311,7 @@ def chart(sizes, first, last):
     >>> chart({3: 1, 4: 8, 6: 2}, 3, 7)
     ('▁█·▂·', 1)
     """
-    each = -(-(last - first + 1) // CHARTED)
+    each = -(-(last - first + 1) // CHART_WIDTH)
     counts = [0] * -(-(last - first + 1) // each)
     for t, size in sizes.items():
         if first <= t <= last:
@@ -336,50 +322,44 @@ def chart(sizes, first, last):
 
 def event_text(watch, number):
     """Return what is known of an event as text."""
-    event, first = watch.events[number], watch.periods[0].t
-
-    def date(t):
-        return show.date_of_period(watch.periods[t - first]) if t >= first else f"period {t}"
-
-    lines = [f"Event {number} [{event.state}] {show.name_of(event)}"]
-    spans = sorted({*event.sizes, event.birth})
-    span = " to ".join(dict.fromkeys([date(spans[0]), date(spans[-1])]))
-    lines.append(f"  {span}; {show.plural(event.size, 'document')}")
+    event, columns, first_read = watch.events[number], show.terminal_width(), watch.periods[0].t
+    first, last = event.birth, max([event.birth, *event.sizes])
+    end = show.date_of(watch.periods[max(last - first_read, 0)].last) or show.day_of(watch, last)
+    span = " to ".join(dict.fromkeys([show.day_of(watch, first), end]))
+    lines = [
+        f"Event {number} [{event.state}] {show.name_of(event)}",
+        f"  {span}; {show.plural(event.size, 'document')}",
+    ]
     lines += [f"  you said: {entry.verdict}{entry.when}" for entry in watch.feedback if entry.event == number]
-    lines.append("  states: " + _states(event.history, date))
+    states = [f"{state} {show.day_of(watch, t)}" for t, state in event.history]
+    if (left := len(states) - 2 * STATES) > 0:
+        states[STATES:-STATES] = [f"{left} more changes"]
+    lines.append(f"  states: {', '.join(states)}")
     if event.sizes:
-        blocks, each = chart(event.sizes, max(spans[0], first), spans[-1])
-        most = max(event.sizes, key=lambda t: (event.sizes[t], -t))
+        blocks, each = chart(event.sizes, max(first, first_read), last)
+        peak = max(event.sizes, key=lambda t: (event.sizes[t], -t))
         scale = "a block is a period" if each == 1 else f"a block is {each} periods"
-        lines.append(f"  documents: {blocks}  ({scale}, at most {event.sizes[most]:,}: {date(most)})")
+        lines.append(f"  documents: {blocks}  ({scale}; most on {show.day_of(watch, peak)}: {event.sizes[peak]:,})")
     if event.words:
         lines += ["", f"  {'own word':<20}  {'inside':>8}  {'before':>8}"]
         lines += [
             f"  {padded(isolated(one.word), 20)}  {_rate(one.inside)}  {_rate(one.before)}" for one in event.words
         ]
         lines += [f"  A document belongs if the sum of its log-likelihood ratios is above {event.threshold:.1f}."]
-    documents = members(watch.place, [event])[number] if watch.place is not None else []
+    documents = read_members(watch.place, [event])[number] if watch.place is not None else []
     if documents:
         central = {ident for ident, _ in event.examples}
         documents.sort(key=lambda each: each.id not in central)
         lines += ["", f"  {show.plural(len(documents), 'document')}, central ones first:"]
-        lines += [
-            f"    {date(each.t)}  {shortened(isolated(each.title or each.id), 80)}  (id: {each.id})"
-            for each in documents[:ROWS]
-        ]
-        more = len(documents) - ROWS
-        lines += [f"    and {more:,} more"] * (more > 0)
-    return "\n".join(lines)
+        for one in documents[:LISTED]:
+            day, known = show.date_of(one.time) or show.day_of(watch, one.t), f"  (id: {one.id})"
+            room = max(columns - len(day) - len(known) - 6, 20)
+            lines.append(f"    {day}  {shortened(isolated(one.title or one.id), room)}{known}")
+        lines += [f"    and {len(documents) - LISTED:,} more"] * (len(documents) > LISTED)
+    return "\n".join(part for line in lines for part in show.fitted(line, columns))
 
 
 def _rate(share):
     """Return a share in per cent, in eight columns."""
     percent = 100 * share
     return f"{percent:.1f} %".rjust(8) if percent >= 0.1 else "< 0.1 %".rjust(8)
-
-
-def _states(history, date):
-    """Return changes of states with their dates, the first and the last of many."""
-    told = [f"{state} {date(t)}" for t, state in history]
-    left = len(told) - 2 * STATES
-    return ", ".join(told if left <= 0 else [*told[:STATES], f"{left} more changes", *told[-STATES:]])

@@ -1,4 +1,4 @@
-"""Lists of what is new: one view of a headline, a document and a period; as text of a terminal, Markdown and Slack."""
+"""Lists of what is new: one view of a headline and one of a document, as text of a terminal, Markdown and Slack."""
 
 import json
 import math
@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import sys
+from bisect import bisect
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -14,30 +15,33 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from odl.alerts import breakdown, excerpts, spans
-from odl.alerts.model import RARELY, Headline, Period
+from odl.alerts.model import RARELY, Document, Headline, Period
 from odl.errors import ParameterError
-from odl.files.columns import padded, shortened, wrapped
+from odl.files.columns import padded, shortened, width, wrapped
 from odl.files.documents import NO_TIME
 from odl.files.escaping import isolated
 
 WIDTH = 110  # columns of a text at most
 LISTED, DETAILED = 3, 10  # documents of a headline, and headlines, that are shown in full
 BELOW = 5  # headlines below the bar that are named
-NOVEL = 5  # documents that are shown of unproven periods
-NAME, EXAMPLE = (20, 44), 16  # columns of names in a table, at least and at most; of an example at least
+UNPROVEN = 5  # documents that are shown of unproven periods
+NAME_WIDTH, EXAMPLE_WIDTH = (20, 44), 16  # columns of names in a table, least and most; of an example, least
 WORDS = 4.0  # log10 of the words of a period: the largest of so many t is rarer by it than one t
 WORD = 30  # characters of a word that a title cuts, at most
+TITLES = ("date", "event", "headline", "documents", "usually", "by chance", "example")  # of the columns of a table
+COUNTS, DROPPED = {1, 3, 4}, (1, 5, 4)  # columns that hold numbers; those that a narrow terminal lacks, in this order
 OPENING = "more than usual"  # words of a headline
-UNSAID = {"empty": "without a word", "repeated": "nearly the same as one of an earlier period"}
+UNREAD = {"empty": "without a word", "repeated": "nearly the same as one of an earlier period"}
 FORM = "Nearly all documents have these new words: their form has changed."
-BLOCKS, CHARACTERS = 50, 2000  # of a Slack message, and of a text in it, which may have 3000
+BLOCKS, CHARACTERS = 47, 2000  # sections of a Slack message (at most 50 blocks), and of a text in it (at most 3000)
 MESSAGE = 9000  # characters of its sections; Slack refuses messages from about 13,000 on
 APART = re.compile("\u2068[^\u2069]*\u2069")  # an isolated text stays in one line
 MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~<>&]|(?<!\w)-|-(?!\w))")  # no hyphen within a word or a date
+LINK = re.compile(r"https?://[^\s<>|]+")
 
 
 class Row(NamedTuple):
-    """A headline in a list; all headlines of one event are one row, under the strongest.
+    """A headline in a list. All headlines of one event are one row, under the strongest of them.
 
     Attributes
     ----------
@@ -45,16 +49,14 @@ class Row(NamedTuple):
     headline : odl.alerts.model.Headline
     others : tuple of (Period, Headline)
         Further headlines of the same event, by time.
+    examples : tuple of View
+        Stored documents, the most central first, without those that rows above it show.
     """
 
     period: Period
     headline: Headline
     others: tuple = ()
-
-    @property
-    def examples(self):
-        """Its documents that are stored, the most central first."""
-        return [self.period.documents_of[row] for row in self.headline.examples]
+    examples: tuple = ()
 
     @property
     def date(self):
@@ -63,13 +65,13 @@ class Row(NamedTuple):
 
     @property
     def name(self):
-        """Its name: its words, "volume", or the title of a document that stands alone."""
+        """Its words, "volume", or the title of a document that stands alone."""
         return name_of(self.headline, self.period)
 
     @property
-    def example(self):
-        """Title of its most central document; empty if that is its name."""
-        return isolated(self.examples[0].title or self.examples[0].id) if self.headline.name and self.examples else ""
+    def event(self):
+        """Number of its event and the state in this period, as text; empty if it has none."""
+        return f"event {self.headline.event}, {self.headline.state}" if self.headline.event else ""
 
     @property
     def usual(self):
@@ -94,11 +96,82 @@ class Row(NamedTuple):
 
     @property
     def facts(self):
-        """Event with its state in this period, documents, recurrence: a line below the name."""
-        one, chance = self.headline, self.chance
-        event = f"event {one.event}, {one.state}" if one.event else ""
-        recurrence = chance.replace("1 in", "by chance once in") + " periods" * chance.startswith("1 in")
-        return "; ".join(filter(None, [event, self.documents, recurrence]))
+        """Event, documents and recurrence in words, for lists without columns."""
+        chance = self.chance.replace("1 in", "by chance once in") + " periods" * self.chance.startswith("1 in")
+        return "; ".join(filter(None, [self.event, self.documents, chance]))
+
+    @property
+    def cells(self):
+        """Texts of the columns of a table (`TITLES`)."""
+        one, first = self.headline, self.examples[:1] if self.headline.name else []
+        day = date_of(self.period.first) or self.date
+        example = "".join(isolated(view.title) for view in first)
+        return day, str(one.event or ""), self.name, f"{one.size:,}", self.usual, self.chance, example
+
+
+class View(NamedTuple):
+    """A document as a reader sees it; its period decides what goes without saying."""
+
+    document: Document
+    period: Period
+
+    @property
+    def title(self):
+        """Its title, or its id."""
+        return self.document.title or self.document.id
+
+    @property
+    def origin(self):
+        """Date, and file and line, as far as they are known and not its id."""
+        one = self.document
+        source = one.source + (f":{one.line}" if one.source and one.line else "")
+        return [part for part in (date_of(one.time), source) if part not in ("", one.id)]
+
+    @property
+    def place(self):
+        """What of its origin does not go without saying in its period."""
+        only = self.period.sources if len(self.period.sources) == 1 else ()
+        return [part for part in self.origin if part not in (date_of_period(self.period), *only)]
+
+    @property
+    def notes(self):
+        """What is to be said of the document itself."""
+        alike = len(self.document.members) - 1
+        return [f"+ {alike} alike"] * (alike > 0) + ["followed"] * (self.document.feedback == "follow")
+
+    @property
+    def opening(self):
+        """Words of its headline that it has."""
+        return ", ".join(map(isolated, breakdown.opening(self.document)))
+
+    @property
+    def because(self):
+        """Largest parts of its score."""
+        return breakdown.line(self.document, "\u00a0", short=True)
+
+    @property
+    def words(self):
+        """Words that are marked in its text: named reasons and words of its headline."""
+        one = self.document
+        own = [reason.word for reason in one.reasons[one.led :] if reason.share > 0]
+        return [*(reason.word for reason in breakdown.named_words(one)), *own[: breakdown.OWN], *one.opening]
+
+    def marked(self, text, mark):
+        """Return a text of the document whose words went through `mark` (`odl.alerts.excerpts.marked`)."""
+        return excerpts.marked(text, self.words, mark)
+
+    def texts(self, most=sys.maxsize):
+        """Return the title in at most so many columns, and the excerpt without what the title shows."""
+        title, text, known = shortened(self.title, most), self.document.text, self.document.title
+        if not (known and text and (known.startswith(text.strip("…")) or text.startswith(known))):
+            return title, text
+        longer, cut = max(known, text, key=len), title != known
+        at = len(title) - cut
+        begin = longer.rfind(" ", 0, at) + 1
+        if longer[at : at + 1].strip() and at - begin <= WORD:  # a title that begins a text may end inside a word
+            at, cut = begin, True
+        rest = longer[at:].strip()
+        return title, "…" * (cut and bool(rest)) + rest
 
 
 def rows_of(periods):
@@ -111,7 +184,14 @@ def rows_of(periods):
     for group in groups.values():
         best = max(group, key=lambda pair: evidence(pair[1]))
         rows.append(Row(*best, tuple(pair for pair in group if pair is not best)))
-    return sorted(rows, key=lambda row: (row.headline.gate == "lone", -evidence(row.headline), -row.period.t))
+    rows.sort(key=lambda row: (row.headline.gate == "lone", -evidence(row.headline), -row.period.t))
+    shown: set[str] = set()
+    for place, row in enumerate(rows):
+        views = [View(row.period.documents_of[number], row.period) for number in row.headline.examples]
+        views = [view for view in views if view.document.id not in shown] or views
+        shown |= {view.document.id for view in views[:LISTED]}
+        rows[place] = row._replace(examples=tuple(views))
+    return rows
 
 
 def evidence(headline):
@@ -127,11 +207,9 @@ def with_below(periods):
 def name_of(headline, period=None):
     """Return the name of a headline or an event."""
     if not headline.name:
-        document = period.documents_of[headline.rows[0]] if period else None
-        return isolated(document.title or document.id) if document else "documents"
-    if headline.name[0] == "volume" and getattr(headline, "gate", "") == "volume":
-        return " of ".join(map(isolated, headline.name))
-    return ", ".join(map(isolated, headline.name))
+        return isolated(View(period.documents_of[headline.rows[0]], period).title) if period else "documents"
+    between = " of " if headline.name[0] == "volume" and getattr(headline, "gate", "") == "volume" else ", "
+    return between.join(map(isolated, headline.name))
 
 
 def count_of(value):
@@ -145,7 +223,7 @@ def plural(count, noun):
 
 
 def date_of(time, exact=False):
-    """Return a time as text, empty where it is unknown; a day, or to the second."""
+    """Return a time as text: its day, or exact to the second; empty if it is unknown."""
     if time == NO_TIME:
         return ""
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=int(time))
@@ -161,8 +239,14 @@ def date_of_period(period):
     return first if same == 10 else f"{first} to {last[same:]}"
 
 
+def day_of(watch, t):
+    """Return the first day of a period; the number of one that was not read, or whose documents have no dates."""
+    first = watch.periods[0].t
+    return (date_of(watch.periods[t - first].first) if t >= first else "") or f"period {t}"
+
+
 def days_of(periods):
-    """Return the first and the last day of periods, empty where they are unknown."""
+    """Return the first and the last day of periods, empty if they are unknown."""
     dated = [each for each in periods if each.first != NO_TIME]
     ends = [date_of(min(each.first for each in dated)), date_of(max(each.last for each in dated))] if dated else []
     return " to ".join(dict.fromkeys(ends))
@@ -174,9 +258,9 @@ def urn(watch, kind="", what=""):
 
 
 def since(watch, text=None, until=None):
-    """Return the periods that have a time from the begin of one span on, up to the end of another (`spans.parse`).
+    """Return the periods from the begin of one span of time to the end of another (`spans.parse`).
 
-    Without a begin the last one of them.
+    Without a begin: the last period before the end.
 
     Raises
     ------
@@ -198,7 +282,7 @@ def since(watch, text=None, until=None):
 
 
 def heading(watch, periods):
-    """Return stream, dates and number of documents of one or several periods, in a line."""
+    """Return stream, dates and number of documents of periods in a line."""
     numbers = " to ".join(str(t) for t in dict.fromkeys([periods[0].t, periods[-1].t]))
     days = days_of(periods) or f"period{'s' * (len(periods) > 1)} {numbers}"
     size = plural(sum(each.documents for each in periods), "document")
@@ -209,48 +293,56 @@ def heading(watch, periods):
     return f"{watch.corpus}, {days}: {size}"
 
 
-def closing(watch, periods):
-    """Return what is to be known of periods beside their headlines, a line each."""
-    proven, last = [each for each in periods if not each.unproven], periods[-1]
+def lead(watch, periods):
+    """Return in a sentence what periods brought."""
+    proven, several, gates = [one for one in periods if not one.unproven], len(periods) > 1, watch.settings["gates"]
     if not proven:
-        scored = watch.scored + sum(each.documents for each in watch.periods if 0 < each.t < last.t)
-        need = f"alerts need {watch.settings['warm_up']}"
-        return [f"Unproven: {plural(scored, 'document')} scored before, {need}. Nothing of this was tested."]
-    rows, noun = rows_of(proven), "headline" if watch.settings["gates"] else "document"
-    n = len(rows) if watch.settings["gates"] else sum(len(each.novel) for each in proven)
-    speaking = sum(bool(each.headlines or (each.novel and noun == "document")) for each in proven)
-    several = len(proven) > 1
-    line = f"{plural(n, noun)} in {speaking} of {len(proven)} periods." if several else f"{plural(n, noun)}."
-    lines = [line if n else "Nothing new" + f" in {plural(len(proven), 'period')}" * several + "."]
-    if len(proven) < len(periods):
-        lines.append(f"Unproven, so without alerts: the first {len(periods) - len(proven)} of the periods.")
+        scored = watch.scored + sum(one.documents for one in watch.periods if 0 < one.t < periods[-1].t)
+        need = f"alerts begin when {watch.settings['warm_up']} documents were scored"
+        return f"Unproven: {need}, and {scored:,} were scored before this. Nothing here was tested."
+    found = [one.headlines if gates else one.novel for one in proven]
+    noun, speaking = "headline" if gates else "document", sum(map(bool, found))
+    if not speaking:
+        return f"Nothing new in {plural(len(proven), 'period')}." if several else "Nothing new."
+    if several:
+        return f"{noun.capitalize()}s in {speaking} of {plural(len(proven), 'period')}."
+    return f"{plural(sum(map(len, found)), noun)}."
+
+
+def closing(watch, periods):
+    """Return what is to be known of periods in addition to their headlines, a line each."""
+    proven = [each for each in periods if not each.unproven]
     quiet = [replace(each, headlines=each.below) for each in proven if not each.headlines]
-    below = [f"{row.name}, {row.documents}" + f" ({row.date})" * several for row in rows_of(quiet)[:BELOW]]
-    lines += ["Not unusual here: " + "; ".join(below) + ". `odl new FOLDER --below` shows them."] if below else []
-    return lines + [f"Held back: {said}." for said in held_back(proven)]
+    below, several = rows_of(quiet)[:BELOW], len(periods) > 1
+    lines = [lead(watch, periods)]
+    if 0 < len(proven) < len(periods):
+        n = len(periods) - len(proven)
+        lines.append(f"The first {plural(n, 'period')} {'are' if n > 1 else 'is'} unproven and without alerts.")
+    lines += ["Not unusual here (all of them: odl new FOLDER --below):"] if below else []
+    lines += [f"- {row.name}: {row.documents}" + f" ({row.date})" * several for row in below]
+    return lines + [f"Held back: {what}." for what in held_back(proven)]
 
 
 def held_back(periods):
     """Return what periods hold back, in words."""
     withheld: Counter = Counter()
-    nouns = "document", "headline"
     for entry in (entry for each in periods for entry in each.withheld):
         withheld[entry.what, entry.verdict] += entry.items
     return [
-        f"{plural(count, 'document')} {UNSAID[verdict]}" + f": {what}" * bool(what)
-        if verdict in UNSAID
-        else f"{plural(count, nouns[what.startswith('event:')])} of {what} ({verdict} in feedback.csv)"
+        f"{plural(count, 'document')} {UNREAD[verdict]}"
+        if verdict in UNREAD
+        else f"{plural(count, 'headline')} of {what} ({verdict} in feedback.csv)"
         for (what, verdict), count in withheld.items()
     ]
 
 
 def novel_of(watch, periods):
-    """Return (title, documents) of the documents that are listed by novelty: unproven ones, alerts without gates."""
+    """Return (title, views) of the documents that are listed by novelty: of unproven periods; alerts without gates."""
     if periods[-1].unproven:
-        documents = [each.documents_of[row] for each in scored(periods) for row in each.novel]
-        return "Most novel documents (unproven)", sorted(documents, key=lambda one: -one.score)[:NOVEL]
+        views = [View(each.documents_of[row], each) for each in scored(periods) for row in each.novel]
+        return "Most novel documents (unproven)", sorted(views, key=lambda view: -view.document.score)[:UNPROVEN]
     chosen = [each for each in periods if not each.unproven and not watch.settings["gates"]]
-    return "Most novel documents", [each.documents_of[row] for each in chosen for row in each.novel]
+    return "Most novel documents", [View(each.documents_of[row], each) for each in chosen for row in each.novel]
 
 
 def scored(periods):
@@ -264,159 +356,106 @@ def listed(watch, periods):
 
 
 def as_text(watch, periods):
-    """Return a table of the headlines of periods, the first of them in full, and what else is to be known."""
+    """Return a table of the headlines of periods, details of the first ones, and what else is to be known."""
     if not periods:
         return ""
-    columns = min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
+    columns = terminal_width()
     rows, (title, novel) = listed(watch, periods), novel_of(watch, periods)
-    lines = [*wrapped(heading(watch, periods), columns), ""]
-    lines += [*_table(rows, columns), ""] if rows else []
-    for row in rows[:DETAILED]:
-        lines += [*_details(row, columns), ""]
+    parts = [wrapped(heading(watch, periods), columns), _table(rows, columns)]
+    parts += [_details(row, columns) for row in rows[:DETAILED]]
     if rows[DETAILED:]:
-        lines += ["Shown in full: the first 10. `odl explain FOLDER NUMBER` shows an event.", ""]
-    if novel:
-        lines += [title, *(line for one in novel for line in _document(one, columns)), ""]
-    for line in closing(watch, periods):  # a command stays in one line
-        command = line.replace("odl new FOLDER", "odl\xa0new\xa0FOLDER")
-        lines += [part.replace("\xa0", " ") for part in wrapped(command, columns)]
-    return "\n".join(lines)
+        parts.append([f"Details of the first {DETAILED}. Of any event: odl explain FOLDER NUMBER"])
+    parts.append([title, *(line for one in novel for line in document_lines(one, columns))] if novel else [])
+    parts.append([line for text in closing(watch, periods) for line in fitted(text, columns)])
+    return "\n\n".join("\n".join(lines) for lines in parts if lines)
+
+
+def terminal_width():
+    """Return how many columns a text may take."""
+    return min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
+
+
+def fitted(line, columns):
+    """Return a line wrapped, what follows indented; with a command, whose folder is filled in later, it stays one."""
+    indent = " " * (2 + len(line) - len(line.lstrip()))
+    options = {"subsequent_indent": indent, "break_long_words": False, "break_on_hyphens": False}
+    return [line] if not line or "FOLDER" in line else wrapped(line, columns, **options)
 
 
 def _table(rows, columns):
     """Return the table of some headlines as lines; in a narrow terminal it has fewer columns."""
-    titles, right = (
-        ["date", "event", "headline", "documents", "usually", "by chance"],
-        {"event", "documents", "usually"},
-    )
-    table = [
-        [row.date, str(row.headline.event or ""), row.name, f"{row.headline.size:,}", row.usual, row.chance]
-        for row in rows
-    ]
-    names = [len(row.name) for row in rows if row.headline.name]
-    sizes = [max(map(len, cells)) for cells in zip(titles, *table, strict=True)]
-    shown, (least, most) = [*range(len(titles))], NAME
-    sizes[2] = max(least, min([most, max([least, *names]), columns - sum(sizes) + sizes[2] - 2 * (len(sizes) - 1)]))
-    for spare in (1, 5, 4):
+    table = [TITLES, *(row.cells for row in rows)]
+    sizes = [max(map(width, cells)) for cells in zip(*table, strict=True)]
+    shown, (least, most) = [*range(len(TITLES) - 1)], NAME_WIDTH
+    names = [width(row.name) for row in rows if row.headline.name]
+    room = columns - sum(sizes[:-1]) + sizes[2] - 2 * (len(shown) - 1)
+    sizes[2] = max(least, min(most, max([least, *names]), room))
+    for spare in DROPPED:
         if sum(sizes[at] + 2 for at in shown) - 2 > columns:
             shown.remove(spare)
     room = columns - sum(sizes[at] + 2 for at in shown)
-    lines = []
-    for cells, row in zip([titles, *table], [None, *rows], strict=True):
-        line = "  ".join(padded(cells[at], sizes[at], titles[at] in right) for at in shown)
-        example = "example" if row is None else row.example
-        lines.append((f"{line}  {shortened(example, room)}" if room >= EXAMPLE else shortened(line, columns)).rstrip())
-    return lines
+    lines = ["  ".join(padded(cells[at], sizes[at], at in COUNTS) for at in shown) for cells in table]
+    if room >= EXAMPLE_WIDTH:
+        lines = [f"{line}  {shortened(cells[-1], room)}" for line, cells in zip(lines, table, strict=True)]
+    return [shortened(line, columns).rstrip() for line in lines] if rows else []
 
 
 def _details(row, columns):
-    """Return a headline with its first documents as lines."""
+    """Return a headline with its first documents as lines; none if no document stands for it."""
     one, shown = row.headline, row.examples[:LISTED]
-    lines = [shortened(f"{row.date}  {row.name}", columns), *wrapped(row.facts, columns - 2)]
-    lines += [FORM] if one.form else []
+    if one.gate == "volume":
+        return []
+    name = row.name if one.name else "a document that stands alone"
+    lines = [shortened(f"{row.date}  {name}" + f" ({row.event})" * bool(one.event), columns)]
+    lines += [f"  {FORM}"] if one.form else []
     also = [f"also {date_of_period(t)}, {name_of(other, t)}: {other.size:,}, {other.state}" for t, other in row.others]
-    lines += [shortened(line, columns - 2) for line in also]
-    lines[1:] = [f"  {line}" for line in lines[1:]]
-    if one.gate == "volume":  # no document stands for a day's number of documents
-        return lines
-    lines += [line for document in shown for line in _document(document, columns)]
-    more, hint = one.size - len(shown), f" (odl explain FOLDER {one.event})" if one.event else ""
-    return lines + [f"    and {more:,} more{hint}"] * (more > 0)
+    lines += [f"  {shortened(line, columns - 2)}" for line in also]
+    lines += [line for view in shown for line in document_lines(view, columns)]
+    more, hint = one.size - len(shown), f": odl explain FOLDER {one.event}" if one.event else ""
+    return lines + [f"    {more:,} more{hint}"] * (more > 0)
 
 
-def place(document):
-    """Return date, source and address of a document, as far as they are known."""
-    return ", ".join(filter(None, [*where(document), document.url]))
-
-
-def where(document):
-    """Return date, and file and line of a document, as far as they are known and not its id."""
-    source = document.source + (f":{document.line}" if document.source and document.line else "")
-    return [part for part in (date_of(document.time), source) if part not in ("", document.id)]
-
-
-def _document(document, columns):
-    marks = f" (+ {len(document.members) - 1} alike)" if len(document.members) > 1 else ""
-    marks += " [followed]" if document.feedback == "follow" else ""
-    title, text = titled(document, columns - 4 - len(marks))
-    because = breakdown.line(document, space="\xa0", short=True)
-    because = APART.sub(lambda phrase: phrase[0].replace(" ", "\xa0"), because)
-    told = [f"because: {because}"] + [f"{OPENING}: {words}" for words in [opening(document)] if words]
-    lines = [line.replace("\xa0", " ") for text in told for line in wrapped(text, columns - 6, subsequent_indent="  ")]
-    where = place(document)
+def document_lines(view, columns):
+    """Return a document as lines of a terminal: title, text, words of its headline, reasons, id and place."""
+    one, notes = view.document, "".join(f" ({note})" for note in view.notes)
+    title, text = view.texts(columns - 4 - len(notes))
+    facts = [f"{OPENING}: {view.opening}"] * bool(view.opening) + [f"because: {view.because}"]
+    facts = ["      " + APART.sub(lambda phrase: phrase[0].replace(" ", "\xa0"), fact) for fact in facts]
+    place = ", ".join(filter(None, [*view.place, one.url]))
+    known = f"id: {one.id}" + f"  ({place})" * bool(place)
     return [
-        f"    {isolated(_marked(title, document))}{marks}",
-        *passage(document, text, 6, columns),
-        *(f"      {line}" for line in lines),
-        shortened(f"      id: {document.id}" + (f"  ({where})" if where else ""), max(columns, len(document.id) + 12)),
+        f"    {isolated(_bold(title, view))}{notes}",
+        *passage(view, text, 6, columns),
+        *(line.replace("\xa0", " ") for fact in facts for line in fitted(fact, columns)),
+        shortened(f"      {known}", max(columns, len(one.id) + 12)),
     ]
 
 
-def opening(document):
-    """Return the words of its headline that a document has."""
-    return ", ".join(map(isolated, breakdown.opening(document)))
-
-
-def reason_words(document):
-    """Return the words that are marked in the text of a document: named reasons and words of its headline."""
-    own = [reason.word for reason in document.reasons[document.led :] if reason.share > 0]
-    return [*(reason.word for reason in breakdown.told(document)), *own[: breakdown.OWN], *document.opening]
-
-
-def titled(document, most=sys.maxsize):
-    """Return the title of a document in at most so many columns, and its excerpt without what the title shows."""
-    title, text = shortened(document.title or document.id, most), document.text
-    known = document.title
-    if not (known and text and (known.startswith(text.strip("…")) or text.startswith(known))):
-        return title, text
-    longer, cut = max(known, text, key=len), title != known
-    at = len(title) - cut
-    begin = longer.rfind(" ", 0, at) + 1
-    if longer[at : at + 1].strip() and at - begin <= WORD:  # a title that is the beginning of a text may end in a word
-        at, cut = begin, True
-    rest = longer[at:].strip()
-    return title, "…" * (cut and bool(rest)) + rest
-
-
-def passage(document, text, indent, columns=WIDTH):
+def passage(view, text, indent, columns=WIDTH):
     """Return a text of a document as lines of a terminal."""
-    return [" " * indent + isolated(_marked(line, document), text) for line in wrapped(text, columns - indent)]
+    return [" " * indent + isolated(_bold(line, view), text) for line in wrapped(text, columns - indent)]
 
 
-def _marked(line, document):
-    """Return a line of a document's text, its reason words bold on a terminal."""
+def _bold(line, view):
+    """Return a line of a document's text, its words bold on a terminal."""
     bold = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    return excerpts.marked(line, reason_words(document), _bold) if bold else line
-
-
-def _bold(text, is_word):
-    return f"\x1b[1m{text}\x1b[22m" if is_word else text
-
-
-def _strong(text, is_word):
-    return f"**{escaped(text)}**" if is_word else escaped(text)
+    return view.marked(line, lambda text, is_word: f"\x1b[1m{text}\x1b[22m" if is_word else text) if bold else line
 
 
 def as_markdown(watch, periods):
     """Return the headlines as a table in Markdown, for a comment or a mail; text of the documents is escaped."""
     if not periods:
         return ""
-    lines, rows, (title, novel) = (
-        [f"### {escaped(heading(watch, periods))}", ""],
-        listed(watch, periods),
-        novel_of(watch, periods),
-    )
+    rows, (title, novel) = listed(watch, periods), novel_of(watch, periods)
+    lines = [f"### {escaped(heading(watch, periods))}", ""]
     if rows:
-        lines += ["| date | headline | documents | usually | by chance | example |", "|---|---|--:|--:|---|---|"]
+        lines += [f"| {' | '.join((TITLES[0], *TITLES[2:]))} |", "|---|---|--:|--:|---|---|"]
     for row in rows:
-        one = row.headline
-        event = f" (event {one.event}, {one.state})" if one.event else ""
-        example = _linked(row.examples[0]) if row.examples else ""
-        name = "document" if not one.name else f"**{escaped(row.name)}**{event}" + " (new form)" * one.form
-        lines.append(f"| {row.date} | {name} | {one.size:,} | {escaped(row.usual)} | {row.chance} | {example} |")
-    lines += [""] * bool(rows) + ([f"{title}:", ""] if novel else [])
-    lines += [f"1. {_linked(one)}" for one in novel] + [""] * bool(novel)
-    return "\n".join([*lines, *(escaped(line) + "  " for line in closing(watch, periods))]).rstrip()
+        name = f"**{escaped(row.name)}**" + f" ({row.event})" * bool(row.event) + " (new form)" * row.headline.form
+        cells = [row.date, name if row.headline.name else "document", *map(escaped, row.cells[3:6])]
+        lines.append(f"| {' | '.join([*cells, *map(_linked, row.examples[:1] or [None])])} |")
+    lines += [""] * bool(rows) + ([f"{title}:", "", *(f"1. {_linked(view)}" for view in novel), ""] if novel else [])
+    return "\n".join([*lines, *(f"{escaped(line)}  " for line in closing(watch, periods))]).rstrip()
 
 
 def escaped(text):
@@ -424,9 +463,12 @@ def escaped(text):
     return MARKUP.sub(r"\\\1", text).replace("@", "@&#8203;")
 
 
-def _linked(document):
-    title = excerpts.marked(document.title or document.id, reason_words(document), _strong)
-    return f"[{title}](<{document.url}>)" if re.fullmatch(r"https?://[^\s<>|]+", document.url) else title
+def _linked(view):
+    """Return the title of a document with its words marked, linked to its address if it has one."""
+    if view is None:
+        return ""
+    title = view.marked(view.title, lambda text, is_word: f"**{escaped(text)}**" if is_word else escaped(text))
+    return f"[{title}](<{view.document.url}>)" if LINK.fullmatch(view.document.url) else title
 
 
 def as_slack(watch, periods):
@@ -434,18 +476,18 @@ def as_slack(watch, periods):
     if not periods:
         return ""
     title, novel = novel_of(watch, periods)
-    sections = [
+    texts = [
         "\n".join([f"*{row.date} {_plain(row.name)}*", _plain(row.facts), *map(_bullet, row.examples[:LISTED])])
         for row in listed(watch, periods)
     ]
-    sections += ["\n".join([f"*{title}*", *map(_bullet, novel)])] if novel else []
-    room = sum(size <= MESSAGE for size in accumulate(min(len(text), CHARACTERS) for text in sections))
-    room = min(room, BLOCKS - 3)
-    more, sections = len(sections) - room, sections[:room]
-    blocks = [_block(f"*{_plain(heading(watch, periods))}*"), *map(_block, sections)]
-    blocks += [_block(f"and {more} more: odl new")] if more > 0 else []
-    last = _plain("\n".join(closing(watch, periods)))
-    blocks.append({"type": "context", "elements": [{"type": "mrkdwn", "text": last[:CHARACTERS]}]})
+    texts += ["\n".join([f"*{title}*", *map(_bullet, novel)])] if novel else []
+    texts = [text[:CHARACTERS] for text in texts]
+    room = min(bisect([*accumulate(map(len, texts))], MESSAGE), BLOCKS)
+    more = [f"{len(texts) - room} more: odl new"] * (len(texts) > room)
+    texts = [f"*{_plain(heading(watch, periods))}*", *texts[:room], *more]
+    blocks: list = [{"type": "section", "text": {"type": "mrkdwn", "text": text[:CHARACTERS]}} for text in texts]
+    last = _plain("\n".join(closing(watch, periods)))[:CHARACTERS]
+    blocks.append({"type": "context", "elements": [{"type": "mrkdwn", "text": last}]})
     return json.dumps({"text": heading(watch, periods), "blocks": blocks}, ensure_ascii=False)
 
 
@@ -455,10 +497,6 @@ def _plain(text):
     return re.sub(r"([*_~`])", "\\1\u200b", text)
 
 
-def _bullet(document):
-    title, url = _plain(document.title or document.id), document.url
-    return "• " + (f"<{url}|{title}>" if re.fullmatch(r"https?://[^\s<>|]+", url) else title)
-
-
-def _block(text):
-    return {"type": "section", "text": {"type": "mrkdwn", "text": text[:CHARACTERS]}}
+def _bullet(view):
+    title, url = _plain(view.title), view.document.url
+    return "• " + (f"<{url}|{title}>" if LINK.fullmatch(url) else title)

@@ -9,8 +9,7 @@ from odl.files.documents import NO_TIME
 from odl.files.escaping import isolated
 
 SPANS = ((7 * 86_400_000, "week"), (86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"))
-TITLES, LONGEST = 3, 80  # documents of a word that are named, columns of a title
-PHRASES = 6  # of the same documents that are named
+TITLES, PHRASES = 3, 6  # documents of a word, and phrases of the same documents, that are named
 
 
 def facts(one):
@@ -50,41 +49,34 @@ def together(words):
 
 def as_text(watch, periods):
     """Return the words of periods, those beyond chance with their documents."""
-    least = watch.settings["unseen"]
+    least, columns, lines = watch.settings["unseen"], show.terminal_width(), []
     if not least:
         return "Words never seen before are not listed here: write unseen: 3 into alerts of odl.yaml."
-    lines = []
     for period in periods:
         lines += [show.heading(watch, [period]), ""]
         beyond = together([one for one in period.unseen if one.beyond])
         for names, one in beyond:
-            lines += [f"{', '.join(map(isolated, names))}  ({facts(one)})"]
-            lines += [
-                f"    {isolated(shortened(title or ident, LONGEST))}  (id: {ident})"
-                for ident, title in one.documents[:TITLES]
-            ]
+            lines.append(f"{', '.join(map(isolated, names))}  ({facts(one)})")
+            for ident, title in one.documents[:TITLES]:
+                room = max(columns - len(ident) - 12, 20)
+                lines.append(f"    {isolated(shortened(title or ident, room))}  (id: {ident})")
             lines += [f"    and {one.items - TITLES} more"] * (one.items > TITLES) + [""]
-        others = [f"{isolated(one.phrase)} ({one.items})" for one in period.unseen if not one.beyond]
         if period.unproven:
-            lines += ["Unproven: too little came before to tell which words are new."]
+            lines.append("Unproven: too little came before to tell which words are new.")
         elif not beyond:
-            lines += ["No word was seen for the first time in more documents than chance brings."]
-        if others:
-            lines += [f"As many as chance brings, from {least} documents on: {', '.join(others)}"]
-        lines += [""]
-    return "\n".join(lines).rstrip("\n")
+            lines.append("No word was seen for the first time in more documents than chance brings.")
+        if others := [f"{isolated(one.phrase)} ({one.items})" for one in period.unseen if not one.beyond]:
+            lines.append(f"As many as chance brings, from {least} documents on: {', '.join(others)}")
+        lines.append("")
+    return "\n".join(part for line in lines for part in show.fitted(line, columns) or [""]).rstrip("\n")
 
 
 def as_jsonl(watch, periods):
     """Return a line of JSON for each word of periods."""
-    return "\n".join(
-        json.dumps({"version": VERSION, "period": period.t, **_map(one)}, ensure_ascii=False)
-        for period in periods
-        for one in period.unseen
-    )
-
-
-def _map(one):
-    documents = [{"id": ident, "title": title} for ident, title in one.documents]
-    first = show.date_of(one.first, exact=True) or None
-    return {**vars(one), "first": first, "half": one.half if first else None, "documents": documents}
+    lines = []
+    for period, one in ((each, one) for each in periods for one in each.unseen):
+        first = show.date_of(one.first, exact=True) or None
+        values = {"version": VERSION, "period": period.t, **vars(one), "first": first, "half": first and one.half}
+        values["documents"] = [{"id": ident, "title": title} for ident, title in one.documents]
+        lines.append(json.dumps(values, ensure_ascii=False))
+    return "\n".join(lines)

@@ -74,7 +74,7 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
             from odl.config import commands
 
             words = commands.named(".").get(project.NOTIFY, [])
-        place = folders.opened()
+        place = folders.opened(named)
         if wrong := places.unwritable(place.names["root"]):
             raise ConfigError(f"{wrong} may not be written", "a folder for results", "correct it, or set 'results'")
         alone = contextlib.nullcontext() if dry else processes.alone(place.lock, wait)

@@ -233,16 +233,15 @@ def explain(args):
     from odl.alerts import explain, maps, read
 
     watch = read.alerts_of(args.folder, args.stream)
-    place, number = explain.resolved(watch, args.what)
+    place, number = explain.resolve(watch, args.what)
     if number:
         told = maps.event_map(watch, number)
         print(explain.event_text(watch, number) if args.format == "text" else json.dumps(told, ensure_ascii=False))
         return
     if place is None:
         raise DataError(f"{args.what} is no document or event of {args.folder}", "the id of one", "look at odl new")
-    document, earlier, meant = explain.document(watch.place, *place)
+    document, earlier, meant, words = explain.explain_document(watch.place, *place)
     if args.format == "text":
-        words = explain.words_of(watch.place, *place)
         print(explain.document_text(watch, document, earlier, meant, words))
     else:
         found = maps.explained_map(watch, document, earlier.id if earlier else None)
@@ -303,7 +302,7 @@ def _say(args, verdict):
 
     watch = read.alerts_of(args.folder, args.stream)
     what = " ".join(args.what.split())
-    what = explain.named(watch, what)
+    what = explain.feedback_name(watch, what)
     entry = feedback.Entry(what, verdict, feedback.parse_until(args.until), " ".join(args.note.split()))
     _refuse_links(args.folder)
     path = feedback.add(args.folder, entry)

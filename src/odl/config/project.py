@@ -85,6 +85,16 @@ def expand(config):
     return merge({**general, "atoms": atoms}, whole)
 
 
+def without_removed(config):
+    """Return what an odl.yaml says without keys of alerts that an earlier version knew, and the names of these keys."""
+    alerts = config.get("alerts")
+    removed = [key for key in alerts if key in Alerts.removed] if isinstance(alerts, dict) else []
+    if not removed:
+        return config, []
+    current = {key: value for key, value in alerts.items() if key not in removed}
+    return {**config, "alerts": current}, [f"alerts.{key}" for key in removed]
+
+
 def checked(config):
     """Return `expand` of a configuration, or end in one sentence: what Snakefiles call, whose errors are pages."""
     try:

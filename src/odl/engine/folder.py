@@ -80,7 +80,7 @@ class Folder(NamedTuple):
         return self.chain["learner"]["algorithm"]
 
 
-def earlier_error(folder, named):
+def earlier_error(folder, named, removed=()):
     """Return the error for a folder whose results an earlier version wrote; None if this one did, or there are none.
 
     Parameters
@@ -89,6 +89,8 @@ def earlier_error(folder, named):
         The working folder.
     named : str
         How the user names it.
+    removed : sequence of str
+        Keys of odl.yaml that only the earlier version knows.
     """
     from odl.alerts import periods
 
@@ -97,9 +99,9 @@ def earlier_error(folder, named):
     rows = chains.read_index(folder.path(STEPS["index"].writes["table"]))
     n = sum(int(row["documents"]) for row in rows)
     given = "an earlier version of odl wrote the results, and this one cannot resume from them"
-    todo = (
-        f"type odl run {named} --again: it learns {n:,} documents in {len(rows)} periods{_duration(folder, len(rows))}"
-    )
+    todo = f"remove {', '.join(removed)} from {project.FILE}, which mean nothing any more, and " * bool(removed)
+    todo += f"type odl run {named} --again: it learns {n:,} documents in {len(rows)} periods"
+    todo += _duration(folder, len(rows))
     return EarlierError(
         given, "results of this version", f"{todo}; until then odl new and odl explain read what is there"
     )
@@ -116,8 +118,13 @@ def _duration(folder, n):
     return f", about {max(1, math.ceil(seconds / 60))} min by the last run" if learned else ""
 
 
-def opened():
+def opened(named="."):
     """Read and check the configuration of the working folder, from which sources are named.
+
+    Parameters
+    ----------
+    named : str
+        How the user names the folder.
 
     Returns
     -------
@@ -127,10 +134,20 @@ def opened():
     ------
     ConfigError
         If something in it is wrong, or needs more than one chain.
+    EarlierError
+        If it has keys of an earlier version, which also wrote the results.
     """
+    said = project.read(".")
+    current, removed = project.without_removed(said)
+    folder = _opened(current)
+    if removed and (error := earlier_error(folder, named, removed)):
+        raise error
+    return _opened(said) if removed else folder  # refuses the first of these keys, as any that it does not know
+
+
+def _opened(said):
     import yaml
 
-    said = project.read(".")
     config = project.expand({**said, "study": said.get("study") or project.name_of(os.path.basename(os.getcwd()))})
     with open(places.HOME / "config" / "config.yaml", encoding="utf-8") as file:
         config = merge(config, yaml.safe_load(file))

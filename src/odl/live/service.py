@@ -176,7 +176,7 @@ class Service:
             place = explain.find(watch.place, ident)
             if place is None:
                 return reply({"error": "there is no such document"}, 404)
-            found, earlier, _ = explain.document(watch.place, *place)
+            found, earlier, *_ = explain.explain_document(watch.place, *place)
             return reply(maps.explained_map(watch, found, earlier.id if earlier else None))
 
     def feedback(self, request):
@@ -185,7 +185,7 @@ class Service:
         with self.turn():
             try:
                 if entry.verdict:
-                    entry = entry._replace(what=explain.named(read.alerts_of("."), entry.what))
+                    entry = entry._replace(what=explain.feedback_name(read.alerts_of("."), entry.what))
                     feedback.check_entry(entry)
                     feedback.add(".", entry)
                     self.desk.renew = True

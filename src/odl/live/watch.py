@@ -86,7 +86,7 @@ class Watch:
             given = f"the folder is driven by Snakemake (driver in {project.FILE})"
             raise ConfigError(given, "one of odl run", "write another by odl init, without --snakemake")
         commands.named(".")  # one that is wrong is said
-        folder = folders.opened()
+        folder = folders.opened(os.path.basename(os.getcwd()))
         stream, arrivals = folder.stream, Arrivals(folder.stream["options"])
         by, kind = stream["batches"]["by"], stream["options"].get("kind")
         if by != "period" or not {"id", "time"} <= arrivals.columns.keys() or kind not in (None, "jsonl"):

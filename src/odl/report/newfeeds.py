@@ -5,18 +5,18 @@ import json
 import re
 from typing import NamedTuple
 
-from odl.alerts import breakdown, show
+from odl.alerts import show
 from odl.files import provenance, storage
 from odl.files.documents import NO_TIME
 from odl.report import newparts, page
 
-MOST = 100  # entries of a feed
+MAX_STORIES = 100  # entries of a feed
 VERSION = "https://jsonfeed.org/version/1.1"
-NO_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")  # beside what `visible` spells out
+NO_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")  # what XML refuses, besides the characters that `visible` spells out
 
 
-class Entry(NamedTuple):
-    """What a reader of feeds shows as one story.
+class Story(NamedTuple):
+    """An entry of a feed.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class Entry(NamedTuple):
     published, updated : str
         When it began, and when it changed last.
     url : str
-        Address of a lone document; empty for none.
+        Address of a document that stands alone; else empty.
     body : str
         HTML.
     """
@@ -39,49 +39,38 @@ class Entry(NamedTuple):
     body: str
 
 
-def entries(watch, sounded=()):
-    """Return the entries of a stream, what changed last first; alarms about the watch are entries of their own."""
-    forms = page.macros("newfeeds.jinja", facts=newparts, show=show, breakdown=breakdown)
-    stories = [_headline(watch, row, forms) for row in show.rows_of(watch.periods)]
-    stories += [_alarm(watch, alarm, forms) for alarm in sounded]
+def stories(watch, sounded=()):
+    """Return the entries of a stream, what changed last first, then by evidence; alarms have entries of their own."""
+    forms = page.macros("newfeeds.jinja", facts=newparts, show=show)
+    found = [_headline(watch, row, forms) for row in show.rows_of(watch.periods)]
+    last = _end(watch, watch.periods[-1].t)
+    for alarm in sounded:
+        ident = show.urn(watch, "watch", ":".join(filter(None, [alarm.kind, alarm.what])))
+        found.append(Story(ident, f"The watch itself: {alarm.text}", last, last, "", str(forms.alarm(alarm))))
+    proven = [period for period in watch.periods if not period.unproven]
     if not watch.settings["gates"]:
-        stories += [
-            _document(watch, period.documents_of[row], forms)
-            for period in watch.periods
-            if not period.unproven
-            for row in period.novel
-        ]
-    by_name = sorted({story.id: story for story in stories}.values(), key=lambda entry: entry.id)
-    return sorted(by_name, key=lambda entry: entry.updated, reverse=True)[:MOST]
+        found += [_document(watch, view, forms) for view in show.novel_of(watch, proven)[1]] if proven else []
+    by_name = {story.id: story for story in found}
+    return sorted(by_name.values(), key=lambda story: story.updated, reverse=True)[:MAX_STORIES]
 
 
 def _headline(watch, row, forms):
     """Return the entry of an event with its present state, of an unusual number of documents, or a lone document."""
-    one, period = row.headline, row.period
+    one, event = row.headline, watch.events.get(row.headline.event)
     if one.gate == "lone":
-        return _document(watch, period.documents_of[one.rows[0]], forms)
-    event = watch.events.get(one.event)
-    name, when = show.name_of(one, period), _end(watch, period.t)
-    if not event:
-        ident = show.urn(watch, one.gate, ":".join(map(str, [*one.name[1:], period.t])))
-        return Entry(ident, f"{name}: {row.documents}", when, when, "", str(forms.headline(row, None, ())))
-    changes = [(newparts.day_of(watch, t), state) for t, state in event.history]
-    last = max(*(t.t for t, _ in [(period, one), *row.others]), event.history[-1][0])
+        return _document(watch, row.examples[0], forms)
+    body, last = str(forms.headline(watch, row, event)), row.period.t
+    if event is None:
+        ident, when = show.urn(watch, one.gate, ":".join(map(str, [*one.name[1:], last]))), _end(watch, last)
+        return Story(ident, f"{row.name}: {row.documents}", when, when, "", body)
+    last = max(last, *(period.t for period, _ in row.others), event.history[-1][0])
     times = _moment(event.first, event.birth), _end(watch, last)
-    body = str(forms.headline(row, event, changes))
-    return Entry(show.urn(watch, "event", event.number), f"{show.name_of(event)} [{event.state}]", *times, "", body)
+    return Story(show.urn(watch, "event", event.number), f"{show.name_of(event)} [{event.state}]", *times, "", body)
 
 
-def _alarm(watch, alarm, forms):
-    ident = show.urn(watch, "watch", ":".join(filter(None, [alarm.kind, alarm.what])))
-    when = _end(watch, watch.periods[-1].t)
-    return Entry(ident, f"The watch itself: {alarm.text}", when, when, "", str(forms.alarm(alarm)))
-
-
-def _document(watch, document, forms):
-    ident, when = show.urn(watch, "document", document.id), _end(watch, document.t)
-    url = newparts.address(document.url)
-    return Entry(ident, document.title or document.id, when, when, url, str(forms.item(document)))
+def _document(watch, view, forms):
+    ident, when = show.urn(watch, "document", view.document.id), _end(watch, view.document.t)
+    return Story(ident, view.title, when, when, newparts.address(view.document.url), str(forms.item(view)))
 
 
 def _end(watch, t):
@@ -94,19 +83,16 @@ def _moment(time, t):
     return show.date_of(1000 * t if time == NO_TIME else time, exact=True)
 
 
-def atom(watch, entries):
+def atom(watch, stories):
     """Return the entries of a stream as Atom (RFC 4287)."""
     title, updated = f"What is new in {watch.corpus}", _end(watch, watch.periods[-1].t)
-    return NO_XML.sub("\ufffd", page.macros("newfeeds.jinja").atom(show.urn(watch), title, updated, entries))
+    return NO_XML.sub("\ufffd", page.macros("newfeeds.jinja").atom(show.urn(watch), title, updated, stories))
 
 
-def as_json(watch, entries):
+def as_json(watch, stories):
     """Return the entries of a stream as JSON Feed 1.1."""
-    items = []
-    for entry in entries:
-        address_of = {"url": entry.url} if entry.url else {}
-        times = {"date_published": entry.published, "date_modified": entry.updated}
-        items.append({"id": entry.id, **address_of, "title": entry.title, "content_html": entry.body, **times})
+    names = {"body": "content_html", "published": "date_published", "updated": "date_modified"}
+    items = [{names.get(key, key): text for key, text in story._asdict().items() if text} for story in stories]
     feed = {"version": VERSION, "title": f"What is new in {watch.corpus}", "items": items}
     return json.dumps(feed, ensure_ascii=False, indent=1) + "\n"
 

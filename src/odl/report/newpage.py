@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from odl.alerts import alarms, breakdown, explain, feedback, read, show, wordlist
+from odl.alerts import alarms, explain, feedback, read, show, wordlist
 from odl.alerts.model import NONE
 from odl.errors import DataError
 from odl.files import provenance, storage
@@ -65,9 +65,9 @@ def write(path, folder, stream=None, *, home=None, study=None, atom=None, feed=N
     taken = boilerplate.sentence(place.documents, os.path.join(place.features, f"{watch.periods[-1].t}.h5"))
     link = os.path.relpath(study, os.path.dirname(os.path.abspath(path))) if study else None
     told = {headline.event for headline in watch.periods[-1].headlines} - {NONE}
-    members = explain.members(place, [watch.events[number] for number in sorted(told)])
+    members = explain.read_members(place, [watch.events[number] for number in sorted(told)])
     sounded = alarms.of(watch)
-    stories = newfeeds.entries(watch, sounded)
+    stories = newfeeds.stories(watch, sounded)
     for place_of_feed, form in ((atom, newfeeds.atom), (feed, newfeeds.as_json)):
         if place_of_feed:
             newfeeds.write(place_of_feed, form(watch, stories))
@@ -87,7 +87,7 @@ def text(watch, study=None, taken="", members=None, sounded=()):
     taken : str
         What was taken out of the texts before words were counted.
     members : dict, optional
-        All documents of the events of the latest headlines (`odl.alerts.explain.members`).
+        All documents of the events of the latest headlines (`odl.alerts.explain.read_members`).
     sounded : sequence of odl.alerts.alarms.Alarm
     """
     last = watch.periods[-1]
@@ -114,7 +114,7 @@ def text(watch, study=None, taken="", members=None, sounded=()):
 
 def parts():
     """Return the parts of the page as functions of a watch."""
-    return page.macros("newparts.jinja", facts=newparts, show=show, breakdown=breakdown, wordlist=wordlist)
+    return page.macros("newparts.jinja", facts=newparts, show=show, wordlist=wordlist)
 
 
 class Finding(NamedTuple):

@@ -1,9 +1,10 @@
 """Texts, links and pictures of the page about what is new (newparts.jinja) and of the feeds."""
 
 import re
+from dataclasses import replace
 from urllib.parse import urlsplit
 
-from odl.alerts import breakdown, excerpts, show
+from odl.alerts import breakdown, show
 from odl.report.page import Markup, apart, element, escape
 
 SCHEMES = ("http", "https", "mailto")
@@ -43,24 +44,20 @@ def address(url):
     return url if known else ""
 
 
-def title_of(document):
-    """Return the title of a document with its reason words marked, linked to its source if that has an address."""
-    (text, _), url = show.titled(document, LONG), address(document.url)
-    link = {"href": url, "rel": "noopener noreferrer"} if url else {}
-    marked = Markup(excerpts.marked(text, show.reason_words(document), _mark))
-    return element("a" if url else "span", marked, **link, dir="auto")
+def title_of(view):
+    """Return the title of a document with its words marked, linked to its address if it has one."""
+    url, text = address(view.document.url), Markup(view.marked(view.texts(LONG)[0], _mark))
+    return (
+        element("a", text, href=url, rel="noopener noreferrer", dir="auto")
+        if url
+        else element("span", text, dir="auto")
+    )
 
 
-def name_of(headline, period=None):
-    """Return the name of a headline or an event."""
-    return isolating(show.name_of(headline, period))
-
-
-def passage(document):
-    """Return the excerpt of a document with its reason words marked; empty if there is none."""
-    text = show.titled(document, LONG)[1]
-    marked = Markup(excerpts.marked(text, show.reason_words(document), _mark))
-    return element("p", marked, class_="text", dir="auto") if text else ""
+def passage(view):
+    """Return the excerpt of a document with its words marked; empty if there is none."""
+    text = view.texts(LONG)[1]
+    return element("p", Markup(view.marked(text, _mark)), class_="text", dir="auto") if text else ""
 
 
 def _mark(text, is_word):
@@ -73,11 +70,10 @@ def isolating(text):
     return Markup("".join(element("bdi", piece) if at % 2 else escape(piece) for at, piece in pieces))
 
 
-def reasons(document, unproven=False):
-    """Return (term, text) of everything that is known of a document beside its title."""
-    lines, parts = [], breakdown.parts(document)
-    if document.opening:
-        lines.append((show.OPENING.capitalize(), isolating(show.opening(document))))
+def reasons(view):
+    """Return (term, text) of everything that is known of a document beyond its title."""
+    document, parts = view.document, breakdown.parts(view.document)
+    lines = [(show.OPENING.capitalize(), isolating(view.opening))] if view.opening else []
     for term, kinds in KINDS.items():
         if shown := [isolating(part.text("\u00a0")) for part in parts if part.kind in kinds]:
             lines.append((term, Markup(", ".join(shown))))
@@ -85,7 +81,7 @@ def reasons(document, unproven=False):
         sample = f", as in {near.id}" if near.id else ""
         words = apart(", ".join(breakdown.near(document, near.words)))
         lines.append(("Nearest known", Markup(words + escape(f" (alike {percent(near.likeness)}){sample}"))))
-    tail = "unproven" if unproven else f"as high or higher: {percent(document.tail)} of recent ones"
+    tail = "unproven" if view.period.unproven else f"as high or higher: {percent(document.tail)} of recent ones"
     lines.append(("Score", f"{document.score:.3f}, rank {document.rank}; {tail}"))
     if len(document.members) > 1:
         few = ", ".join(document.members[1:6]) + (" …" if len(document.members) > 6 else "")
@@ -93,10 +89,9 @@ def reasons(document, unproven=False):
     return [*lines, ("Id", document.id)]
 
 
-def lead(watch, period):
-    """Return in a sentence what the latest period brought."""
-    closing = [line for line in show.closing(watch, [period]) if not line.startswith(("Held back", "Not unusual"))]
-    return closing[0]
+def below(period):
+    """Return the rows of the headlines that are not unusual for the stream."""
+    return show.rows_of([replace(period, headlines=period.below)])
 
 
 def before(watch):
@@ -110,12 +105,6 @@ def events(watch):
     last = {event.number: max(event.sizes, default=event.birth) for event in watch.events.values()}
     order = sorted(watch.events.values(), key=lambda event: (-last[event.number], -event.size, event.number))
     return order[:EVENTS], max(len(order) - EVENTS, 0)
-
-
-def day_of(watch, t):
-    """Return the date of a period; of one that is not shown its number."""
-    first = watch.periods[0].t
-    return show.date_of_period(watch.periods[t - first]) if t >= first else f"period {t}"
 
 
 def bars(sizes, periods, label, marked=()):
@@ -146,7 +135,7 @@ def bars_of_event(watch, event):
     if not event.sizes:
         return ""
     peak = max(event.sizes, key=lambda t: (event.sizes[t], t))
-    label = f"at most {plural(event.sizes[peak], 'document')}, {day_of(watch, peak)}; {event.state}"
+    label = f"at most {plural(event.sizes[peak], 'document')}, {show.day_of(watch, peak)}; {event.state}"
     marked = {t for t in event.sizes if event.state_at(t) in ("new", "growing", "returning")}
     return bars(event.sizes, watch.periods, label, marked)
 

@@ -49,7 +49,8 @@ def test_a_document_line_by_line(watch, found):
         f"  one of 12 near-duplicates: a:7, {', '.join(f'b:{n}' for n in range(9))}",
         "  headline: dod, render, jpeg (12 documents, usually <1)",
         "  event 5 [new] dod, render, jpeg",
-        "    log-likelihood ratio 7.2, a document joins above 3.0: dod +4.5, jpeg +3.9, own words that it does not have",
+        "    log-likelihood ratio 7.2, a document joins above 3.0: dod +4.5, jpeg +3.9, "
+        "own words that it does not have",
         "      -1.2",
         "",
         "  share of the score   word",

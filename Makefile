@@ -29,7 +29,7 @@ test-long: .venv/tested
 
 # Wrong edits drawn at random, which the tests of their modules have to see: an hour or two (docs/extending.md).
 mutants: .venv/tested
-	$(BIN)/python tests/helpers/mutants.py --rooms kernels learners files
+	$(BIN)/python tests/helpers/mutants.py --rooms kernels learners files --sample 200
 	$(BIN)/python tests/helpers/mutants.py
 
 fuzz: .venv/tested

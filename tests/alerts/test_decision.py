@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from odl.alerts import decision
+from odl.alerts import decision, events, gates
 from odl.alerts.decision import Arrivals, Past, decide
 from odl.config.sections import Alerts
+from odl.corpora import read as read_corpus
 from odl.files.documents import NO_TIME
 
 N_TERMS, SIZE = 300, 60
@@ -195,3 +196,29 @@ def test_without_gates_only_documents_are_ranked():
     stream.quiet(3)
     decided = stream.period([(294, 20)])
     assert not decided.headlines and not decided.below and len(decided.novel) == 6
+
+
+@pytest.mark.long
+def test_what_is_carried_of_a_real_stream_is_bounded(corpora):
+    """Reuters by day: 58 days, the busiest of 1,128 documents."""
+    stream = read_corpus("reuters21578", [corpora / "reuters21578" / "reuters21578.tar.gz"], {})
+    days, past, n_terms = stream.times // decision.DAY, Past.nothing(), len(stream.vocabulary)
+    counts, most = stream.counts.tocsr(), events.SAMPLE + events.APART * events.EACH
+    frequencies, n, sampled = np.zeros(n_terms, dtype=np.int64), 0, []
+    for t, day in enumerate(np.unique(days).tolist()):
+        rows = np.flatnonzero(days == day)
+        X = sparse.csr_array(counts[rows])
+        arrivals = Arrivals(t, np.arange(len(rows)), np.zeros(len(rows), dtype=bool), X, X, sparse.csr_array(X.shape),
+                            stream.vocabulary, frequencies, n, stream.times[rows], [""] * len(rows))  # fmt: skip
+        scored = SimpleNamespace(score=np.zeros(len(rows)), empty=np.zeros(len(rows), dtype=bool))
+        _, past = decide(arrivals, scored, past._replace(recent=np.zeros(100)), SETTINGS)
+        memory = past.events
+        assert memory.past.shape[0] == len(memory.past_t) <= most and np.bincount(memory.past_t).max() <= events.EACH
+        assert np.diff(memory.inside.indptr).max(initial=0) <= events.WORDS
+        young = t - memory.birth < events.SETTLING
+        assert np.diff(memory.members.indptr)[~young].sum() == 0
+        assert np.diff(memory.members.indptr).max(initial=0) <= events.STORED
+        assert len(past.gates.words) <= gates.HISTORY and len(memory.number) <= events.REMEMBERED
+        n, frequencies = n + len(rows), frequencies + np.bincount(X.indices, minlength=n_terms)
+        sampled.append(memory.past.shape[0])
+    assert len(sampled) == 58 and len(memory.number) > 20 and sampled[-1] < events.EACH * 58

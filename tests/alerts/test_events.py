@@ -103,6 +103,14 @@ def test_own_words_stay_after_four_periods(rng):
     assert memory.words[0] == settled
 
 
+def test_counts_of_its_documents_go_once_own_words_stay(rng):
+    """Also if no document joined in the last of its first periods."""
+    memory, _ = begun(rng)
+    for t in range(61, 66):
+        memory = events.remembered(memory, t, documents(rng, 5), np.arange(5))
+        assert (memory.members.nnz > 0) == (t - 60 < events.SETTLING)
+
+
 def test_memory_is_bounded_and_numbers_stay(rng, monkeypatch):
     memory, _ = grown(rng, 120)
     assert (

@@ -119,6 +119,15 @@ def test_a_document_alone_is_above_all_recent_scores(rng):
     assert gates.chance_of_lone(scores, recent, higher, 50).tolist() == [1, 1]
 
 
+def test_scores_that_rise_together_are_not_alone(rng):
+    """As those of log lines do, of which few templates were learned; some documents that stand alone hide none."""
+    recent, period = rng.uniform(0.2, 0.4, 250), rng.uniform(0.2, 0.4, 250)
+    level = 0.01 * gates.SHARES["lone"]
+    assert gates.chance_of_lone(period + 0.06, recent, gates.Past(), 250).min() > level
+    alone = np.append(period, [0.9, 1.0, 1.1])
+    assert np.flatnonzero(gates.chance_of_lone(alone, recent, gates.Past(), 253) <= level).tolist() == [250, 251, 252]
+
+
 @pytest.mark.parametrize("shape", [-0.3, 0.0, 0.3])
 def test_the_tail_is_a_generalised_pareto_of_half_the_shape(rng, shape):
     recent = stats.genpareto(shape, scale=0.2).rvs(40_000, random_state=rng)

@@ -3,6 +3,7 @@
 import gc
 import weakref
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -77,6 +78,13 @@ def test_a_run_without_spaces_is_whole_to_both_sides():
 def test_a_run_ends_where_the_text_begins():
     texts = ["象衛星は星", "象衛星の星"]
     assert phrasing.phrases(texts, ["衛星"]) == [("象衛星", ["衛星"])]
+
+
+def test_each_text_is_composed_once(monkeypatch):
+    read = []
+    monkeypatch.setattr(phrasing, "_composed", lambda text: read.append(text) or text)
+    texts = phrasing.Texts(["a", "", "b"])
+    assert texts(np.arange(3)) == texts([0, 1, 2]) == ["a", "b"] and read == ["a", "b"]
 
 
 def period(texts, n):

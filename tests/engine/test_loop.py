@@ -123,6 +123,20 @@ class TestFresh:
             name for name in before if re.search(r"/[0-4]\.h5$", name) and after[name] != before[name]
         ]
 
+    def test_no_document_of_a_period_is_read_twice(self, news, monkeypatch):
+        """Its batch is read once for all of its headlines, and no earlier one."""
+        read, strings = [], storage.read_strings
+
+        def noted(file, name):
+            read.append((blocks.path_of(file), name))
+            return strings(file, name)
+
+        monkeypatch.setattr(storage, "read_strings", noted)
+        streams.write(news.parent, 5, ("grain", "oil", "sea"))
+        assert "alerts 5" in done(news)
+        read = [(path, name) for path, name in read if "/batches/" in path]
+        assert {os.path.basename(path) for path, _ in read} == {"5.h5"} and len(read) == len({*read})
+
     def test_at_once_or_appended_gives_the_same_bytes(self, news, tmp_path):
         streams.write(news.parent, 5)
         done(news)

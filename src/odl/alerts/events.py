@@ -339,7 +339,7 @@ def growth_chance(count, total, before, total_before):
 
 
 def remembered(memory, t, X, rows):
-    """Return the memory with a sample of the documents of this period, and without what is too old.
+    """Return the memory with a sample of the documents of this period, and without what is not needed any more.
 
     Parameters
     ----------
@@ -354,7 +354,10 @@ def remembered(memory, t, X, rows):
     old = np.flatnonzero(past_t <= t - APART)
     first = max(0, len(old) - SAMPLE)
     over = len(memory.number) - REMEMBERED
-    memory = replace(memory, past=past[first:], past_t=past_t[first:])
+    young = sparse.diags_array((t - memory.birth < SETTLING).astype(np.float64))
+    members = sparse.csr_array(young @ memory.members) if len(memory.birth) else memory.members
+    members.eliminate_zeros()
+    memory = replace(memory, past=past[first:], past_t=past_t[first:], members=members)
     if over <= 0:
         return memory
     kept = np.sort(np.lexsort((memory.number, memory.state != ENDED))[over:])

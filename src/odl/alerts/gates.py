@@ -26,8 +26,9 @@ The same is computed for each source (file) that had documents in half of these 
 doubled for the stream and multiplied by 2 S for each of them: one half of the level is for all documents, the other
 half for the sources. A count that speaks is remembered by v plus its .95 quantile.
 
-Lone documents. A score above all recent ones has the generalised Pareto tail P(s) of the highest recent scores; p is
-n P(s). Of N scores the k largest (2 %, at least 30) exceed the next, u, by y_1 <= ... <= y_k:
+Lone documents. A score above all recent ones has the generalised Pareto tail P(s) of the highest scores among the
+recent ones and those of its period but the `ALONE` highest; p is n P(s). So the many documents of a period whose scores
+rise together do not stand alone. Of N scores the k largest (2 %, at least 30) exceed the next, u, by y_1 <= ... <= y_k:
 
     a_0 = mean(y),  a_1 = mean((1 - (i - 0.35) / k) y_i),  xi = (2 - a_0 / (a_0 - 2 a_1)) / 2,                  (3)
     sigma = a_0 (1 - xi),  xi' = xi + 1 / k,  P(s) = k / N (1 + xi' (s - u) / sigma)^(-1 / xi'),                (4)
@@ -58,6 +59,7 @@ WEEKS = 8  # weeks from which on weekdays have factors
 FREEDOM = 5  # degrees of Student's t: heavier tails than the normal law's
 TAIL, EXCESSES = 0.02, 30  # share of the scores that are its tail, and fewest of them
 NO_NAMES: list = []  # of the past before the first period; never changed in place
+ALONE = 5  # highest scores of a period, which are left out of the scores that a lone document is compared with
 SHARES = {"words": 0.75, "two periods": 0.15, "volume": 0.05, "lone": 0.05}
 
 
@@ -278,5 +280,6 @@ def chance_of_lone(scores, recent, past, n):
     chance = np.ones(len(scores))
     above = scores > max(recent.max(initial=-np.inf), past.highest.max(initial=-np.inf))
     if len(recent) > 2 and above.any():
-        chance[above] = np.minimum(1.0, n * pareto_tail(scores[above], recent))
+        others = np.concatenate([recent, np.sort(scores)[:-ALONE]])
+        chance[above] = np.minimum(1.0, n * pareto_tail(scores[above], others))
     return chance

@@ -40,6 +40,7 @@ class Texts:
 
     def __call__(self, rows):
         """Return the texts of some rows, in NFC with single blanks."""
+        rows = map(int, rows)  # a cache has NumPy's integers apart
         return [self._composed(row) for row in rows if self.kept[row]]
 
 

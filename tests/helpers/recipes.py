@@ -46,6 +46,15 @@ def vocabulary(draw, letters, lengths, n):
     return list(words)
 
 
+def entering(name, seed):
+    """Return the words of the incident of a made stream."""
+    letters, lengths, _ = SCRIPTS.get(name, LATIN)
+    if name in ("tickets", "logs"):
+        return INCIDENT.split() if name == "tickets" else FAILURE.split()[:3]
+    draw = random.Random(f"{name} {seed}")
+    return vocabulary(draw, letters, lengths, VOCABULARY + len(INCIDENT.split()))[VOCABULARY:]
+
+
 def texts(name, n, seed, quiet=False):
     """Yield the texts of a made stream; what enters is in the two weeks before the last one."""
     letters, lengths, between = SCRIPTS.get(name, LATIN)

@@ -5,15 +5,16 @@
 FOLDER (`events` below ODL_MIRROR) has events.tsv (stream, period, first, pattern, note) and {stream}.jsonl.gz.
 Each stream is run with what `odl init` writes; one setting for all. --work keeps the folders, so that a second run only
 measures. A headline is of an event if more than half of its documents meet the pattern. It is in time in the period in
-which the event begins, the one before and the next one: within 2 days, 14 days or 62 days for periods of days, weeks or
-months, from the first to the last day of what `first` names. Printed of each stream: events among the five strongest
+which the event begins and the next one: within 2 days, 14 days or 62 days for periods of days, weeks or months, where
+`first` names a day or a month in which the event begins. Printed of each stream: events among the five strongest
 headlines of a period (first: as the strongest); told: in a period that speaks; own: by a headline that speaks; named:
-the pattern is in its name; right: share of its documents that meet the pattern; headings: headlines of the event in the
-period that tells it; old: filed under an event that began earlier; events, and the largest one as a share of all
-documents; members of told events that meet the pattern; periods that speak. Beside it: the sixty lines (words of a
-period by the tail of a negative binomial against all documents before, words whose documents overlap by half are one
-headline, the first five), and five random words of the period. --list prints each period that speaks. --quiet measures
-the share of quiet periods that speak in shuffled streams of 20, 50 and 250 documents a period.
+the pattern is in its name; right: share of its documents that meet the pattern (both of the headline that speaks, if
+there is one); headings: headlines of the event in the period that tells it; old: filed under an event that began
+earlier; events, and the largest one as a share of all documents; members of told events that meet the pattern; periods
+that speak. Beside it: the sixty lines (words of a period by the tail of a negative binomial against all documents
+before, words whose documents overlap by half are one headline, the first five), and five random words of the period.
+--list prints each period that speaks. --quiet measures the share of quiet periods that speak in shuffled streams of 20,
+50 and 250 documents a period.
 """
 
 import argparse
@@ -87,14 +88,11 @@ class Stream:
         return [bool(pattern.search(self.texts[self.names[t].ids[row]])) for row in rows]
 
     def in_time(self, event):
-        """Return the periods in which an event is in time."""
+        """Return the periods in which an event is in time: those in which it may begin, and the next one."""
         length, tolerance = TOLERANCE[self.period]
-        slack = (tolerance - length) * DAY
-        inside = []
-        for record in self.records[1:]:
-            if record.facts["last"] >= event.first - slack and record.facts["first"] < event.last + slack:
-                inside.append(record.t)
-        return inside
+        until = event.last + (tolerance - length) * DAY
+        facts = ((record.t, record.facts) for record in self.records[1:])
+        return [t for t, fact in facts if fact["last"] >= event.first and fact["first"] < until]
 
     def strongest(self, t, own=False):
         """Return the strongest headlines of words of a period; own: those that speak."""
@@ -139,8 +137,8 @@ def measure(stream, events, compared=True):
     speaking = [best(stream, event, lambda t: stream.strongest(t) if stream.speaks(t) else []) for event in events]
     own = [best(stream, event, lambda t: stream.strongest(t, own=True)) for event in events]
     born = {number: record.t for record in stream.records for number, _ in record.born}
-    for event, found in zip(events, five, strict=True):
-        if found:
+    for event, *either in zip(events, own, five, strict=True):
+        if found := next(filter(None, either), None):
             named.append(bool(event.pattern.search(" ".join(found.headline.name).casefold())))
             right.append(found.share)
     old = 0

@@ -33,8 +33,11 @@ class Stream:
         self.t, self.n, self.frequencies, self.scores = 0, 0, np.zeros(N_TERMS, dtype=np.int64), []
         self.rates = np.append(0.5 / np.arange(1, N_TERMS - 5), np.zeros(6))
 
-    def period(self, events=(), size=SIZE, score=None, titles=False, authors=(), sources=None):
-        """Decide on a period; events are pairs of the first of three words and the number of documents."""
+    def period(self, events=(), size=SIZE, score=None, titles=False, authors=(), sources=None, repeats=0, also=()):
+        """Decide on a period; events are pairs of the first of three words and the number of documents.
+
+        The last `repeats` documents repeat earlier ones; `also` are words of further documents.
+        """
         X = (self.rng.random((size, N_TERMS)) < self.rates).astype(float)
         titled = np.zeros_like(X)
         first = 0
@@ -42,9 +45,11 @@ class Stream:
             X[first : first + members, term : term + 3] = 1
             titled[first : first + members, term : term + 3] = titles
             first += members
+        for row, terms in enumerate(also, start=first):
+            X[row, terms] = 1
         X, titled = sparse.csr_array(X), sparse.csr_array(titled)
         times = np.full(size, NO_TIME)
-        arrivals = Arrivals(self.t, np.arange(size), np.zeros(size, dtype=bool), X, X, titled, VOCABULARY,
+        arrivals = Arrivals(self.t, np.arange(size), np.arange(size) >= size - repeats, X, X, titled, VOCABULARY,
                             self.frequencies, self.n, times, sources or [""] * size, authors=authors)  # fmt: skip
         scored = SimpleNamespace(
             score=self.rng.random(size) if score is None else score, empty=np.zeros(size, dtype=bool)
@@ -89,6 +94,36 @@ def test_two_events_of_one_period_are_two_headlines():
     decided = stream.period([(294, 8), (297, 7)])
     assert [one.event for one in decided.headlines] == [1, 2]
     assert stream.past.events.names == ["calendar\tload\tblank", "queue\ttimeout\tretry"]
+
+
+def test_headlines_about_one_event_are_one():
+    """Six documents have a word of their own, and one that half of the others have beside the word of the headline."""
+    stream = Stream()
+    stream.quiet()
+    decided = stream.period(also=[[294, 24]] * 20 + [[294]] * 20 + [[24, 297]] * 6)
+    assert [one.words[0] for one in decided.headlines] == ["calendar"] and decided.born == [1]
+
+
+def test_a_headline_whose_documents_join_an_open_event_is_no_new_one():
+    """Its words are new, its documents have the own words of the event before."""
+    stream = Stream()
+    stream.quiet()
+    stream.period([(294, 12)])
+    decided = stream.period(also=[[*range(294, 300)]] * 12)
+    assert {one.event for one in decided.headlines} == {1} and decided.born == []
+
+
+def test_a_stream_that_mostly_repeats_itself_is_not_deaf():
+    stream = Stream()
+    for _ in range(20):
+        stream.period(repeats=SIZE - 1)
+    (headline,) = stream.period([(294, 5)], repeats=SIZE - 5).headlines
+    assert headline.words[0] == "calendar" and headline.size == 5 and headline.t > 5
+
+
+def test_p_is_at_most_one():
+    stream = Stream()
+    assert all(decided.p <= 1 for decided in stream.quiet(20))
 
 
 def test_a_quiet_period_has_headlines_below_the_bar_and_novel_documents():

@@ -65,6 +65,29 @@ def test_documents_with_own_words_join_and_others_do_not(rng):
     assert joins[:5].tolist() == [1] * 5 and np.count_nonzero(joins[5:]) <= 2
 
 
+def test_documents_are_compared_in_blocks(rng, monkeypatch):
+    memory, _ = begun(rng)
+    X = documents(rng, 400, 30)
+    whole = events.joined(memory, X)
+    monkeypatch.setattr(events, "BLOCK", 7)
+    assert events.joined(memory, X).tolist() == whole.tolist() and whole.any()
+
+
+@pytest.mark.parametrize("n", [0, 10, 5000])
+def test_a_threshold_is_never_below_the_least(rng, n):
+    rates = (
+        sparse.csr_array(([0.5], ([0], [39])), shape=(1, N_TERMS)),
+        sparse.csr_array(([0.1], ([0], [39])), (1, N_TERMS)),
+    )
+    assert events.threshold_of(documents(rng, n), *rates, 0.002) == events.LEAST
+
+
+def test_the_word_that_chose_the_documents_of_an_event_may_be_absent_at_first(rng):
+    has = sparse.csr_array(documents(rng, 8, 8)[:, [37, 38]].sum(axis=0)[None, :])
+    terms, p, *_ = events.own_words(has, 8, np.zeros(2), 1000, everything, np.array([0]), chosen_by=True)
+    assert terms.tolist() == [0, 1] and p[0] == events.UNKNOWN and p[1] > 0.9
+
+
 @pytest.mark.parametrize(("terms", "number"), [([37, 38, 1], 1), ([37, 1, 2], 0)])
 def test_a_headline_is_an_old_event_by_half_of_its_weight(rng, terms, number):
     memory, _ = begun(rng)

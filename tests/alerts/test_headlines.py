@@ -30,7 +30,8 @@ def candidates(t=T, frequencies=(0, 0, 0, 0, 90, 2), barred=frozenset()):
 @pytest.mark.parametrize(
     ("word", "may"),
     [("ebola", True), ("march", False), ("märz", False), ("понедельник", False), ("2019", False), ("v75", True),
-     ("example.org", False), ("3fa9bc01", False), ("@odl", False), ("#oscars", True), ("license", True)],
+     ("example.org", False), ("3fa9bc01", False), ("@odl", False), ("#oscars", True), ("2003disease", False),
+     ("license", True)],
 )  # fmt: skip
 def test_dates_hosts_hashes_and_accounts_name_nothing(word, may):
     assert headlines.may_name(word) == may
@@ -73,6 +74,41 @@ def test_a_name_is_spelled_as_the_texts_and_fits():
     long = ["x" * 70, "y" * 20, "z"]
     assert headlines.name(headlines.Draft(np.arange(3), np.arange(2), 3.0, 3.0, 3.0), evidence_of([3.0] * 3), long,
                           lambda rows: []) == ("x" * 60,)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("part", "texts", "words", "whole"),
+    [
+        ("ons", ["my add-ons", "Add-ons fail", "add-ons and add ons"], set(), "add-ons"),
+        ("multi", ["a multi-country outbreak", "multi-country"], set(), "multi-country"),
+        ("fail", ["fail-safe", "it does fail", "fail again"], set(), "fail"),
+        ("flighted", ["Cancelled Flighted!", "is Cancelled Flighted now"], {"cancelled", "now"}, "Cancelled Flighted"),
+        ("load", ["does not load", "will not load"], {"does", "will"}, "load"),
+        ("rare", ["one rare word"], {"word"}, "rare"),
+    ],
+)
+def test_a_part_of_a_name_has_what_nearly_always_stands_with_it(part, texts, words, whole):
+    period = headlines.phrasing.Period(texts, len(texts), dict.fromkeys(words, 2))
+    draft = headlines.Draft(np.array([0]), np.arange(len(texts)), 9.0, 9.0, 9.0)
+    (found,) = headlines.name(draft, evidence_of([9.0]), [part], lambda rows: [texts[row] for row in rows], period)
+    assert found == whole
+
+
+def test_no_part_of_a_name_begins_another_one():
+    draft = headlines.Draft(np.arange(4), np.arange(2), 9.0, 9.0, 9.0)
+    words = ["uganda", "ugandan", "gulu", "ebola"]
+    assert headlines.name(draft, evidence_of([9.0] * 4), words, lambda rows: []) == ("uganda", "gulu", "ebola")
+
+
+def test_headlines_of_many_documents_are_those_of_a_dense_product(rng):
+    many = sparse.random_array((3000, 40), density=0.02, rng=rng, format="csr")
+    t = 9 - np.arange(40) / 10
+    for draft in headlines.drafts(np.arange(40), evidence_of(t), many, np.zeros(40, dtype=bool), 40):
+        has = many.toarray() > 0
+        rows = has[:, draft.terms[0]]
+        assert draft.rows.tolist() == np.flatnonzero(rows).tolist()
+        both = (has[rows][:, draft.terms[1:]]).sum(axis=0)
+        assert (both >= 0.5 * np.minimum(rows.sum(), has[:, draft.terms[1:]].sum(axis=0))).all()
 
 
 def test_examples_are_central_and_in_the_usual_language():

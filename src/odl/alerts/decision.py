@@ -13,6 +13,8 @@ from odl.alerts import authors, calibration, events, gates, hashtags, headlines,
 from odl.alerts.model import NONE, STATES, Headline
 from odl.files.documents import NO_TIME
 
+LEAST = 2  # documents that have a word of a headline, titles apart
+LIKELY = np.log(3)  # log-odds from which on the documents of a headline are of an event that is new in the period
 BELOW = 5  # headlines that are stored of a quiet period
 MOST = 20  # headlines of a period that may speak
 NOVEL = 5  # most novel documents that are stored of each period
@@ -201,26 +203,27 @@ class _Period:
         )
         self.tail, self.unproven = calibration.tails(scored, past.recent, settings.warm_up)
         self.items = np.flatnonzero(documents.first == np.arange(len(documents.first)))
-        known = scored.empty | documents.repeats
-        self.rows = self.items[~known[self.items]]
+        distinct = self.items[~scored.empty[self.items]]
+        self.rows = distinct[~documents.repeats[distinct]]
         self.X, titled = documents.counts[self.rows], documents.titled[self.rows]
         self.both = sparse.csr_array(self.X + titled)
-        self.counts = self._counts(self.rows)
+        self.new = self._counts(self.rows)  # of documents that repeat none of an earlier period
+        self.counts = self._counts(distinct)
         self.barred = authors.barred_words(documents, self.rows)
         self.memory, self.told, self.event = self.past.events, [], np.zeros(len(documents.first), dtype=np.int64)
-        self.chances = {}
+        self.chances, self.prior = {}, {}  # p of gates; log-odds that a document of the period is of a new event
 
     def decide(self):
         """Return `Decision` and `Past`."""
-        documents, settings, n = self.documents, self.settings, len(self.rows)
-        tested = documents.t > 0 and n > 0 and settings.gates
+        documents, settings = self.documents, self.settings
+        tested = documents.t > 0 and len(self.rows) > 0 and settings.gates
         compared = self.past.gates
         drafts, usual = [], 0.0
         if tested:
             drafts, compared = self._words(compared)
         volume, usual, compared = self._volume(compared)
         lone, compared = self._lone(compared) if tested else ([], compared)
-        p = min((chance / gates.SHARES[gate] for gate, chance in self.chances.items()), default=1.0)
+        p = min([1.0, *(chance / gates.SHARES[gate] for gate, chance in self.chances.items())])
         speaking = [] if self.unproven else [draft for draft in drafts if draft[1] <= settings.level or draft[2]]
         shown, born = self._open([*speaking], lone if not self.unproven else [], volume if not self.unproven else [])
         telling = {one.event for one in shown if one.event}
@@ -229,7 +232,7 @@ class _Period:
         shown = [self._with_state(one) for one in shown]
         quiet = {id(draft) for draft in speaking}
         below = [self._headline(draft[0], draft[1], "") for draft in drafts if id(draft) not in quiet][:BELOW]
-        self.memory = events.remembered(self.memory, documents.t, self._named(self.X), np.arange(n))
+        self.memory = events.remembered(self.memory, documents.t, self._named(self.X), np.arange(len(self.rows)))
         novel = calibration.most_novel(self.rows, self.scored.score)
         novel = novel[: NOVEL if settings.gates else max(NOVEL, 2 * settings.room(len(self.items)))]
         speaks = bool(shown) and not self.unproven
@@ -252,8 +255,8 @@ class _Period:
     def _words(self, compared):
         """Return the headlines of the period as (draft, p, certain, gate), strongest first; note the p of words."""
         documents, n, level = self.documents, self.counts.n, self.settings.level
-        texts, titles = self.past.words.before(documents.frequencies, documents.n_before)
-        self.found = surprise.evidence(self.counts, texts, titles)
+        counts = self.counts.where(self.new.words >= LEAST, self.new.titles > 0)
+        self.found = surprise.evidence(counts, *self.past.words.before(), LEAST)
         terms = self._candidates(self.found, self.counts)
         drafts = headlines.drafts(terms, self.found, self.both, documents.frequencies == 0, MOST)
         share, double = gates.SHARES["words"], n < surprise.FEW
@@ -272,10 +275,9 @@ class _Period:
         documents, past, level = self.documents, self.past.words, self.settings.level
         if documents.t < 2 or not past.n_last:
             return told, compared
-        counts = self.counts.plus(surprise.Counts(past.last, past.last_titles, past.n_last))
-        here = (self.counts.words > 0) | (self.counts.titles > 0)
-        counts = counts._replace(words=np.where(here, counts.words, 0), titles=np.where(here, counts.titles, 0))
-        found = surprise.evidence(counts, *past.before_last(documents.frequencies, documents.n_before), 2, 2)
+        here = (self.new.words > 0) | (self.new.titles > 0)
+        counts = self.counts.plus(surprise.Counts(past.last, past.last_titles, past.n_last)).where(here, here)
+        found = surprise.evidence(counts, *past.before_last(), LEAST, LEAST)
         own = self.memory.weight[[row for row, n in enumerate(self.memory.number.tolist()) if n in self.past.told]]
         for each in (found.t, found.plain, found.doubled):
             each[own.indices] = 0.0
@@ -366,15 +368,14 @@ class _Period:
         for draft, chance, _, gate in speaking:
             number = events.matching(self.memory, draft.terms, self.found.t[draft.terms] + headlines.WEAK)
             if not number:
-                recent = self.past.told.tolist() if gate == "two periods" else []
-                number = self._told_of(draft.rows, covered.union(recent))
+                number = self._told_of(draft.rows)
             if number in covered:
                 continue
             headline = self._headline(draft, chance, gate)
             if not number:
                 self.memory, number = events.opened(self.memory, t, headline.name)
                 born.append(number)
-                self._estimate(number, draft.rows, draft.terms[:1], False)
+                self._preview(number, draft)
             covered.add(number)
             rows = self.rows[draft.rows]
             self.event[rows[self.event[rows] == NONE]] = number
@@ -383,11 +384,33 @@ class _Period:
         shown += [one for one in lone if one.rows[0] not in inside]
         return sorted(shown, key=lambda one: -one.t), born
 
-    def _told_of(self, rows, recent):
-        """Return the event that at least half of some documents belong to, if it is one of `recent`, else 0."""
-        joins = events.joined(self.memory, self.both[rows]) if recent else np.zeros(1, dtype=np.int64)
+    def _preview(self, number, draft):
+        """Estimate a new event with its headline's documents, then with those of the period that are rather of it."""
+        self._estimate(number, draft.rows, draft.terms[:1], False)
+        share = min(0.5, len(draft.rows) / len(self.rows))
+        self.prior[number] = np.log(share / (1 - share))
+        more = np.flatnonzero(self._evidence(number, self.both) + self.prior[number] > 0)
+        self._estimate(number, np.union1d(draft.rows, more), draft.terms[:1], False)
+
+    def _evidence(self, number, X):
+        """Return the evidence that documents belong to an event."""
+        row = [self.memory.row(number)]
+        return events.likelihood(X, self.memory.inside[row], self.memory.before[row])[:, 0]
+
+    def _told_of(self, rows):
+        """Return the event that some documents are of, 0 for none.
+
+        It is an open event that at least half of them join; or one that is new in this period, if it is three times as
+        likely as not by the evidence of all of them and the share of the period that is of it.
+        """
+        X = self.both[rows]
+        joins = events.joined(self.memory, X)
         number = int(np.bincount(joins).argmax())
-        return number if number in recent and 2 * np.count_nonzero(joins == number) >= len(rows) else NONE
+        if number and 2 * np.count_nonzero(joins == number) >= len(rows):
+            return number
+        sums = {number: self._evidence(number, X).sum() + prior for number, prior in self.prior.items()}
+        best = max(sums, key=sums.get, default=NONE)
+        return best if best and sums[best] > LIKELY else NONE
 
     def _join(self, born):
         """Let documents join events; estimate the own words of those that are young."""
@@ -423,7 +446,7 @@ class _Period:
             draft, self.found, documents.vocabulary, lambda places: documents.texts(self.rows[places]),
             self._phrases,
         )  # fmt: skip
-        usual = len(self.rows) * (documents.frequencies[term] + 0.5) / (documents.n_before + 1)
+        usual = self.counts.n * (self.past.words.words[term] + 0.5) / (self.past.words.n + 1)
         return Headline(
             name, tuple(documents.vocabulary[each] for each in draft.terms[:12].tolist()), draft.t, draft.t_all,
             draft.t_recent, tuple(rows.tolist()), float(usual), float(chance), gate, form=draft.form,

@@ -35,10 +35,13 @@ STORED = 200  # words of an event's documents that are counted while it settles
 OLD = 0.5  # share of the weight of a headline's words from which on it is of an old event
 SAMPLE, APART = 2000, 28  # documents before a birth, and the periods before it that are left out
 EACH = -(-SAMPLE // APART)  # documents of a period that are remembered for it
+UNKNOWN = 0.5  # rate in an event of the word by which its documents were chosen
+LEAST = 4.0  # smallest threshold: L of 55 to 1, where own words are too rare in the sample to tell
 RATE, RATE_LARGE, LARGE = 0.002, 0.005, 20  # share of documents that join by chance; of events of more documents
 SILENCE = 4  # periods
 SPAN = 8  # periods that a growing event is compared with
 GROWTH = 0.001  # probability of so many documents at the past rate below which an event grows
+BLOCK = 4096  # documents that are compared with all events at once
 REMEMBERED = 1000  # events; those that ended longest ago are forgotten first
 NEW, ONGOING, GROWING, RETURNING, ENDED = range(len(STATES))
 
@@ -151,17 +154,13 @@ def likelihood(X, inside, before):
 
 
 def threshold_of(past, inside, before, rate):
-    """Return the L that a share `rate` of past documents exceeds.
-
-    It is at least the log of 1 / rate where there are too few of these documents to tell.
-    """
-    scores = np.sort(likelihood(past, inside, before)[:, 0]) if past.shape[0] else np.zeros(0)
-    unknown = -np.log(rate) if len(scores) * rate < 1 else 0.0
+    """Return the L that a share `rate` of past documents exceeds, at least `LEAST`."""
+    scores = np.sort(likelihood(past, inside, before)[:, 0])
     place = int(np.floor(len(scores) * rate))
-    return float(max(scores[-place - 1] if len(scores) else 0.0, min(unknown, 4.0), 1e-9))
+    return float(max(scores[-place - 1], LEAST)) if len(scores) else LEAST
 
 
-def own_words(has, m, frequencies, n_documents, allowed, first):
+def own_words(has, m, frequencies, n_documents, allowed, first, chosen_by=False):
     """Return the own words of an event: terms, p, q and t of each, the strongest first.
 
     Parameters
@@ -177,6 +176,8 @@ def own_words(has, m, frequencies, n_documents, allowed, first):
         Of terms, which may be own words.
     first : ndarray of int64
         Words that are its own if there are no others.
+    chosen_by : bool
+        Whether its documents are those that have these words: then p of these is `UNKNOWN`.
     """
     terms, x = has.indices.astype(np.int64), has.data
     back = surprise.Background(np.maximum(frequencies, 0), n_documents)
@@ -190,6 +191,8 @@ def own_words(has, m, frequencies, n_documents, allowed, first):
     terms, x, t = terms[order], x[order], t[order]
     q = (np.maximum(frequencies[terms], 0) + 0.5) / (n_documents + 1)
     p = np.maximum((x + 0.5) / (m + 1), np.minimum(2 * q, 0.9))
+    if chosen_by:
+        p[np.isin(terms, first)] = UNKNOWN
     return terms, p, q, t
 
 
@@ -251,7 +254,7 @@ def estimated(memory, t, number, X, rows, frequencies, n_documents, vocabulary, 
     before = frequencies - np.bincount(old.indices, old.data, minlength=X.shape[1])
     has = sparse.csr_array((now + np.bincount(old.indices, old.data, minlength=X.shape[1]))[None, :].astype(np.float64))
     has = sparse_atoms.largest_per_row(has, STORED).sorted_indices()
-    terms, p, q, weight = own_words(has, m + len(rows), before, n_documents - m, allowed, first)
+    terms, p, q, weight = own_words(has, m + len(rows), before, n_documents - m, allowed, first, not stored)
     order = np.argsort(terms)
     parts = {"inside": p, "before": q, "weight": weight}
     shape, ends = (1, X.shape[1]), np.array([0, len(terms)])
@@ -282,9 +285,12 @@ def joined(memory, X):
     rows = rows[np.diff(memory.inside.indptr)[rows] > 0]
     if not len(rows) or not X.shape[0]:
         return np.zeros(X.shape[0], dtype=np.int64)
-    beyond = likelihood(X, memory.inside[rows], memory.before[rows]) - memory.threshold[rows]
-    best = np.argmax(beyond, axis=1)
-    return np.where(beyond[np.arange(len(best)), best] > 0, memory.number[rows][best], 0)
+    inside, before, found = memory.inside[rows], memory.before[rows], []
+    for first in range(0, X.shape[0], BLOCK):
+        beyond = likelihood(X[first : first + BLOCK], inside, before) - memory.threshold[rows]
+        best = np.argmax(beyond, axis=1)
+        found.append(np.where(beyond[np.arange(len(best)), best] > 0, memory.number[rows][best], 0))
+    return np.concatenate(found)
 
 
 def counted(memory, t, event, telling):

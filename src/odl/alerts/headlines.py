@@ -6,6 +6,7 @@ than `SHARED` of its documents are left out. Its documents are those of its firs
 """
 
 import re
+from collections import Counter
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -32,7 +33,11 @@ CALENDAR = frozenset(  # lines that begin with # say where the words are from
 )
 HOST = re.compile(r"(?:[\w-]+\.)+[^\W\d_]{2,}")
 HEX = re.compile(r"(?=.*\d)[0-9a-f]{7,}")
-YEAR = re.compile(r"(?:19|20)\d\d")
+STEM = 4  # letters from which on a part that begins another one says nothing beside it
+NEARLY = 0.8  # share of the places of a word that have the same word beside them: it is part of its name
+JOINED = re.compile(r"((?:[^\W_]+[-\u2010\u2011])+)$"), re.compile(r"^((?:[-\u2010\u2011][^\W_]+)+)")
+NEIGHBOURS = re.compile(r"([^\W\d_]+) $"), re.compile(r"^ ([^\W\d_]+)")  # words before and after
+YEAR = re.compile(r"(?:19|20)\d\d[^\W\d_]*")  # with letters behind it, as where the space behind a date is missing
 
 
 class Draft(NamedTuple):
@@ -124,8 +129,8 @@ def drafts(terms, evidence, X, new, most):
     """
     if not len(terms):
         return []
-    has = (X[:, terms] > 0).toarray()
-    both = has.T.astype(np.float32) @ has.astype(np.float32)
+    has = sparse.csc_array(X[:, terms] > 0, dtype=np.int64)
+    both = (has.T @ has).toarray()  # at most COMPARED rows and columns, whatever the number of documents
     sizes = np.diag(both)
     overlap = both / np.maximum(np.minimum(sizes, sizes[:, None]), 1)
     free, found = np.ones(len(terms), dtype=bool), []
@@ -137,7 +142,7 @@ def drafts(terms, evidence, X, new, most):
         members = free & (overlap[first] >= OVERLAP)
         members[first] = True
         free &= ~members
-        rows = np.flatnonzero(has[:, first])
+        rows = np.sort(has.indices[has.indptr[first] : has.indptr[first + 1]]).astype(np.int64)
         members &= both[first] >= (max(2, SHARED * len(rows)) if len(rows) > 1 else 1)
         members[first] = True
         words = terms[members]
@@ -171,17 +176,67 @@ def name(draft, evidence, vocabulary, texts, period=None):
     weights = {vocabulary[term]: float(max(evidence.t[term], WEAK)) for term in draft.terms[: 2 * NAMED].tolist()}
     read = texts(draft.rows[:READ])
     parts = [phrase for phrase, _ in phrasing.phrases(read, weights, 1, period)] if read else list(weights)
-    return _fitting(parts[:NAMED])
+    words = period.holders.keys() - weights if period else set()
+    return _fitting(_compound(part, read, words) for part in parts)
+
+
+def _compound(part, texts, words=()):
+    """Return a word or phrase with what hyphens join to most of its places, and the words that nearly all stand beside.
+
+    Parameters
+    ----------
+    part : str
+    texts : list of str
+    words : collection of str
+        Words that may stand beside it, folded: no stop words.
+
+    Examples
+    --------
+    >>> from odl.alerts.headlines import _compound
+    >>> _compound("ons", ["Add-ons fail", "my add-ons and add ons", "all add-ons"])
+    'Add-ons'
+    >>> _compound("flighted", ["Cancelled Flighted!", "is Cancelled Flighted today"], {"cancelled", "today"})
+    'Cancelled Flighted'
+    """
+    if phrasing.is_unspaced(part):
+        return part
+    whole = re.compile(rf"(?<![^\W_]){re.escape(part)}(?![^\W_])", re.IGNORECASE)
+    spans = [(text, *match.span()) for text in texts for match in whole.finditer(text)]
+    grows = False
+    for before, after, share, allowed in ((*JOINED, 0.5, None), (*NEIGHBOURS, NEARLY, words)):
+        for at, pattern in enumerate((before, after)):
+            grown = [_grown(span, pattern, at) for span in spans]
+            beside = Counter(fold_case(other) for other, _ in grown if other)
+            usual, count = min(beside.items(), key=lambda pair: (-pair[1], pair[0]), default=("", 0))
+            if count > max(1, share * len(spans)) and (allowed is None or usual in allowed):
+                spans, grows = [span for other, span in grown if fold_case(other) == usual], True
+    spelled = Counter(text[first:last] for text, first, last in spans)
+    return max(sorted(spelled), key=spelled.get) if grows else part
+
+
+def _grown(span, pattern, after):
+    """Return what a pattern finds beside a span of a text, and the span with it."""
+    text, first, last = span
+    beside = text[last : last + COLUMNS] if after else text[max(0, first - COLUMNS) : first]
+    match = pattern.search(beside)
+    if not match:
+        return "", span
+    n = len(match[0])
+    return match[1], ((text, first, last + n) if after else (text, first - n, last))
 
 
 def _fitting(parts):
-    """Return the parts of a name that fit in its columns, the first one cut if need be."""
+    """Return the first parts of a name that fit in its columns, without those that begin another one or with it."""
     chosen, room = [], COLUMNS
-    for part in dict.fromkeys(parts):
-        if chosen and len(part) + 2 > room:
+    for part in parts:
+        pairs = [sorted((part.casefold(), one.casefold()), key=len) for one in chosen]
+        again = any(one == other or (len(one) >= STEM and other.startswith(one)) for one, other in pairs)
+        if chosen and (again or len(part) + 2 > room):
             continue
         chosen.append(part[:COLUMNS])
         room -= len(part) + 2
+        if len(chosen) == NAMED:
+            break
     return tuple(chosen)
 
 

@@ -9,6 +9,9 @@ as subjects come and go. P(X >= x) is the regularised incomplete beta function I
 backgrounds are all documents before, and documents before with a weight that halves in `HALF_LIFE` periods; the smaller
 t_w counts, so a word is news only if it is frequent against both. Words of titles are a second vocabulary: one title
 is enough, and t_w is doubled in periods of fewer than `FEW` documents.
+
+Near-duplicates count once in each period, in x and n as in d and N: a document that repeats one of an earlier period
+is one of the n, so that a stream of many repeats knows how rare a word is, but no word is news by repeats alone.
 """
 
 from typing import NamedTuple
@@ -59,6 +62,10 @@ class Counts(NamedTuple):
             np.bincount(X.indices, minlength=n_terms), np.bincount(titles.indices, minlength=n_terms), X.shape[0]
         )
 
+    def where(self, words, titles):
+        """Return the same with counts of 0 for terms outside two masks."""
+        return self._replace(words=np.where(words, self.words, 0), titles=np.where(titles, self.titles, 0))
+
     def plus(self, other):
         """Return the counts of both sets."""
         return Counts(self.words + other.words, self.titles + other.titles, self.n + other.n)
@@ -73,16 +80,18 @@ class Past(NamedTuple):
 
     Attributes
     ----------
-    titles, recent, recent_titles : ndarray of float64, shape (n_terms,)
-        Titles with each term; documents and titles with weights that halve in `HALF_LIFE` periods.
-    n_recent : float
-        Sum of these weights over documents.
+    words, titles, recent, recent_titles : ndarray of float64, shape (n_terms,)
+        Documents and titles with each term; the same with weights that halve in `HALF_LIFE` periods.
+    n, n_recent : float
+        Documents; the sum of their weights.
     last, last_titles : ndarray of int64, shape (n_terms,)
         Documents and titles of the last period with each term.
     n_last : int
     """
 
+    words: np.ndarray = np.zeros(0)
     titles: np.ndarray = np.zeros(0)
+    n: float = 0.0
     recent: np.ndarray = np.zeros(0)
     recent_titles: np.ndarray = np.zeros(0)
     n_recent: float = 0.0
@@ -100,24 +109,22 @@ class Past(NamedTuple):
             arrays[name][places[stays]] = values[stays]
         return self._replace(**arrays)
 
-    def before(self, frequencies, n_documents):
+    def before(self):
         """Return the backgrounds of texts and those of titles before a period."""
         return (
-            (Background(frequencies, n_documents), Background(self.recent, self.n_recent)),
-            (Background(self.titles, n_documents), Background(self.recent_titles, self.n_recent)),
+            (Background(self.words, self.n), Background(self.recent, self.n_recent)),
+            (Background(self.titles, self.n), Background(self.recent_titles, self.n_recent)),
         )
 
-    def before_last(self, frequencies, n_documents):
+    def before_last(self):
         """Return the same before the last two periods."""
-        n, weight = self.n_last, 0.5 ** (-1 / HALF_LIFE)
+        n, weight = self.n - self.n_last, 0.5 ** (-1 / HALF_LIFE)
+        n_recent = (self.n_recent - self.n_last) * weight
         return (
+            (Background(self.words - self.last, n), Background((self.recent - self.last) * weight, n_recent)),
             (
-                Background(frequencies - self.last, n_documents - n),
-                Background((self.recent - self.last) * weight, (self.n_recent - n) * weight),
-            ),
-            (
-                Background(self.titles - self.last_titles, n_documents - n),
-                Background((self.recent_titles - self.last_titles) * weight, (self.n_recent - n) * weight),
+                Background(self.titles - self.last_titles, n),
+                Background((self.recent_titles - self.last_titles) * weight, n_recent),
             ),
         )
 
@@ -128,11 +135,13 @@ class Past(NamedTuple):
             _rounded(before * weight + now)
             for before, now in ((self.recent, counts.words), (self.recent_titles, counts.titles))
         )
-        n_recent = self.n_recent * weight + counts.n
-        return Past(self.titles + counts.titles, recent, recent_titles, n_recent, counts.words, counts.titles, counts.n)
+        return Past(
+            self.words + counts.words, self.titles + counts.titles, self.n + counts.n,
+            recent, recent_titles, self.n_recent * weight + counts.n, *counts,
+        )  # fmt: skip
 
 
-ARRAYS = ("titles", "recent", "recent_titles", "last", "last_titles")  # of `Past`, one number a term
+ARRAYS = ("words", "titles", "recent", "recent_titles", "last", "last_titles")  # of `Past`, one number a term
 
 
 class Evidence(NamedTuple):

@@ -87,7 +87,7 @@ def main():
         prepare()
         lines = [line.encode() for line in documents(args.documents, datetime(2026, 2, 9), "b", args.documents)]
         with contextlib.chdir("news"), inbox.alone():
-            watch = Watch(lambda pairs: None, lambda pairs: None)
+            watch = Watch(lambda pairs: None, lambda pairs: None, lambda number: ("live", str(number)))
             watch.take(list(enumerate(lines[: args.group])))  # the end of the week before, and words met first
             cpu, clock = time.process_time(), time.perf_counter()
             for first in range(args.group, len(lines), args.group):

@@ -106,3 +106,27 @@ def test_tables_of_pandas_and_objects_by_id_are_rows():
     for one in ({"user": {"name": "a"}, "message": {"text": "rain"}}, {"columns": ["a", "b"], "data": [["x"]]}):
         [(place, row)] = read(json.dumps(one))
         assert place == "line 1" and row.items() >= one.items()
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ({"id": {"0": "a", "1": "b"}, "text": {"0": "x", "1": "y"}}, "2 documents"),  # pandas, by default
+        ({"columns": ["id", "text"], "index": [0, 1], "data": [["a", "x"], ["b", "y"]]}, "2 documents"),
+        ({"a": {"text": "x y"}, "b": {"text": "y z"}, "c": {"text": "z x"}}, "3 documents"),
+        ({"hits": {"total": 2, "hits": [{"text": "a b"}, {"text": "b c"}]}}, "2 documents"),
+        ([{"text": "a b"}], "a JSON list"),
+        (7, "a JSON int"),
+    ],
+)
+def test_a_value_of_several_documents_is_not_one(value, said):
+    with pytest.raises(ValueError, match=said):
+        jsonrows.document_of(value, ["text", "counts"])
+
+
+@pytest.mark.parametrize(
+    "value", [{"text": "a", "tags": [{"name": "x"}]}, {"text": {"en": "a", "de": "b"}}, {"message": {"text": "a"}}, {}]
+)
+def test_an_object_with_lists_or_objects_in_it_is_one_document(value):
+    row = jsonrows.document_of(value, ["text", "message.text"])
+    assert row.items() >= value.items()

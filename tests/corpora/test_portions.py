@@ -143,6 +143,21 @@ class TestJoining:
         found, once = both(tmp_path, tables, {"min_words": 2, "vectors": "wordllama", "clean": ["boilerplate"]})
         assert found.vectors.shape == (320, 256) and once
 
+    def test_a_share_with_vectors_of_another_length_is_set_aside(self, tmp_path):
+        tables = {"a.jsonl": texts(0, 4, vector=[1, 2, 3]), "b.jsonl": texts(4, 7, vector=[1, 2])}
+        tables |= {"c.jsonl": texts(7, 9, vector=[1, 2, 3])}
+        options = {"columns": {"vector": "vector"}, "strict": False}
+        shares, sources, _ = joined(tmp_path, tables, options)
+        for appended in (True, True, False):  # also resumed from its own list
+            found = portions.join(tmp_path / "joined.h5", shares, sources, options, appended=appended)
+            assert found.ids == ["d0", "d1", "d2", "d3", "d7", "d8"]
+            once = corpora.read("documents", sources, options)
+            assert once.ids == found.ids and len(once.aside) == len(found.aside) == 3
+            assert found.aside[0] == ("b.jsonl", "document d4", "the vector has 2 numbers, those before it 3")
+        portions.join(tmp_path / "part.h5", shares[:2], sources, options)
+        whole = portions.join(tmp_path / "part.h5", shares, sources, options)
+        assert (whole.ids, whole.aside) == (found.ids, found.aside)
+
     def test_vectors_of_two_lengths_are_refused_with_the_line(self, tmp_path):
         tables = {"a.jsonl": texts(0, 3, vector=[1, 2]), "b.jsonl": texts(3, 5, vector=[1, 2, 3])}
         options = {"columns": {"vector": "vector"}}

@@ -48,7 +48,7 @@ def watched(folder, **options):
     """Watch a folder in this process; yield the watch, what it has answered, and what it has refused."""
     told, refused = [], []
     with contextlib.chdir(folder), inbox.alone():
-        watch = Watch(told.extend, refused.extend, **options)
+        watch = Watch(told.extend, refused.extend, lambda number: ("a test", f"line {number}"), **options)
         watch.refused = refused
         yield watch, lambda: [json.loads(text) for _, text in told]
 
@@ -738,7 +738,7 @@ def test_no_control_character_of_a_document_reaches_a_terminal(news):
     )
     said = (process.stdout + process.stderr).decode()
     answer = json.loads(process.stdout.splitlines()[0])
-    assert process.returncode == 0 and answer["id"] == row["id"] and "2 lines left out" in said
+    assert process.returncode == 0 and answer["id"] == row["id"] and "2 set aside" in said
     for words in (("mute", news, row["id"]), ("unmute", news, row["id"]), ("forget", news, row["id"], "--dry-run")):
         done = odl(*words)
         assert done.returncode == 0, done.stderr

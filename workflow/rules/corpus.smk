@@ -1,7 +1,8 @@
 # Corpus: downloads -> documents -> order of the stream -> batches.
 # REQUIRED INPUTS: data/corpora.csv, or the user's own files
 # OUTPUTS: data/{folder}/{file}, {corpus}/shares/{share}.h5 of more than a MB of the user's files,
-# {corpus}/documents.h5 with benchmarks/{corpus}/read.tsv, {corpus}/seed{seed}/index.tsv, .../batches/{t}.h5
+# {corpus}/documents.h5 with benchmarks/{corpus}/read.tsv, {corpus}/set-aside.tsv of what could not be read of them,
+# {corpus}/seed{seed}/index.tsv, .../batches/{t}.h5
 #
 # Fetched where Snakemake runs: compute nodes often have no way out. It retries by itself.
 localrules:
@@ -83,6 +84,22 @@ rule read:
     shell:
         "odl step read --code {params.code:q} {params.reader:q} {output.documents:q} --source {params.sources:q} --options {params.options:q}"
         " {params.shares:q} --costs {output.costs:q} > {log:q} 2>&1"
+
+
+rule aside:
+    input:
+        documents=ROOT + "/{corpus}/documents.h5",
+    output:
+        table=ROOT + "/{corpus}/set-aside.tsv",
+    log:
+        ROOT + "/logs/{corpus}/aside.log",
+    resources:
+        mem_mb=memory(1),
+        runtime=minutes(0.05),
+    params:
+        code=code("aside"),
+    shell:
+        "odl step aside {input.documents:q} {output.table:q} > {log:q} 2>&1"
 
 
 checkpoint index:

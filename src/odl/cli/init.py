@@ -47,12 +47,6 @@ ANSWERED = {  # an option of odl.yaml as a message names it -> what to say to od
     "set the option kind": "say --kind",
 }
 VALUE = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")  # in a reason
-TODO = {  # beginning of a reason -> what to do
-    "it has no time": "add them, or say where all have them: --times modified, or name",
-    "the time": "correct it, or say --time for another",
-    "it has neither": "correct them, or say --text for another column; files of other columns need their own folder",
-    "it has no id": "correct them, or say --id for another column",
-}
 FEW_WRITE = 0.1  # share of the documents of one author from which on authors do not count once
 TITLES = 0.5  # share of the texts from which on their titles count as missing in them
 
@@ -433,7 +427,7 @@ def _documents(report, files):
 def _times(report, files, answers):
     """Return the times of the documents that are looked at; refuse them if too many cannot be read."""
     parser = collection.Parser({"dates": answers.get("dates"), **report.options})
-    times, untimed, aside, read, ids, kind = [], [], [], [], collection.Register(), None
+    times, untimed, aside, read, ids, kind, todos = [], [], [], [], collection.Register(), None, {}
     for name, kind, place, row, with_ids in _documents(report, files):
         try:
             if isinstance(row, Unreadable):
@@ -446,16 +440,18 @@ def _times(report, files, answers):
             times.append(parser.parse(row, kind).time)
         except (ValueError, OverflowError, RecursionError) as error:
             aside.append(setaside.aside(name, place, error))
+            todos[aside[-1].reason] = Unreadable(error).todo
             continue
         if identity is not None:
             ids.enter(identity, content)
         if times[-1] == NO_TIME:
-            untimed.append(setaside.aside(name, place, "it has no time"))
+            untimed.append(setaside.aside(name, place, collection.WITHOUT_TIME))
+            todos[collection.WITHOUT_TIME] = collection.WITHOUT_TIME.todo
         else:
             read = [*read[:1], (row["time"], times[-1])]
     if len(untimed) < len(times):
         aside, times = aside + untimed, [time for time in times if time != NO_TIME]
-    _check_aside(report, aside, len(times) + len(ids.again), answers.get("strict", False))
+    _check_aside(report, aside, todos, len(times) + len(ids.again), answers.get("strict", False))
     report.n_documents, report.repeats, missing = len(times), ids.repeats(), times.count(NO_TIME)
     if ids.contents:
         said = [str(report.repeats)] if any(report.repeats) else []
@@ -476,8 +472,8 @@ def _times(report, files, answers):
     return times
 
 
-def _check_aside(report, aside, n, strict):
-    """Say what would be set aside beside n documents; refuse it where it is too much."""
+def _check_aside(report, aside, todos, n, strict):
+    """Report what would be set aside of n more documents; refuse it if it is too much. `todos`: reason to advice."""
     if strict:
         report.set("strict", True)
     if damaged := [f"{entry.reason} ({entry.file})" for entry in aside if entry.place == setaside.READ]:
@@ -496,7 +492,7 @@ def _check_aside(report, aside, n, strict):
     account = setaside.account(aside).replace("was set", "is set").replace("were set", "are set")
     if strict or n < 2 or n_documents > ASIDE * (n + n_documents):
         first = groups[0][0].reason
-        todo = next((todo for begin, todo in TODO.items() if first.startswith(begin)), "correct or remove them")
+        todo = todos.get(first) or "correct or remove them"
         expected = "none (--strict)" if strict else f"at most {ASIDE:.0%} of {n + n_documents:,} documents"
         raise DataError(f"{account}: {'; '.join(parts)}", expected, todo)
     report.say("set aside", _answered(f"{account} by odl run, which lists them: {'; '.join(parts)}"))

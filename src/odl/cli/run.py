@@ -22,7 +22,7 @@ from odl.engine import folder as folders
 from odl.engine import processes
 from odl.engine.ledger import Ledger
 from odl.engine.loop import Loop
-from odl.errors import ConfigError, OdlError
+from odl.errors import ConfigError, OdlError, StorageError
 from odl.files.columns import duration
 from odl.files.escaping import visible
 from odl.files.provenance import FORMAT
@@ -236,15 +236,22 @@ def _set_aside(place, ledger, named):
     """Write the table of what was set aside; return the count of it and where the table is, in a sentence."""
     documents = os.path.join(place.names["root"], place.names["corpus"], "documents.h5")
     table = os.path.join(place.config["results"], "set-aside.tsv")
-    *key, account = ledger.told.get("aside", ["", "", ""])
-    if key != [ledger.digest(documents), ledger.digest(table)]:
+    of_watch = os.path.join("inbox", ".refused")
+    *key, account = ledger.told.get("aside", [""])
+    if key != [*map(ledger.digest, (documents, table, of_watch))]:
         from odl.files import setaside, storage
+        from odl.live import refused
 
         with storage.reading(documents, "documents") as file:
             entries = setaside.read(file)
-        setaside.write_table(table, entries)
-        account = setaside.account(entries)
-        ledger.tell("aside", [ledger.digest(documents), ledger.digest(table), account])
+        try:
+            more, older = refused.listed()
+        except StorageError as error:  # the watch that runs, or the next one, begins a new list
+            return [str(error)]
+        setaside.write_table(table, entries + more)
+        account = setaside.account(entries + more, older)
+        account += f" (the table lists the last {len(more):,} that odl watch refused)" * bool(older)
+        ledger.tell("aside", [*map(ledger.digest, (documents, table, of_watch)), account])
     return [f"{account}: {os.path.normpath(os.path.join(named, table))}"] if account else []
 
 

@@ -102,6 +102,18 @@ def index(documents, table, order, *, seed: int, stream: Json, made=None):
     """
 
 
+@step
+def aside(documents, output):
+    """Write the table of the documents that were set aside."""
+    from odl.files import setaside, storage, tables
+    from odl.files.escaping import guarded
+
+    with storage.reading(documents, "documents") as file:
+        entries = setaside.read(file)
+    columns = setaside.Aside._fields
+    tables.write_table(output, [dict(zip(columns, map(guarded, one), strict=True)) for one in entries], columns)
+
+
 @_described
 def batch(documents, order, output, *, t: int, sha256=""):
     """Write the documents of one timestep.

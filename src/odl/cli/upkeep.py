@@ -181,13 +181,13 @@ def _results_of(folder):
 
 def _verify_own(folder):
     """Return the number of the files that a folder holds the only copy of, and a sentence for each that was changed."""
-    from odl.live import inboxsums, lines
+    from odl.live import inboxsums, lines, refused
 
     wrong: list[str] = []
     if not (folder / project.FILE).exists():
         return 0, wrong
     with contextlib.chdir(folder):
-        wrong += inboxsums.check(mend=False)
+        wrong += [*inboxsums.check(mend=False), *refused.check(mend=False)]
         for read in (lambda: project.forgotten("."), lines.read_places):
             try:
                 read()

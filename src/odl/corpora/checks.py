@@ -21,7 +21,23 @@ LARGEST_MEMBER = 1 << 28  # bytes
 
 
 class Unreadable(str):
-    """Reason why a document of a file cannot be read. Readers yield it in place of a row and go on with the next."""
+    """Reason why a document of a file cannot be read. Readers yield it in place of a row and go on with the next.
+
+    Attributes
+    ----------
+    todo : str
+        What to do about it; "" if the reason says it.
+    """
+
+    todo: str
+
+    def __new__(cls, reason: object, todo: str = "") -> "Unreadable":
+        """Return a reason; one that an error was raised with keeps what to do about it."""
+        if isinstance(reason, Exception) and reason.args and isinstance(reason.args[0], cls):
+            return reason.args[0]
+        new = super().__new__(cls, reason)
+        new.todo = todo
+        return new
 
 
 def check_options(reader: str, options: dict, allowed: dict) -> None:

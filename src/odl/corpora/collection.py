@@ -59,6 +59,11 @@ DAMAGE = {  # keys of rows of mail and feeds, and what they say
     "replaced": "documents with bytes that fit no encoding, read as U+FFFD",
 }
 MAY_LACK_IDS = ("mail", "feed", "log")
+WRONG_TIME = "correct it, or name another column (--time, columns.time) or how times are written (--time-format)"
+WITHOUT_TIME = Unreadable("it has no time", "add them, or say where all have them: --times modified, or name")
+OTHER_COLUMNS = (
+    "correct them, or name another column (--text, columns.text); files of other columns need their own folder"
+)
 DIGEST = 16  # bytes of the digest of a row's content
 
 
@@ -186,7 +191,7 @@ def documents_in(name, path, form, columns, strict=True):
             if tabular and (fault := _without_text(row, columns)):
                 if strict:
                     raise _refusal(path, place, fault)
-                yield place, Unreadable(fault), False
+                yield place, fault, False
                 last = place
                 continue
             damaged.update([] if tabular else row.keys() & DAMAGE.keys())
@@ -218,7 +223,7 @@ def _without_text(row, columns):
     wanted = [name for role in ("text", "counts") for name in names_of(columns.get(role))]
     if any(name in row for name in wanted):
         return ""
-    return f"it has neither {' nor '.join(wanted)}, but the columns {_listed(row)}"
+    return Unreadable(f"it has neither {' nor '.join(wanted)}, but the columns {_listed(row)}", OTHER_COLUMNS)
 
 
 def _refusal(path, place, reason):
@@ -282,21 +287,25 @@ class Parser:
     def parse(self, row, kind=None):
         """Return the `Values` of a row; raise ValueError if one is wrong."""
         formats = self.time_formats if kind is None or kind in listing.TABULAR else ()
-        time = fields.parse_time(row.get("time"), self.dates, formats)
+        try:
+            time = fields.parse_time(row.get("time"), self.dates, formats)
+        except (ValueError, OverflowError) as error:
+            raise ValueError(Unreadable(error, WRONG_TIME)) from error
         if self.needs_time and time == NO_TIME:
-            raise ValueError("it has no time")
+            raise ValueError(WITHOUT_TIME)
         topics = fields.parse_topics(row.get("topics"), self.separator)
         if not fields.missing(row.get("counts")):
             return Values(time, topics, fields.parse_counts(row["counts"]), None)
         if row.get("text") is None or row["text"] != row["text"]:
-            raise ValueError(f"it has neither {' nor '.join(self.names)} nor counts")
+            raise ValueError(Unreadable(f"it has neither {' nor '.join(self.names)} nor counts", OTHER_COLUMNS))
         return Values(time, topics, None, fields.parse_text(row["text"]))
 
 
 def check_id(row, with_ids, kind=None):
     """Raise ValueError for a row that lacks an id, or has one where the first row of its file has none."""
     if kind not in MAY_LACK_IDS and with_ids == fields.missing(row.get("id")):
-        raise ValueError("it has no id" if with_ids else "it has an id, but the first row has none")
+        reason = "it has no id" if with_ids else "it has an id, but the first row has none"
+        raise ValueError(Unreadable(reason, "correct them, or name another column (--id, columns.id)"))
 
 
 def forgotten_as(identity):

@@ -150,6 +150,28 @@ def _list_in(row, depth=1):
     return lists[0] if len(lists) == 1 and not texts else None
 
 
+def document_of(value, names):
+    """Return the columns of a JSON value that is to be one document with one of these columns.
+
+    Raises
+    ------
+    ValueError
+        If it is no object, or a table or list of several documents.
+    """
+    if not isinstance(value, dict):
+        raise ValueError(_no_object(value))
+    row = flattened(value)
+    if not any(name in row for name in names):
+        several = _table_in(value) or _list_in(value)
+    elif all(isinstance(value.get(name, {}), dict) for name in names):
+        several = _table_in(value)
+    else:
+        several = None
+    if several:
+        raise ValueError(f"it holds {len(several)} documents, and a line is one document; {RECORDS}")
+    return row
+
+
 def flattened(row):
     """Return a row with the values inside of its objects as columns, too: ``message.text``."""
     if any(type(value) is dict for value in row.values()):

@@ -15,7 +15,7 @@ from scipy import sparse
 from odl.corpora import collection
 from odl.errors import DataError, StorageError
 from odl.files import documents as docs
-from odl.files import provenance, storage
+from odl.files import provenance, setaside, storage
 from odl.files.documents import Documents, Dropped, Repeats
 from odl.files.listing import find_files
 from odl.text import cleaning
@@ -99,13 +99,17 @@ def join(output, paths, sources, options, digests=None, appended=True):
     register = collection.Register(options.get("changed", "keep"))
     for path in paths[len(sizes) :]:
         with storage.reading(path, docs.SHARE) as file:
-            repeats = register.repeats()
-            parts.append(_listed(file, register))
+            repeats, length = register.repeats(), int(file.attrs["dimensions"])
+            expected = next((one.dimensions for one in accounts if one.dimensions), length)
+            part = _listed(file, register)
+            if length not in (0, expected) and not options.get("strict", True):
+                part = _set_aside(*part, f"the vector has {length} numbers, those before it {expected}")
+            parts.append(part)
             sizes.append(len(parts[-1][0]))
             accounts.append(_account(file, parts[-1][0], repeats, register.repeats()))
     if not listed.isdisjoint(register.contents):  # what the row was that had the id first stands in its share
         return join(output, paths, sources, options, digests, appended=False)
-    if len({account.dimensions for account in accounts} - {0}) > 1:
+    if options.get("strict", True) and len({account.dimensions for account in accounts} - {0}) > 1:
         collection.read(sources, options)
         raise DataError("a vector of another length is gone from the files", *CAME)
     documents = _joined([part[0] for part in parts], cleaning.Cleaning(options.get("clean")).names)
@@ -178,6 +182,15 @@ def _listed(file, register):
     listed = share if len(rows) == n else share.select(rows)
     listed.ids, listed.dropped, listed.aside = [names[row] for row in rows.tolist()], left_out, share.aside
     return listed, own[rows], rows
+
+
+def _set_aside(documents, digests, rows, reason):
+    """Return what `_listed` does of a share whose documents are all set aside for one reason."""
+    none = documents.select(np.arange(0))
+    names = zip(documents.files, documents.ids, strict=True)
+    none.aside = [*documents.aside, *(setaside.aside(file, f"document {name}", reason) for file, name in names)]
+    none.dropped = documents.dropped
+    return none, digests[:0], rows[:0]
 
 
 def _ids(documents):

@@ -34,15 +34,18 @@ def aside(file, place, reason):
     return Aside(file, place, " ".join(clean(str(reason)).split())[:LONGEST])
 
 
-def account(entries):
-    """Return in words how many documents and files were set aside, and how many files are damaged; "" for none."""
+def account(entries, unlisted=0):
+    """Return in words how many documents and files were set aside, and how many files are damaged; "" for none.
+
+    `unlisted` documents are counted without an entry.
+    """
     away = [entry for entry in entries if entry.place != READ]
     files = sum(not entry.place for entry in away)
     rests = sum(entry.place.startswith(REST) for entry in away)
-    counted = {"document": len(away) - files - rests, "file": files, "end of a file": rests}
+    counted = {"document": len(away) - files - rests + unlisted, "file": files, "end of a file": rests}
     plural = {"document": "documents", "file": "files", "end of a file": "ends of files"}
     parts = [f"{n:,} {what if n == 1 else plural[what]}" for what, n in counted.items() if n]
-    told = [f"{' and '.join(parts)} {'was' if len(away) == 1 else 'were'} set aside"] if parts else []
+    told = [f"{' and '.join(parts)} {'was' if len(away) + unlisted == 1 else 'were'} set aside"] if parts else []
     if n := len({entry.file for entry in entries if entry.place == READ}):
         told.append(f"{n:,} damaged file{'s' * (n > 1)} {'was' if n == 1 else 'were'} read")
     return "; ".join(told)

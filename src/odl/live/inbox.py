@@ -19,6 +19,7 @@ from odl.engine import processes
 from odl.errors import BusyError, ConfigError, StorageError
 from odl.files import linesums
 from odl.files.atomic import replacing
+from odl.live import refused
 from odl.live.inboxsums import (
     DAMAGED,
     FOLDER,
@@ -151,7 +152,7 @@ def remove(name):
 
 def _report():
     """Print what the inbox lacks, or has and should not have."""
-    for sentence in check():
+    for sentence in [*check(), *refused.check()]:
         print(f"odl: {sentence}", file=sys.stderr, flush=True)
 
 
@@ -173,7 +174,7 @@ def settle(dry=False):
     """
     names = (NAME.fullmatch(os.path.basename(path)) for path in glob.glob(f"{FOLDER}/.*.jsonl"))
     hidden = [match for match in names if match and match[1] <= today()]
-    if not dry and (paths("*.jsonl*") or glob.glob(f"{FOLDER}/.*.sums")):
+    if not dry and (paths("*.jsonl*") or glob.glob(f"{FOLDER}/.*.sums") or os.path.exists(refused.PATH)):
         with contextlib.suppress(BusyError), alone():
             inbox = Inbox()
             for label in inbox.begun():

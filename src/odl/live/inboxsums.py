@@ -132,7 +132,7 @@ def _check(path, grows, mend):
         return ""
     copied = ""
     if mend and (unknown or reordered or fault):
-        copied = f"; the file as it was is {_set_aside(path)}"
+        copied = f"; the file as it was is {copy_damaged(path)}"
         place = dict(zip(found, lines, strict=True))
         gone = {*missing}
         rewrite(path, [place[digest] for at, digest in enumerate(written) if at not in gone])
@@ -202,7 +202,7 @@ def rewrite(path, lines):
             os.fsync(file.fileno())
 
 
-def _set_aside(path):
+def copy_damaged(path):
     """Copy a file to the damaged ones; return where it is."""
     os.makedirs(DAMAGED, exist_ok=True)
     number, name = 1, os.path.basename(path).lstrip(".")

@@ -32,7 +32,7 @@ SKETCH = 8  # smallest shingles of a document, one of which a near-duplicate has
 ROOM = 1 << 12  # columns for new words, so that what is learned is not widened for each group
 LIKELY = 3  # documents of the most common ones of these that are compared
 LIMIT = 60.0  # seconds that a command may take for vectors, while those who sent the texts wait
-LONGEST = 1 << 24  # bytes of a line
+DOCUMENT_SIZE = 1 << 20  # bytes of a line at most: others wait while it is judged, 1.4 CPU s if all words differ
 AHEAD = 86_400_000  # ms that the time of a document may be after the clock
 
 
@@ -85,6 +85,15 @@ class Arrivals:
         if self.collection.meaning:
             self.collection.meaning.limit = LIMIT
         self.forgotten = {*options.get("forgotten", ())}
+        self.texts = [name for role in ("text", "counts") for name in collection.names_of(self.columns.get(role))]
+
+    def identity(self, line):
+        """Return the id in a line of input that was refused, "" if it has none."""
+        try:
+            identity = jsonrows.flattened(json.loads(_text_of(line))).get(self.columns["id"])
+            return "" if fields.missing(identity) else fields.parse_id(identity)
+        except (ValueError, AttributeError, OverflowError, RecursionError):
+            return ""
 
     def row(self, number, line):
         """Return a line of input as a row.
@@ -94,13 +103,9 @@ class Arrivals:
         ValueError, OverflowError, RecursionError
             Saying what is wrong with it.
         """
-        if len(line) >= LONGEST:
-            raise ValueError(f"it has {LONGEST >> 20} MiB or more")
-        text = line.lstrip(b"\0").decode("utf-8-sig")  # NUL bytes are left where a log was truncated while it grew
-        columns = json.loads(text)
-        if not isinstance(columns, dict):
-            raise ValueError("it is no JSON object")
-        columns = jsonrows.flattened(columns)
+        if len(line) > DOCUMENT_SIZE and len(line.strip()) > DOCUMENT_SIZE:
+            raise ValueError(f"it has more than {DOCUMENT_SIZE >> 20} MiB; shorten it, or let odl run read a file")
+        columns = jsonrows.document_of(json.loads(_text_of(line)), self.texts)
         identity, time_of = (columns.get(self.columns[role]) for role in ("id", "time"))
         identity = "" if fields.missing(identity) else fields.parse_id(identity)
         if self.forgotten and collection.forgotten_as(identity) in self.forgotten:
@@ -135,6 +140,10 @@ class Arrivals:
             except (ValueError, OverflowError, RecursionError) as error:
                 faults.append(fault_of(error))
         return read.documents(), faults
+
+
+def _text_of(line):
+    return line.lstrip(b"\0").decode("utf-8-sig")  # NUL bytes are left where a log was truncated while it grew
 
 
 def fault_of(error):

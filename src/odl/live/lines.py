@@ -15,13 +15,15 @@ from odl.files import linesums, listing
 from odl.files.atomic import replacing
 from odl.files.escaping import visible
 from odl.live import inbox
-from odl.live.judge import LONGEST
+from odl.live.judge import DOCUMENT_SIZE
 from odl.live.watch import GROUP, follow
 
+LONGEST = DOCUMENT_SIZE + 1  # bytes of a line, with its end, that are read
 PIECE = 1 << 20  # bytes that are read at once
 WAIT, LOOK = 0.2, 0.5  # seconds between two looks at the other process, and at the files
 ENDS = (".jsonl", ".ndjson")  # of the name of a file, in any case, until it is rotated
 OTHER = "the name ends in neither .jsonl nor .ndjson"
+INPUT = "the input"  # standard input, in messages
 SHOWN = 10  # names of a sentence about entries that are not read
 BLANK = b"\0 \t\r\n"  # NUL bytes: what truncating a log leaves before what its writer goes on with
 READ = f"{inbox.FOLDER}/.followed.json"  # up to where files are read
@@ -58,7 +60,13 @@ def run(directory=None, tolerance=0.0, by_clock=False, strict=False):
                 raise error
             print(f"odl watch: {error}", file=sys.stderr, flush=True)
 
-    follow(_groups if directory is None else Files(directory), tell, refuse, tolerance, by_clock)
+    follow(_groups if directory is None else Files(directory), tell, refuse, place_of, tolerance, by_clock)
+
+
+def place_of(number):
+    """Return the source of a line and its place there; that of standard input, which begins again, has a time."""
+    name, line = number
+    return name, f"line {line}" + time.strftime(", %Y-%m-%d %H:%M UTC", time.gmtime()) * (name == INPUT)
 
 
 def tell(pairs):
@@ -80,7 +88,7 @@ def _groups(watch, ended):
         if len(rest) > LONGEST:
             rest = rest[:LONGEST]  # no line of JSON any more
         for first in range(0, len(lines), GROUP):
-            yield _numbered("the input", lines[first : first + GROUP], number + first)
+            yield _numbered(INPUT, lines[first : first + GROUP], number + first)
         number += len(lines)
 
 

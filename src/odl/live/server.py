@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from odl.errors import ParameterError
-from odl.live.lines import LONGEST, WAIT, tell
+from odl.live.lines import WAIT, tell
 from odl.live.watch import GROUP, follow
 
 TOKEN = "ODL_TOKEN"  # variable of the environment
@@ -26,6 +26,7 @@ THREADS, CONNECTIONS, PATIENCE = 32, 1000, 30  # seconds after which a connectio
 SWITCH = 0.0005  # seconds that a thread computes while another waits: documents do not wait for what is loaded aside
 WAITING = 8 * GROUP  # documents at most that wait to be answered, or that a request has
 PIECE = 1 << 19  # bytes of documents that are answered before those of the next request have their turn
+REQUEST_SIZE = 1 << 24  # bytes of a request
 DRAIN = 1.5  # seconds that threads have to finish their requests after the watch has stored what it answered
 
 
@@ -72,14 +73,14 @@ def run(address, tolerance=0.0, by_clock=False, rate=math.inf):
         given = f"--http {address} ({error.strerror})"
         raise ParameterError(given, "an address of this machine that nobody listens on", "take another") from error
     desk, limits = Desk(), {"threads": THREADS, "connection_limit": CONNECTIONS, "channel_timeout": PATIENCE}
-    limits |= {"max_request_body_size": LONGEST, "cleanup_interval": PATIENCE // 3, "asyncore_use_poll": True}
+    limits |= {"max_request_body_size": REQUEST_SIZE, "cleanup_interval": PATIENCE // 3, "asyncore_use_poll": True}
     server = waitress.create_server(Service(desk, token, rate), sockets=[listening], ident=None, **limits)
     print(f"odl watch: listens on port {listening.getsockname()[1]} of {host}", file=sys.stderr, flush=True)
     sys.setswitchinterval(SWITCH)
     logging.getLogger("waitress").setLevel(logging.ERROR)  # it warns of every short queue
     threading.Thread(target=server.run, daemon=True).start()
     try:
-        follow(desk.groups, desk.tell, desk.refuse, tolerance, by_clock)
+        follow(desk.groups, desk.tell, desk.refuse, place_of, tolerance, by_clock)
     except BaseException:
         desk.close()
         _finish_requests(server, PATIENCE)
@@ -88,6 +89,11 @@ def run(address, tolerance=0.0, by_clock=False, rate=math.inf):
         # All that was answered is stored and printed. A thread still reads results; Python would end it inside HDF5,
         # whose lock it holds, and then wait for that lock for ever.
         os._exit(0)
+
+
+def place_of(number):
+    """Return the source of a document and its place there."""
+    return "http", f"document {number[1] + 1} of a request" + time.strftime(", %Y-%m-%d %H:%M UTC", time.gmtime())
 
 
 def _finish_requests(server, timeout):

@@ -30,7 +30,6 @@ from odl.files.escaping import clean, visible
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 BURST, ADDRESSES = 10.0, 10_000  # seconds whose documents may come at once; addresses that are remembered
 READERS, TURN = 2, 5.0  # requests that read results at a time, and seconds that others wait for their turn
-DOCUMENT = 1 << 20  # bytes of a document: others wait while it is judged, 1.4 CPU s if all its words differ
 FIELD = 1000  # characters of a field of feedback
 LINES, ONE = ("application/x-ndjson", "application/jsonl"), "application/json"
 UNREADABLE = "nothing can be read at the moment; the log of odl watch says why"
@@ -108,15 +107,10 @@ class Service:
         """Answer documents, and store or forget them."""
         body, kind = body_of(request, ONE, *LINES), request.mimetype
         lines = [body] if kind == ONE else [line for line in body.split(b"\n") if line.strip()]
-        error = ""
         if len(lines) > self.desk.most:
-            error = f"{len(lines)} documents; expected {self.desk.most} at most in a request"
-        elif any(len(line) > DOCUMENT for line in lines):
-            error = f"a document of more than {DOCUMENT >> 20} MiB; shorten it"
-        if error:
             with self.alone:
                 self.meters.too_large += len(lines)
-            return reply({"error": error}, 413)
+            return reply({"error": f"{len(lines)} documents; expected {self.desk.most} at most in a request"}, 413)
         if wait := self.too_soon(request.remote_addr, len(lines)):
             return reply({"error": f"more than {self.rate:g} documents a second; send these again"}, 429, after=wait)
         began, answers = time.monotonic(), self.desk.ask(lines, learn)

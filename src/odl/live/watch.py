@@ -23,6 +23,7 @@ from odl.errors import ConfigError, DataError, OdlError, StorageError
 from odl.files.escaping import visible
 from odl.live import inbox as inboxes
 from odl.live.judge import Arrivals, Judge, Known, Row, clock, fault_of, iso
+from odl.live.refused import Refused
 from odl.stream import features
 from odl.stream.batching import begin_of
 
@@ -44,6 +45,8 @@ class Watch:
         Takes pairs: the number of a line and its answer as JSON, or None and the record of a period.
     refuse : callable
         Takes pairs: the number of a line that cannot be read, and why.
+    place_of : callable
+        Takes the number of a line; returns its source and its place there.
     tolerance : float
         Seconds that a period stays open after a document of the next one came, or after its end by the clock.
     by_clock : bool
@@ -55,9 +58,11 @@ class Watch:
         If documents of the folder have no times, or batches are no calendar periods.
     """
 
-    def __init__(self, tell, refuse, tolerance=0.0, by_clock=False):
-        self.tell, self.refuse, self.tolerance, self.by_clock = tell, refuse, int(1000 * tolerance), by_clock
-        self.inbox, self.aside, self.child = inboxes.Inbox(), ThreadPoolExecutor(1), None
+    def __init__(self, tell, refuse, place_of, tolerance=0.0, by_clock=False):
+        self.tell, self.refuse, self.place_of = tell, refuse, place_of
+        self.tolerance, self.by_clock = int(1000 * tolerance), by_clock
+        self.inbox, self.refusals = inboxes.Inbox(), Refused()
+        self.aside, self.child = ThreadPoolExecutor(1), None
         self.due = self.behind = False  # another run is asked for; a period that has ended waits for it
         self.kept = False  # it was told that results of another version are kept
         self.unlearned = ""  # why the last run failed
@@ -173,8 +178,15 @@ class Watch:
                 self._open(self._period_of(rows[0]))
             elif rows:
                 self.end(self._period_of(rows[0]))
+        self._set_aside(sorted(faults), dict(lines))
+
+    def _set_aside(self, faults, lines):
+        """Report and store which documents are refused, pairs of (number, fault)."""
         self.bad += len(faults)
-        self.refuse(sorted(faults))
+        identity = self.arrivals.identity
+        new = [(*self.place_of(one), fault, identity(lines[one]), lines[one]) for one, fault in faults]
+        self.refuse(faults)
+        self.refusals.add(new)
 
     def judged(self, lines):
         """Answer lines as `take` does, without their period; nothing is stored, counted or compared."""
@@ -222,6 +234,7 @@ class Watch:
             self.answers[row.identity] = _text(row.answer)
         self.documents, self.late = self.documents + len(accepted), self.late + sum(row.late for row in accepted)
         answers = [(row.number, self.answers.get(row.identity, self.before.get(row.identity))) for row in rows]
+        self.refusals.accept([row.identity for row, (_, answer) in zip(rows, answers, strict=True) if answer])
         self.tell([pair for pair in answers if pair[1]])
         return faults
 
@@ -363,6 +376,8 @@ class Watch:
         if not drained:
             if self.documents or self.inbox.begun():
                 self.end()
+            if self.bad and not self.child:
+                self.learn()  # writes the table of what was set aside
             while self.child:
                 self.finish()
         else:
@@ -370,7 +385,7 @@ class Watch:
                 self.child.terminate()
             for label in self.inbox.begun():
                 self.inbox.publish(label)
-        counts = [f"{self.documents} documents accepted", f"{self.late} late", f"{self.bad} lines left out"]
+        counts = [f"{self.documents} documents accepted", f"{self.late} late", f"{self.bad} set aside"]
         print(f"odl watch: {', '.join(counts)}", file=sys.stderr, flush=True)
         if self.unlearned and not drained:
             if error := self.earlier():

@@ -1,0 +1,115 @@
+"""Documents that a watch refused: source, place and reason of each, without its text, for the table of `odl run`.
+
+`inbox/.refused` has one record a document (`odl.files.linesums`). Equal bytes that are sent again are one document. An
+entry is deleted when a document with its id is accepted.
+"""
+
+import contextlib
+import json
+import os
+
+from odl.corpora.collection import forgotten_as
+from odl.errors import StorageError
+from odl.files import linesums, setaside
+from odl.files.atomic import replacing
+from odl.live import inboxsums
+
+PATH = f"{inboxsums.FOLDER}/.refused"
+MAX_LISTED = 10_000  # entries that are stored; of older ones only the number
+TODO = f"delete {PATH} to begin the list again; no document is lost by that"
+
+
+class Refused:
+    """The refused documents of the working folder."""
+
+    def __init__(self):
+        self.older, stored = read()
+        self.entries = {entry[-1]: entry for entry in stored}  # digest of the bytes -> entry
+        self.written = 0  # records of the file if it has all entries, else 0
+
+    def add(self, documents):
+        """Store refused documents.
+
+        Parameters
+        ----------
+        documents : list of tuple
+            Source, place, reason, id ("" if it has none) and bytes of each.
+        """
+        new = {}
+        for source, place, reason, identity, line in documents:
+            content = linesums.digest_of(line)
+            if content not in self.entries:
+                entry = setaside.aside(source, place, reason)
+                new[content] = [*entry, forgotten_as(identity) if identity else "", content]
+        self.entries |= new
+        if len(self.entries) > MAX_LISTED:
+            keep = MAX_LISTED // 2
+            self.older += len(self.entries) - keep
+            self.entries = dict(list(self.entries.items())[-keep:])
+            self.written = 0
+        if new and self.written:
+            text = "".join(linesums.record(self.written + at, _text(one)) for at, one in enumerate(new.values()))
+            with open(PATH, "a", encoding="ascii") as file:
+                file.write(text)
+            self.written += len(new)
+        elif new:
+            self._rewrite()
+
+    def accept(self, ids):
+        """Delete the entries of documents that were accepted now, by their ids."""
+        names = {forgotten_as(identity) for identity in ids} if self.entries else ()
+        repaired = [content for content, entry in self.entries.items() if entry[3] and entry[3] in names]
+        for content in repaired:
+            del self.entries[content]
+        if repaired:
+            self._rewrite()
+
+    def _rewrite(self):
+        records = [str(self.older), *map(_text, self.entries.values())]
+        with replacing(PATH) as temporary, open(temporary, "w", encoding="ascii") as file:
+            file.write(linesums.text_of(records, closed=False))
+        self.written = len(records)
+
+
+def _text(entry):
+    return json.dumps(entry)
+
+
+def read():
+    """Return the number of older documents that are not listed, and the entries.
+
+    Raises
+    ------
+    StorageError
+        If the file was changed after it was written.
+    """
+    records, _ = linesums.read(PATH, TODO) or ([], False)
+    with contextlib.suppress(ValueError, RecursionError):
+        older, *entries = map(json.loads, records or ["0"])
+        if isinstance(older, int) and all(map(_is_entry, entries)):
+            return older, entries
+    raise StorageError(f"{PATH} was changed after it was written", "the lines that were written", TODO)
+
+
+def _is_entry(entry):
+    return isinstance(entry, list) and len(entry) == 5 and all(isinstance(part, str) for part in entry)
+
+
+def listed():
+    """Return the entries as `odl.files.setaside` has them, and the number of older ones."""
+    older, entries = read()
+    return [setaside.Aside(*entry[:3]) for entry in entries], older
+
+
+def check(mend=True):
+    """Return a sentence if the list was changed after it was written; with `mend` a new one begins."""
+    try:
+        read()
+    except StorageError as error:
+        if not mend:
+            return [str(error)]
+        copy = inboxsums.copy_damaged(PATH)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(PATH)
+        return [f"{error.given}; it is now {copy}, and a new list begins; no document is lost by that"]
+    return []

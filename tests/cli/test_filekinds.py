@@ -240,3 +240,19 @@ def test_what_servers_of_mail_keep_beside_it_is_hidden(tmp_path):
     for name in ("dovecot.index.cache", "dovecot-uidlist", "maildirfolder", "~$a.csv", "cur/17.M1.host,S=9:2,S"):
         (tmp_path / name).write_bytes(b"From: a@example.org\nTo: b@example.org\nSubject: Rain\n\nIt rains.\n")
     assert [name for name, _ in listing.expand(f"{tmp_path}/**", "text")] == ["cur/17.M1.host,S=9:2,S"]
+
+
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        (b"a.log".ljust(257, b"\0") + b"ustar\0", "a tar archive.*tar xf"),
+        (b"__CURSOR=s=1\n__REALTIME_TIMESTAMP=1\nMESSAGE=x\n", "journalctl -o json"),
+        (b"BABYL OPTIONS: -*- rmail -*-\n", "unrmail"),
+        (b'<?xml version="1.0"?>\n<!-- mine -->\n<opml version="2.0">', "a list of feeds"),
+    ],
+)
+def test_files_of_other_programs_are_named_with_what_to_do(tmp_path, head, said):
+    for data in (head, gzip.compress(head)):
+        (tmp_path / "a.data").write_bytes(data)
+        with pytest.raises(DataError, match=said):
+            filekinds.sniff(str(tmp_path / "a.data"))

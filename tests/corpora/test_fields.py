@@ -146,6 +146,35 @@ def test_a_time_that_cannot_be_read_is_refused_with_the_reason(value, reason):
         fields.parse_time(value)
 
 
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("1. März 2015", "2015-03-01"),
+        ("Montag, 5. Jänner 2026 14:05 Uhr", "2026-01-05T14:05"),
+        ("5 janv. 2026 à 10:00", "2026-01-05T10:00"),
+        ("mar. 1er déc. 2026 14h30", "2026-12-01T14:30"),
+        ("5 de enero de 2026", "2026-01-05"),
+        ("5 de maio de 2026 às 14:30", "2026-05-05T14:30"),
+        ("5 января 2026 г. 14:30:05", "2026-01-05T14:30:05"),
+        ("ma 5. tammikuuta 2026 klo 14.05", "2026-01-05T14:05"),
+        ("5 stycznia 2026", "2026-01-05"),
+        ("2026年1月5日 14时05分", "2026-01-05T14:05"),
+        ("2026年1月5日(月) 14:05", "2026-01-05T14:05"),
+        ("2026年1月5日 下午2:05", "2026-01-05T14:05"),
+        ("2026년 1월 5일 오전 2:05", "2026-01-05T02:05"),
+        ("46027,25", "2026-01-05T06:00"),
+    ],
+)
+def test_dates_of_other_languages(value, expected):
+    assert fields.parse_time(value) == milliseconds(expected)
+
+
+@pytest.mark.parametrize("value", ["5 hello 2026", "46027,25,1", "lundi", "5 listopada 2026"])  # of two months
+def test_words_that_are_no_month_make_no_date(value):
+    with pytest.raises(ValueError, match="the time"):
+        fields.parse_time(value)
+
+
 def test_a_format_of_strptime_reads_what_no_other_form_fits():
     formats = times.check_formats(["%d.%m.%y um %H", "%Y%d%m"])
     assert fields.parse_time("05.01.26 um 9", None, formats) == milliseconds("2026-01-05T09:00")

@@ -1,5 +1,6 @@
 """Texts, encodings, dates and patterns of files: what the documents reader takes beside tables."""
 
+import json
 import os
 
 import numpy as np
@@ -255,3 +256,38 @@ def test_a_line_that_is_too_long_is_unreadable(tmp_path, monkeypatch):
     path = put(tmp_path / "a.jsonl", '{"text": "a"}\n{"text": "' + 200 * "x" + '"}\n{"text": "b"}\n')
     rows = list(formats.rows(path))
     assert [place for place, _ in rows] == ["line 1", "line 2", "line 3"] and "MiB" in rows[1][1]
+
+
+@pytest.mark.parametrize(
+    ("rows", "names"),
+    [
+        (["1,a,x", "2,b,y", "3,c,z"], ["row", "id", "text"]),  # row names of R and pandas
+        (["a,x,", "b,y,", "c,z,"], ["id", "text", "column 3"]),  # a delimiter at each end
+        (["a,x,more", "b,y,words", "c,z,here"], ["id", "text", "column 3"]),
+    ],
+)
+def test_a_column_without_a_name_gets_one(tmp_path, rows, names):
+    found = list(formats.rows(put(tmp_path / "a.csv", "\n".join(["id,text", *rows]))))
+    assert [list(row) for _, row in found] == [names] * 3 and next(row["text"] for _, row in found) == "x"
+
+
+def test_parts_of_a_line_that_a_container_runtime_cut_are_one_document(tmp_path):
+    times = [f"2026-01-05T10:00:0{n}.123456789Z" for n in range(4)]
+    cri = [f"{times[0]} stdout P disk ", f"{times[1]} stderr F other", f"{times[1]} stdout P:x is ",
+           f"{times[2]} stdout F full", f"{times[3]} stdout P the end"]  # fmt: skip
+    rows = [row for _, row in formats.rows(put(tmp_path / "a.log", "\n".join(cri)))]
+    assert [row["text"] for row in rows] == ["other", "disk is full", "the end"]
+    assert [row["time"] for row in rows] == [times[1], times[0], times[3]]
+
+
+def test_parts_of_a_line_of_docker_are_one_document(tmp_path):
+    def line(log, stream="stdout"):
+        return json.dumps({"log": log, "stream": stream, "time": "2026-01-05T10:00:00Z"}, separators=(",", ":"))
+
+    given = [line("first\n"), line("disk "), line("other\n", "stderr"), "no json", line("full\n"), line("last\n")]
+    path = put(tmp_path / "a.jsonl", "\n".join(given))
+    found = [(place, row["log"]) for place, row in formats.rows(path) if isinstance(row, dict)]
+    assert found == [("line 1", "first\n"), ("line 3", "other\n"), ("line 2", "disk full\n"), ("line 6", "last\n")]
+    bare = [line(f"message {n}") for n in range(3)]  # as other programs write them
+    assert len(list(formats.rows(put(tmp_path / "b.jsonl", "\n".join(bare))))) == 3
+    assert len(list(formats.rows(put(tmp_path / "c.jsonl", "\n".join([line("x" * (1 << 14)), line("end\n")]))))) == 1

@@ -130,3 +130,38 @@ def test_a_value_of_several_documents_is_not_one(value, said):
 def test_an_object_with_lists_or_objects_in_it_is_one_document(value):
     row = jsonrows.document_of(value, ["text", "message.text"])
     assert row.items() >= value.items()
+
+
+def test_an_export_of_opentelemetry_has_its_records():
+    def record(n, **more):
+        return {
+            "timeUnixNano": "1767571200000000000",
+            "severityText": "INFO",
+            "body": {"stringValue": f"text {n}"},
+        } | more
+
+    resource = {"attributes": [{"key": "service.name", "value": {"stringValue": "shop"}}]}
+    attributes = [
+        {"key": "http.status", "value": {"intValue": "500"}},
+        {"key": "a", "value": {"arrayValue": {"values": []}}},
+    ]
+    logs = [
+        {"logRecords": [record(0), record(1, attributes=attributes)]},
+        {"logRecords": [record(2, timeUnixNano="0")]},
+    ]
+    value = {"resourceLogs": [{"resource": resource, "scopeLogs": logs}]}
+    text = json.dumps(value)
+    found = list(jsonrows.rows(enumerate([text, text], 1)))
+    assert [place for place, _ in found] == [f"line {n}.{at}" for n in (1, 2) for at in (1, 2, 3)]
+    first, second, third = (row for _, row in found[:3])
+    assert first == {"service.name": "shop", "time": "1767571200000000000", "body": "text 0", "severity": "INFO"}
+    assert second["http.status"] == "500" and second["a"] == '{"values": []}' and third["time"] is None
+    with pytest.raises(ValueError, match="3 documents"):
+        jsonrows.document_of(value, ["body"])
+    odd = [{"resourceLogs": value} for value in ([], [3], [{"scopeLogs": 7}], [{"scopeLogs": [{"logRecords": ["x"]}]}])]
+    assert list(jsonrows.rows(enumerate(map(json.dumps, odd), 1))) == []
+
+
+def test_an_assignment_before_a_list_is_no_part_of_it():
+    for lines in (["window.YTD.tweets.part0 = [ {", '"id": 1 }, {"id": 2} ]'], ['const x = [{"id": 1}, {"id": 2}]']):
+        assert [row["id"] for _, row in jsonrows.rows(enumerate(lines, 1))] == [1, 2]

@@ -11,6 +11,7 @@ import pytest
 from odl import corpora
 from odl.corpora import encodings, mail
 from odl.corpora.checks import Unreadable
+from odl.files import contents
 
 MAIL = b"""From a@b Fri Jul  8 12:08:34 2011
 Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=
@@ -265,3 +266,11 @@ def test_a_long_mailbox_takes_linear_time():
     begin = time.process_time()
     assert Counter(row["id"] for row in rows(data)) == {f"{n}@x": 75 for n in range(4)}
     assert time.process_time() - begin < 2
+
+
+def test_messages_between_marks_of_mmdf():
+    mark, message = b"\1\1\1\1\n", b"From: a@b\nMessage-ID: <%d@x>\nSubject: pump\n\nFrom here on, it rains.\n"
+    data = b"".join(mark + message % n + mark for n in range(3))
+    assert [row["id"] for row in rows(data)] == ["0@x", "1@x", "2@x"]
+    assert {row["text"] for row in rows(data)} == {"pump\nFrom here on, it rains.\n"}
+    assert contents.kind_in(data) == "mail"

@@ -20,6 +20,27 @@ PACKED = {  # how files begin, and what to do
     b"PK\3\4": "unpack it: unzip; of a spreadsheet or a document, save it as CSV or text",
     b"\xd0\xcf\x11\xe0": "save it as CSV or text",
 }
+FOREIGN = (  # how files begin, what they are, what is read instead, and what to do
+    (re.compile(rb"(?s).{257}ustar"), "a tar archive", "the files in it", "unpack it: tar xf"),
+    (
+        re.compile(rb"__CURSOR=|__REALTIME_TIMESTAMP="),
+        "an export of the journal",
+        "JSON",
+        "write it by journalctl -o json",
+    ),
+    (
+        re.compile(rb"BABYL OPTIONS:"),
+        "mail of Rmail (Babyl)",
+        "an mbox file",
+        "convert it, as M-x unrmail of Emacs does",
+    ),
+    (
+        re.compile(rb"(?s)\s*(?:<[?!][^>]*>\s*)*<opml[\s>]"),
+        "a list of feeds (OPML)",
+        "feeds",
+        "fetch the feeds and name them",
+    ),
+)
 PLAIN = ("jsonl", "csv", "text", "log")  # kinds whose bytes are text throughout
 LATIN = ("cp1250", "cp1254", "cp1257", "cp1258")
 FIRST = 100  # lines by which the form of times is told
@@ -172,6 +193,10 @@ def sniff(path):
     """
     with open(path, "rb") as file:
         start = file.read(16)
+    with contextlib.suppress(OSError, EOFError, ValueError, zlib.error), packing.opened(path) as file:
+        head = file.read(512)
+        if foreign := next((told for begin, *told in FOREIGN if begin.match(head)), None):
+            raise DataError(f"{path} is {foreign[0]}", foreign[1], foreign[2])
     if unpack := next((unpack for begin, unpack in PACKED.items() if start.startswith(begin)), None):
         raise DataError(f"{path} is packed", "plain files, .gz, .bz2 or .xz", unpack)
     kind = listing.kind_in(path)

@@ -1,5 +1,6 @@
 """Formats of a person's own files, read a row at a time: JSONL, CSV, Parquet, mail, feeds and texts."""
 
+import contextlib
 import csv
 import io
 import lzma
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import chain, islice
 
-from odl.corpora import jsonrows, logs
+from odl.corpora import containers, jsonrows, logs
 from odl.corpora.checks import LONGEST_LINE, Unreadable, lines
 from odl.corpora.encodings import UTF8, Encoding, not_decoded, recoded
 from odl.corpora.fields import EPOCH
@@ -169,12 +170,12 @@ def _unfit(encoding, byte):
 
 def _log_rows(file, path, name, encoding, form):
     latest = logs.latest_of(day_of(name), _modified(path) if form.times == "modified" else None)
-    lines = ((f"line {number}", line) for number, line in _numbered(file, encoding))
+    lines = ((f"line {number}", line) for number, line in containers.whole_lines(_numbered(file, encoding)))
     return logs.rows(lines, latest, form.time_formats)
 
 
 def _json_rows(file, encoding):
-    lines = _numbered(file, encoding)
+    lines = containers.whole_lines(_numbered(file, encoding))
     return jsonrows.rows((n, line if isinstance(line, Unreadable) else jsonrows.mended(line)) for n, line in lines)
 
 
@@ -190,7 +191,8 @@ def _csv_rows(binary, path, delimiter, encoding, quoted):
             if quoted and has_backslashes(head, delimiter or usual_delimiter(path)):
                 head, every = [doubled(line) for line in head], map(doubled, every)
             delimiter, above = beginning_of(head, path, delimiter)
-            yield from _records(_Lines(every), path, delimiter, quoted, encoding, above)
+            before, after = unnamed(head, delimiter, above)
+            yield from _records(_Lines(every), path, delimiter, quoted, encoding, above, before, after)
     finally:
         csv.field_size_limit(limit)
 
@@ -221,7 +223,7 @@ class _Lines:
         self.again += self.record[:0:-1]
 
 
-def _records(source, path, delimiter, quoted, encoding, above):
+def _records(source, path, delimiter, quoted, encoding, above, before, after):
     def reader():
         return csv.reader(source, delimiter=delimiter, strict=True, quoting=QUOTING[quoted])
 
@@ -247,7 +249,7 @@ def _records(source, path, delimiter, quoted, encoding, above):
                 continue
             above -= 1
             if above < 0:
-                header = _header(path, fields)
+                header = _header(path, before + fields + after)
         elif fields and len(fields) != len(header):
             if todo := delimiter_of(header):
                 raise DataError(
@@ -334,6 +336,23 @@ def records_above(head, sign):
     plain = all(field.strip() and not DIGIT.search(field) for field in header) and len(set(header)) == width
     with_digits = (sum(DIGIT.search(row[n]) is not None for row in below) for n in range(width))
     return above if plain and max(with_digits) >= 0.9 * len(below) else 0
+
+
+def unnamed(head, sign, above):
+    """Return names for the one column that a header lacks, before its first name and after its last one.
+
+    R and pandas write row names without a name in front; spreadsheets, Event Viewer and trailing delimiters have a
+    column more behind. Both lists are empty if the rows are not all one field longer than the header.
+    """
+    rows, records = [], csv.reader(head, delimiter=sign)
+    with contextlib.suppress(csv.Error):
+        rows.extend(row for row in records if not LEAD.fullmatch(sign.join(row)))
+    header, *below = rows[above:] or [[]]
+    below = below[:-1] if len(head) == HEADER_LINES else below  # the last one may be cut
+    if len(header) < 2 or len(below) < 2 or any(len(row) != len(header) + 1 for row in below):
+        return [], []
+    numbered = all(row[0].isdecimal() for row in below) and len({row[0] for row in below}) == len(below)
+    return (["row"], []) if numbered else ([], [f"column {len(header) + 1}"])
 
 
 def has_backslashes(head, sign):

@@ -4,6 +4,7 @@ import json
 import re
 
 from odl.corpora.checks import LONGEST_LINE, Unreadable
+from odl.files.contents import ASSIGNED
 
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 BETWEEN = re.compile(r"[\s,\x1e\0]*")  # also of RFC 7464
@@ -11,6 +12,7 @@ HALF = re.compile(r"\\u[dD][89a-fA-F]")  # of a pair of surrogates
 DEPTH, WIDTH = 3, 50  # of objects inside of objects, whose values become columns
 FEWEST = 3  # objects by id that are documents
 RECORDS = 'pandas writes objects with orient="records", lines=True'
+ZERO = (None, "", 0, "0")  # no time
 DECODER = json.JSONDecoder()
 REPR = re.compile(r"\{\s*'")
 
@@ -27,6 +29,9 @@ def rows(lines):
     """
     first = None
     for number, (place, row) in enumerate(_objects(lines)):
+        if isinstance(row, dict) and isinstance(row.get("resourceLogs"), list):
+            yield from ((f"{place}.{at}", one) for at, one in enumerate(_of_telemetry(row), start=1))
+            continue
         if number == 0 and isinstance(row, dict) and (held := _table_in(row) or _list_in(row)):
             first = place, row, held
             continue
@@ -52,8 +57,9 @@ def _objects(lines):
         if not pending:
             text = line.strip(" \t\r\n,\x1e\0\ufeff")
             if listed is None and text:
+                text = ASSIGNED.sub("", text)
                 listed = text.startswith("[") and (len(text) == 1 or text[1:].lstrip()[:1] == "{")
-                text = text[1:] if listed else text
+                text = text[1:].lstrip() if listed else text
             if not text or (listed and text == "]"):
                 continue
             if text[0] == "{" and text[-1] == "}":
@@ -150,6 +156,37 @@ def _list_in(row, depth=1):
     return lists[0] if len(lists) == 1 and not texts else None
 
 
+def _of_telemetry(row):
+    """Return the records of an export of logs by OpenTelemetry: body, time, severity, and names of attributes."""
+    found = []
+    for resource in _objects_in(row, "resourceLogs"):
+        scopes = _objects_in(resource, "scopeLogs") or _objects_in(resource, "instrumentationLibraryLogs")
+        for record in [record for scope in scopes for record in _objects_in(scope, "logRecords")]:
+            values = (
+                one for one in _objects_in(record, "attributes") + _objects_in(resource.get("resource"), "attributes")
+            )
+            named = {str(one.get("key")): _any_value(one.get("value")) for one in values}
+            time = next(
+                (record[name] for name in ("timeUnixNano", "observedTimeUnixNano") if record.get(name) not in ZERO),
+                None,
+            )
+            found.append(
+                {**named, "time": time, "body": _any_value(record.get("body")), "severity": record.get("severityText")}
+            )
+    return found
+
+
+def _objects_in(row, name):
+    value = row.get(name) if isinstance(row, dict) else None
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _any_value(value):
+    """Return a value of OpenTelemetry's JSON, such as {"stringValue": "started"}, that of lists and maps as JSON."""
+    only = next(iter(value.values()), None) if isinstance(value, dict) else value
+    return json.dumps(only, ensure_ascii=False) if isinstance(only, dict | list) else only
+
+
 def document_of(value, names):
     """Return the columns of a JSON value that is to be one document with one of these columns.
 
@@ -161,7 +198,9 @@ def document_of(value, names):
     if not isinstance(value, dict):
         raise ValueError(_no_object(value))
     row = flattened(value)
-    if not any(name in row for name in names):
+    if isinstance(value.get("resourceLogs"), list):
+        several = _of_telemetry(value)
+    elif not any(name in row for name in names):
         several = _table_in(value) or _list_in(value)
     elif all(isinstance(value.get(name, {}), dict) for name in names):
         several = _table_in(value)

@@ -79,8 +79,21 @@ def _messages(file, path):
         received = RECEIVED_AT.search(properties)
         moment = fields.EPOCH + timedelta(seconds=int(received[1])) if received else ""
         yield str(moment).encode(), data
+    elif contents.MMDF.match(first):
+        yield from _between_marks(lines)
     elif first:
         yield from _split(first, lines)
+
+
+def _between_marks(lines):
+    """Yield the messages of an MMDF file, which are between lines of four bytes 1."""
+    body = []
+    for line in chain(lines, [b"\x01" * 4 + b"\n"]):
+        if not contents.MMDF.match(line):
+            body.append(line)
+        elif body:
+            yield b"", b"".join(body)
+            body = []
 
 
 def _split(first, lines):

@@ -4,6 +4,8 @@ import re
 import unicodedata
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
+from functools import lru_cache
+from importlib.resources import files
 from zoneinfo import ZoneInfo
 
 from odl.errors import ConfigError
@@ -15,6 +17,7 @@ SERIALS = 20_000, 73_051  # their days from 1954 to 2099
 LARGEST_SECONDS, LARGEST_MILLISECONDS, LARGEST_MICROSECONDS, LARGEST = 10**11, 10**14, 10**17, 10**20
 BEGIN, END = -62_135_596_800_000, 253_402_300_800_000  # milliseconds of the years 1 to 9999 in UTC
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,2})?")
+DECIMAL_COMMA = re.compile(r"\d{5},\d+")  # day of a spreadsheet
 COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d)?(\d{3})?)?")  # 8, 12, 14 or 17 digits
 ZERO = re.compile(r"0000-00-00.*|0001-01-01(?:[ T]00:00(?::00(?:\.0+)?)?)?(?:Z|[ ]?\+00:?00(?: UTC)?)?")  # no time
 ZONED = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)")
@@ -33,12 +36,23 @@ DOTTED = re.compile(
 OFFSET = re.compile(r"(?:^|(?<=[A-Za-z\s]))([+-])(\d{1,2})(?::?(\d\d))?(?::?\d\d)?(?!\d)")
 AROUND = re.compile(r"\s*(?:\([^()]*\)|m=[+-][\d.]+)$")  # a zone that is spelled out, Go's other clock
 REGION = re.compile(r"\s*(?:\[([A-Z]\w+(?:/[\w+-]+)*)\]|(?<=\s)([A-Z]\w+(?:/[\w+-]+)+))$")  # name of a zone
+
+
+def _colons(found):
+    """Return a clock of Chinese, Japanese or Korean with colons."""
+    return f"{found[1]}:{found[2]:0>2}:{found[3] or '':0>2}"
+
+
 OTHERWISE = (  # forms that are brought into another
     (re.compile(r"(\d{8})[ T_-]?(\d\d):?(\d\d):?(\d\d)(?!\d)"), r"\1 \2:\3:\4"),
     (re.compile(r"^(\d{4})(\d\d)(\d\d)(?=[ T])"), r"\1-\2-\3"),
     (re.compile(r"(\d{4}-\d\d-\d\d)-(\d\d)\.(\d\d)\.(\d\d)"), r"\1 \2:\3:\4"),
     (re.compile(r"(\d{4}):(?=\d\d:\d\d:\d\d)"), r"\1 "),  # of web servers
     (re.compile(r"(\d)T(?=\d)|(?<=\d) @ (?=\d)"), r"\1 "),  # T of ISO 8601, @ of dashboards
+    (re.compile(r"\(?[月火水木金土日월화수목금토일](?:曜日?|요일)?\)(?=\s)|(?:星期|周)[一二三四五六日]"), ""),
+    (re.compile(r"\s*(?:上午|午前|오전)\s*"), " AM "),
+    (re.compile(r"\s*(?:下午|午後|오후)\s*"), " PM "),
+    (re.compile(r"(\d)\s?[时時点點시]\s?(\d{1,2})\s?[分분](?:\s?(\d{1,2})\s?[秒초])?"), _colons),
 )
 WORD = re.compile(r"[^\W\d_]+")
 MONTHS = (
@@ -105,6 +119,8 @@ def parse_time(value, dates=None, formats=()):
         moment = _by_formats(str(value), formats)
     elif NUMBER.fullmatch(str(value)):
         moment = _from_digits(str(value))
+    elif DECIMAL_COMMA.fullmatch(str(value)):
+        moment = _from_digits(str(value).replace(",", "."))
     else:
         moment = _from_text(str(value), dates)
     if not isinstance(moment, int):
@@ -238,7 +254,8 @@ def _split(text):
     for word in WORD.findall(rest):
         named = HOURS.get(word)
         weekday = len(word) > 1 and any(name.startswith(word.lower()) for name in WEEKDAYS)
-        if named is None and not weekday and word.lower() not in FILLERS:
+        weekday = weekday or word.lower() in _names()[1]
+        if named is None and not weekday and word.lower() not in FILLERS | _names()[2]:
             if match and 2 < len(word) < 6 and word.isupper() and word.isascii() and _month(word) is None:
                 if zone is None:
                     raise ValueError(f"the time {text!r} has the zone {word}, which has several meanings or none")
@@ -278,9 +295,24 @@ def _clock(text, match):
 
 
 def _month(word):
-    """Return the number of a month by its English name, or three letters of it or more."""
+    """Return the number of a month by its English name, three letters of it or more, or its name in `months.txt`."""
     low = word.lower()
-    return next((at for at, name in enumerate(MONTHS, 1) if name.startswith(low)), None) if len(low) > 2 else None
+    english = next((at for at, name in enumerate(MONTHS, 1) if name.startswith(low)), None) if len(low) > 2 else None
+    return english or _names()[0].get(low)
+
+
+@lru_cache(maxsize=1)
+def _names():
+    """Return names of months to their numbers, names of weekdays, and words that join both to numbers and clocks.
+
+    They are those of 42 languages, from Unicode CLDR.
+    """
+    *months, weekdays, fillers = (files("odl.corpora") / "months.txt").read_text(encoding="utf-8").splitlines()
+    return (
+        {name: at for at, names in enumerate(months, 1) for name in names.split()},
+        {*weekdays.split()},
+        {*fillers.split()},
+    )
 
 
 def _day_of(text, day, dates):
@@ -290,6 +322,8 @@ def _day_of(text, day, dates):
     if found := YEAR_FIRST.fullmatch(day):
         return tuple(map(int, found.groups()))
     words, numbers = WORD.findall(day), re.findall(r"\d+", day)
+    if len(words) == 2 and day.lower().startswith("mar"):  # mardi, martes, marți
+        del words[0]
     month = _month(words[0]) if len(words) == 1 else None
     if month is None or not re.fullmatch(r"[\w\s,./'-]*", day) or not 1 <= len(numbers) <= 2:
         raise ValueError(f"the time {text!r} is in no form that is known, such as 1998-04-06T12:30:00Z; {WAY_OUT}")

@@ -8,6 +8,7 @@ HEAD = 1 << 16  # bytes that are looked at
 LINES = 50
 MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 EMLX = re.compile(rb"\d{1,12}[ \t]*\r?\n")  # number of bytes of the message, above it
+MMDF = re.compile(rb"\A\x01{4}\r?\n")  # line above and below each message
 ENVELOPE = re.compile(rb">?From(?: [^\r\n]*)?\r?\n")  # first line of a message in an mbox file
 HEADER = re.compile(rb"([!-9;-~]+)[ \t]*:[^\r\n]*(?:\r?\n[ \t][^\r\n]*)*(?:\r?\n|\Z)")
 OWN = {  # headers that prose and settings do not have
@@ -49,7 +50,7 @@ def is_mail(head: bytes) -> bool:
     """
     if is_mbox(head):
         return True
-    head = _begin(head)
+    head = MMDF.sub(b"", _begin(head), count=1)
     count = EMLX.match(head)
     own, usual, others = _n_headers(head[count.end() if count else 0 :])
     n = own + usual + others
@@ -101,6 +102,7 @@ STAMPED = re.compile(
     rf".{{0,40}}?(?:\d{{4}}[-/.]?\d\d[-/.]?\d\d|\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{2,4}}|{MONTH} +\d{{1,2}}(?:, \d{{4}})?"
     rf"|\d{{1,2}}[ /-]{MONTH}[ /-]\d{{2,4}}|\b[IWEF]\d{{4}})[T ,:_]{{1,2}}\d{{1,2}}:?\d\d"
 )
+ASSIGNED = re.compile(r"\A(?:var |let |const )?[A-Za-z_][\w.]* ?= ?(?=[\[{])")  # before JSON, as in archives of Twitter
 NAME = re.compile(r"[^\W\d][\w .@#/()-]{0,40}")
 COLUMNS = {  # names that one column of a table without a known ending bears
     *("id", "nr", "time", "date", "datum", "zeit", "timestamp", "created", "published", "text", "body", "content"),
@@ -153,7 +155,7 @@ def kind_in(head, named=None):
 
 def _is_json(lines):
     """Return whether most lines are JSON objects, or they begin a list or an object over several lines."""
-    first = lines[0].strip()
+    first = ASSIGNED.sub("", lines[0].strip())
     if re.match(r'(?:\[\s*)?\{\s*"', first) and not _is_object(first) and len(lines) < 3:
         return True
     if first in ("[", "{", "[{") and len(lines) > 1 and lines[1].strip()[:1] in ('"', "{"):

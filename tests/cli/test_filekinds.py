@@ -247,6 +247,7 @@ def test_what_servers_of_mail_keep_beside_it_is_hidden(tmp_path):
     [
         (b"a.log".ljust(257, b"\0") + b"ustar\0", "a tar archive.*tar xf"),
         (b"__CURSOR=s=1\n__REALTIME_TIMESTAMP=1\nMESSAGE=x\n", "journalctl -o json"),
+        (b"- time: 2026-01-05\n  text: rain\n", "YAML"),
         (b"BABYL OPTIONS: -*- rmail -*-\n", "unrmail"),
         (b'<?xml version="1.0"?>\n<!-- mine -->\n<opml version="2.0">', "a list of feeds"),
     ],

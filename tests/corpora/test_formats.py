@@ -271,6 +271,17 @@ def test_a_column_without_a_name_gets_one(tmp_path, rows, names):
     assert [list(row) for _, row in found] == [names] * 3 and next(row["text"] for _, row in found) == "x"
 
 
+def test_spaces_before_quotation_marks_are_skipped_where_only_so_the_rows_fit(tmp_path):
+    lines = ["id, text", 'a, "one, two"', 'b, "three"', "c, four"]
+    found = [row for _, row in formats.rows(put(tmp_path / "a.csv", "\n".join(lines)))]
+    assert [row[" text"] for row in found] == ["one, two", "three", " four"]
+
+
+def test_a_null_of_a_database_is_no_text(tmp_path):
+    path = put(tmp_path / "a.tsv", "id\ttext\n1\t\\N\n2\train \\N\n")
+    assert [row["text"] for _, row in formats.rows(path)] == ["", "rain \\N"]
+
+
 def test_parts_of_a_line_that_a_container_runtime_cut_are_one_document(tmp_path):
     times = [f"2026-01-05T10:00:0{n}.123456789Z" for n in range(4)]
     cri = [f"{times[0]} stdout P disk ", f"{times[1]} stderr F other", f"{times[1]} stdout P:x is ",

@@ -165,3 +165,8 @@ def test_an_export_of_opentelemetry_has_its_records():
 def test_an_assignment_before_a_list_is_no_part_of_it():
     for lines in (["window.YTD.tweets.part0 = [ {", '"id": 1 }, {"id": 2} ]'], ['const x = [{"id": 1}, {"id": 2}]']):
         assert [row["id"] for _, row in jsonrows.rows(enumerate(lines, 1))] == [1, 2]
+
+
+def test_of_several_lists_the_one_with_sentences_holds_the_documents():
+    value = {"events": [{"message": "disk is full"}, {"message": "ok"}], "streams": [{"name": "s"}]}
+    assert [row["message"] for _, row in jsonrows.rows([(1, json.dumps(value))])] == ["disk is full", "ok"]

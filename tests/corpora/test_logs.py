@@ -102,3 +102,18 @@ def test_times_behind_words_are_read_if_the_first_line_has_one():
     assert found[:2] == [("2026-01-05T10:00:00Z", "http lb disk"), ("05 Jan 2026 11:00:00", "12:M * pump")]
     found = [row["time"] for _, row in logs.rows(zip("12", ["2026-01-05T10:00:00Z a", lines[2]], strict=True), None)]
     assert found == ["2026-01-05T10:00:00Z"] * 2
+
+
+def test_labelled_values_have_their_time():
+    lines = [
+        "time:[05/Jan/2026:10:00:00 +0000]\thost:a\treq:GET",
+        "host:b\ttime:2026-01-05T10:00:01Z\treq:PUT",
+        "no time:out",
+    ]
+    found = [row for _, row in logs.rows(((f"line {n}", line) for n, line in enumerate(lines)), None)]
+    assert [row["time"] for row in found] == [
+        "05/Jan/2026:10:00:00 +0000",
+        "2026-01-05T10:00:01Z",
+        "2026-01-05T10:00:01Z",
+    ]
+    assert found[0]["text"].startswith("host:a") and found[2]["text"] == "no time:out"

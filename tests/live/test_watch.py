@@ -67,6 +67,8 @@ def assert_same_at_once(folder, place, often=False):
     shutil.copy(folder / "odl.yaml", other)
     files = sorted(path for path in (folder / "inbox").iterdir() if not path.name.startswith("."))
     assert files
+    if (refused := folder / "inbox" / ".refused").exists():
+        shutil.copy(refused, other / "inbox")
     for group in [[path] for path in files] if often else [files]:
         for path in group:
             shutil.copy(path, other / "inbox")
@@ -467,7 +469,7 @@ def test_json_that_a_run_reads_is_read():
 @pytest.mark.parametrize(
     ("line", "fault"),
     [
-        (b"[]", "it is no JSON object"),
+        (b"[]", "it is a JSON list, not an object"),
         (b'{"id": "x", "time": "soon", "text": "a b c"}', "the time 'soon' is in no form that is known"),
         (b'{"id": "x", "time": "2999-01-01", "text": "a b c"}', "is still to come"),
         (b'{"id": "x", "time": "2026-01-27", "text": 7}', "the text is a number, not a string"),

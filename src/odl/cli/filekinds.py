@@ -28,6 +28,7 @@ FOREIGN = (  # how files begin, what they are, what is read instead, and what to
         "JSON",
         "write it by journalctl -o json",
     ),
+    (re.compile(rb"(?:---\s*\n)?- [\w.-]+: [^\n]*\n  [\w.-]+: "), "YAML", "JSON or a table", "convert it, as yq does"),
     (
         re.compile(rb"BABYL OPTIONS:"),
         "mail of Rmail (Babyl)",

@@ -35,6 +35,7 @@ MIDDLE = 7  # least documents of the median period, else a longer one is taken
 BATCHES = 40  # of a stream without times
 BRIEF = 16  # distinct words of a text, up to which vectors count half or more (docs/method.md#meaning-beside-words)
 ENCODER, COST = "wordllama", "about .1 ms and 3 kB a document, 320 kB a checkpoint"
+MORE = "add more; a file of text is one document, unless --kind log makes each line one"
 FIRST = 100  # documents that a dictionary starts from, where there are enough
 
 
@@ -159,7 +160,7 @@ def batches_of(times, period=None):
     """
     n = len(times)
     if n < 2:
-        raise DataError(f"{n} document", "at least two: one to start from and one to score", "add more")
+        raise DataError(f"{n} document", "at least two: one to start from and one to score", MORE)
     initial = min(FIRST, max(1, n // 5))
     dated = n and NO_TIME not in times
     for name in (period,) if period else batching.PERIODS if dated else ():

@@ -10,6 +10,7 @@ import zlib
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import chain, islice
 
 from odl.corpora import containers, jsonrows, logs
@@ -27,6 +28,7 @@ DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])(?:[-_.]?(0[1-9]|[
 HEADER_LINES = 200  # by which the delimiter of a table is told
 ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that do not fit
 ESCAPED_QUOTE = re.compile(r'(?<!\\)((?:\\\\)*)\\"')
+NULL = r"\N"  # no value, as databases write it
 DIGIT = re.compile(r"\d")
 LEAD = re.compile(r"\s*|sep=.|#TYPE .*")  # before the names of columns: a blank line, those of spreadsheets, PowerShell
 BATCH_ROWS = 1024  # of Parquet, in memory at a time
@@ -188,8 +190,9 @@ def _csv_rows(binary, path, delimiter, encoding, quoted):
             every = lines(file, path)
             head = list(islice(every, HEADER_LINES))
             every = chain(head, every)
-            if quoted and has_backslashes(head, delimiter or usual_delimiter(path)):
-                head, every = [doubled(line) for line in head], map(doubled, every)
+            sign = delimiter or usual_delimiter(path)
+            for change in mending(head, sign) if quoted else ():
+                head, every = [change(line) for line in head], map(change, every)
             delimiter, above = beginning_of(head, path, delimiter)
             before, after = unnamed(head, delimiter, above)
             yield from _records(_Lines(every), path, delimiter, quoted, encoding, above, before, after)
@@ -263,6 +266,8 @@ def _records(source, path, delimiter, quoted, encoding, above, before, after):
                     Unreadable(f"it has {len(fields)} field{'s' * (len(fields) > 1)}, the header {len(header)}"),
                 )
         elif fields:
+            if NULL in fields:
+                fields = ["" if field == NULL else field for field in fields]
             wrong = next((text for text in fields if not text.isascii() and ESCAPED.search(text)), None)
             if wrong is not None:
                 yield place, _unfit(encoding, ord(ESCAPED.search(wrong)[0]) - 0xDC00)
@@ -353,6 +358,16 @@ def unnamed(head, sign, above):
         return [], []
     numbered = all(row[0].isdecimal() for row in below) and len({row[0] for row in below}) == len(below)
     return (["row"], []) if numbered else ([], [f"column {len(header) + 1}"])
+
+
+def mending(head, sign):
+    """Return functions of a line by which the rows of a table fit, and without which they do not; else none."""
+    spaced = re.compile(rf'(?:^|(?<={re.escape(sign)})) +"')
+    if any(map(spaced.search, head)) and not _fits(head, sign):
+        without = partial(spaced.sub, '"')
+        if _fits([without(line) for line in head], sign):
+            return [without]
+    return [doubled] if has_backslashes(head, sign) else []
 
 
 def has_backslashes(head, sign):

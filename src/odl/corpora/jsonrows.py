@@ -145,6 +145,10 @@ def _table_in(row):
     return [{"id": name, **one} for name, one in row.items()] if shared else None
 
 
+def _has_sentence(value):
+    return isinstance(value, dict) and any(isinstance(one, str) and " " in one.strip() for one in value.values())
+
+
 def _list_in(row, depth=1):
     """Return the list of objects that is the only one in an object, or in an object in it; None if there is none."""
     plain = depth < DEPTH and not any(isinstance(value, str) and " " in value.strip() for value in row.values())
@@ -153,6 +157,8 @@ def _list_in(row, depth=1):
     lists = [value for value in row.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
     texts = any(isinstance(value, str) and " " in value.strip() and len(value) > 200 for value in row.values())
     lists = lists or deeper
+    if len(lists) > 1:  # beside lists of names and keys, the one with sentences
+        lists = [one for one in lists if any(map(_has_sentence, one[:WIDTH]))]
     return lists[0] if len(lists) == 1 and not texts else None
 
 

@@ -46,6 +46,7 @@ LOGFMT = re.compile(
 BEHIND = re.compile(  # one or two words, as of load balancers and Redis; in logs whose first line has it there
     rf"\S{{1,40}} (?:\S{{1,40}} )?[\[(]?(?P<whole>{FORMS[0]}|{FORMS[2]}){AFTER}"
 )
+LTSV = re.compile(r"(?:^|\t)time:\[?(?P<whole>[^\t\]]{8,})\]?(?:\t|$)")
 STREAM = re.compile(r"(?:stdout|stderr) [FP] ")  # of containers
 MESSAGES = ("message", "msg", "log", "text", "event", "body", "short_message")
 MOMENTS = ("time", "timestamp", "@timestamp", "ts", "t", "datetime", "date", "asctime")
@@ -96,7 +97,13 @@ def split(text, latest=None, own=None, formats=(), behind=False):
 
     With `behind`, one or two words may stand before the time.
     """
-    stamp = (own and own.match(text)) or STAMP.match(text) or VISIT.search(text) or LOGFMT.search(text)
+    stamp = (
+        (own and own.match(text))
+        or STAMP.match(text)
+        or ("time:" in text and LTSV.search(text))
+        or VISIT.search(text)
+        or LOGFMT.search(text)
+    )
     stamp = stamp or (BEHIND.match(text) if behind else None)
     time = None
     if stamp:

@@ -73,7 +73,7 @@ SEGMENTED = {"chinese": "jieba", "japanese": "janome", "thai": "pythainlp"}
 def runs(texts):
     """Yield (text, run) of the runs without spaces that stand for the five heaviest shared words of each text."""
     counts, vocabulary = tokens.count_words(texts, {"tokeniser": "words", "stop_words": None})
-    period, held = phrasing.Period.of(texts, counts, vocabulary), np.bincount(counts.indices)
+    period, held = phrasing.PeriodTexts.from_counts(texts, counts, vocabulary), np.bincount(counts.indices)
     for row, text in enumerate(texts):
         own = [at for at in counts.indices[slice(*counts.indptr[row : row + 2])] if 2 <= held[at] <= len(texts) / 2]
         weights = {vocabulary[at]: np.log(len(texts) / held[at]) for at in sorted(own, key=lambda at: held[at])}

@@ -177,7 +177,7 @@ def judged(periods):
             continue
         rows = {row for one in decided.headlines if not one.repeated for row in one.rows}
         by_level = int((decided.tail <= SETTINGS.tail).sum())
-        told.append(Judged(documents.t, [ids[row] for row in sorted(rows)], by_level, alarms.of(kept)))
+        told.append(Judged(documents.t, [ids[row] for row in sorted(rows)], by_level, alarms.find_alarms(kept)))
     return told
 
 

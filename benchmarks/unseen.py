@@ -24,10 +24,10 @@ SETTINGS = Alerts(unseen=3)
 
 def told(batches, max_terms=0):
     """Return the unseen words of every period, None for those of the warm-up."""
-    past, data, periods = unseen.Past(), None, []
+    past, data, periods = unseen.SeenWords(), None, []
     for batch in batches:
         data = features.follow(batch, data, max_terms=max_terms)
-        items = unseen.Items(
+        items = unseen.ItemWords(
             data.counts[:], data.frequencies, data.n_before, data.vocabulary, data.ids, data.titles, data.times,
             [""] * len(data.ids), lambda rows: [],
         )  # fmt: skip

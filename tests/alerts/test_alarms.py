@@ -28,7 +28,7 @@ def quiet(n, seed, documents=200):
 
 
 def kinds(watch, now=None):
-    return [alarm.kind for alarm in alarms.of(watch, now)]
+    return [alarm.kind for alarm in alarms.find_alarms(watch, now)]
 
 
 def test_it_cries_wolf_in_one_of_fifty_quiet_periods_at_most():
@@ -76,7 +76,9 @@ def test_a_pause_and_a_budget_that_is_full():
     gates = {**watch.settings, "gates": True}
     full[-1] = replace(full[-1], budget=2, headlines=2 * full[-1].headlines)
     told = replace(watch, periods=(*watch.periods[:8], *full[8:]), settings=gates)
-    assert kinds(told) == ["budget"] and alarms.of(told)[0].text.startswith("The budget of 2 has been full for 4")
+    assert kinds(told) == ["budget"] and alarms.find_alarms(told)[0].text.startswith(
+        "The budget of 2 has been full for 4"
+    )
     assert kinds(replace(watch, periods=(*watch.periods[:9], *full[9:]), settings=gates)) == []
     assert kinds(replace(watch, periods=tuple(full[-3:]), settings=gates)) == []  # a stream of three
 
@@ -106,7 +108,7 @@ def test_a_pause_is_told_from_twice_to_twenty_times_the_longest():
     for days, more, told in ((14, 0, False), (14, 1, True), (140, 0, True), (140, 1, False)):
         assert (kinds(watch, end + days * DAY + more) == ["pause"]) == told
     assert kinds(regular(8), 49 * DAY + 15 * DAY) == []  # eight steps tell little
-    (alarm,) = alarms.of(watch, end + 15 * DAY)
+    (alarm,) = alarms.find_alarms(watch, end + 15 * DAY)
     assert alarm.text == "No document came for 15.0 days; from one period to the next it was 7.0 days at most."
     late = replace(watch.periods[4], first=watch.periods[4].first + 3 * DAY)  # of ten and of four days
     uneven = replace(watch, periods=(*watch.periods[:4], late, *watch.periods[5:]))
@@ -116,7 +118,7 @@ def test_a_pause_is_told_from_twice_to_twenty_times_the_longest():
 def test_a_period_to_come_is_told_from_a_day_on():
     watch, end = regular(3), 14 * DAY
     assert kinds(watch, end - DAY) == [] and kinds(watch) == []
-    (alarm,) = alarms.of(watch, end - DAY - 1)
+    (alarm,) = alarms.find_alarms(watch, end - DAY - 1)
     assert alarm.text.startswith("The last period begins on 1970-01-15, which is still to come")
 
 
@@ -125,7 +127,7 @@ def test_silence_is_told_of_the_last_fifty_periods():
     for first, silent, told in ((0, 3, True), (0, 1, False), (50, 3, False), (49, 3, True)):
         named = [{"a"} | ({"b"} if first <= t < 60 - silent else set()) for t in range(60)]
         sources = tuple(replace(each, sources=tuple(one)) for each, one in zip(watch.periods, named, strict=True))
-        sounded = [alarm for alarm in alarms.of(replace(watch, periods=sources)) if alarm.kind == "silence"]
+        sounded = [alarm for alarm in alarms.find_alarms(replace(watch, periods=sources)) if alarm.kind == "silence"]
         assert [alarm.what for alarm in sounded] == ["b"] * told
     assert sounded[0].text == "No document came from b for 3 periods; before, 89% of them had some."
 

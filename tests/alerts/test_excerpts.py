@@ -154,11 +154,12 @@ def test_a_thai_run_begins_with_a_syllable():
     assert excerpts.places("ซอร์อยู่", ["ร์อ"]) == [(1, 5, "ร์อ")]
 
 
-def test_words_of_chunks_are_remembered_within_bounds(monkeypatch):
-    monkeypatch.setattr(excerpts, "KEPT", 20)
-    monkeypatch.setattr(excerpts, "_placed", excerpts._Placed())
-    for text in ["気象衛星", "a rocket", "気象" * 9, "気象衛星", "気" * 30, "a 気象"] * 3:
+def test_words_of_short_chunks_are_remembered():
+    """The memory is bounded: long chunks, as of texts without spaces, are cut again each time."""
+    for text in ["気象衛星", "a rocket", "気象" * 9, "気象衛星", "気" * 300, "a 気象"] * 3:
         assert excerpts.marks(text, ["気象"]) == [
             (first, first + 2) for first in range(len(text)) if text[first : first + 2] == "気象"
         ]
-        assert sum(len(chunk) for chunk, _ in excerpts._placed.spans) <= max(20, len(text))
+    before = excerpts._cut_short.cache_info()
+    excerpts.marks("気" * 300, ["気象"])
+    assert excerpts._cut_short.cache_info() == before and before.maxsize == excerpts.REMEMBERED

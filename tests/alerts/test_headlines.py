@@ -88,7 +88,7 @@ def test_a_name_is_spelled_as_the_texts_and_fits():
     ],
 )
 def test_a_part_of_a_name_has_what_nearly_always_stands_with_it(part, texts, words, whole):
-    period = headlines.phrasing.Period(texts, len(texts), dict.fromkeys(words, 2))
+    period = headlines.phrasing.PeriodTexts(texts, len(texts), dict.fromkeys(words, 2))
     draft = headlines.Draft(np.array([0]), np.arange(len(texts)), 9.0, 9.0, 9.0)
     (found,) = headlines.name(draft, evidence_of([9.0]), [part], lambda rows: [texts[row] for row in rows], period)
     assert found == whole

@@ -92,7 +92,7 @@ def period(texts, n):
     texts = [*texts, *["other"] * (n - len(texts))]
     vocabulary = sorted({word for text in texts for word in text.split()})
     X = sparse.csr_array([[word in text.split() for word in vocabulary] for text in texts], dtype=int)
-    return phrasing.Period.of(texts, X, vocabulary)
+    return phrasing.PeriodTexts.from_counts(texts, X, vocabulary)
 
 
 @pytest.mark.parametrize(
@@ -153,9 +153,9 @@ def test_particles_are_no_part_of_a_japanese_phrase():
 def test_a_word_of_katakana_is_whole():
     """Other words that end or begin alike do not cut it, nor does a particle."""
     texts = ["カメラのシャッターに触る", "センターに行く", "ルールのシャツ", "スタジオのルール"]
-    assert phrasing.phrases(texts[:1], ["ーに"], period=phrasing.Period(texts, 4)) == [("シャッター", ["ーに"])]
-    assert phrasing.phrases(texts[3:], ["のル"], period=phrasing.Period(texts, 4)) == [("ルール", ["のル"])]
-    assert phrasing.phrases(texts[:1], ["シャ"], period=phrasing.Period(texts, 4)) == [("シャッター", ["シャ"])]
+    assert phrasing.phrases(texts[:1], ["ーに"], period=phrasing.PeriodTexts(texts, 4)) == [("シャッター", ["ーに"])]
+    assert phrasing.phrases(texts[3:], ["のル"], period=phrasing.PeriodTexts(texts, 4)) == [("ルール", ["のル"])]
+    assert phrasing.phrases(texts[:1], ["シャ"], period=phrasing.PeriodTexts(texts, 4)) == [("シャッター", ["シャ"])]
     assert len(phrasing.phrases(["ラ" * 999], ["ララ"])[0][0]) <= 3 * phrasing.WHOLE
 
 
@@ -186,7 +186,7 @@ def test_a_name_has_words_up_to_the_limit_by_their_weight():
 
 
 def test_texts_of_a_period_go_with_it():
-    period = phrasing.Period(["気象衛星を打上", "新気象衛星の"], 2)
+    period = phrasing.PeriodTexts(["気象衛星を打上", "新気象衛星の"], 2)
     assert phrasing.phrases(["気象衛星を打上"], ["象衛"], period=period) == [("気象衛星", ["象衛"])]
     left = weakref.ref(period)
     gc.disable()

@@ -100,7 +100,7 @@ def test_a_score_spread_over_many_words_is_summed_up(tmp_path):
     told = "320 words of other documents as well 128 % (none above .5 %), 80 words that pull down -28 %"
     assert breakdown.line(document) == told and "rare" not in show.as_text(watch, [watch.periods[3]])
     assert breakdown.line(replace(document, rest=None)) == "shared words 100 % (none above 1 %)"
-    assert "0." not in newparts.reasons(show.View(document, watch.periods[3]))[0][1]
+    assert "0." not in newparts.reasons(show.DocumentView(document, watch.periods[3]))[0][1]
     assert len(explained(watch, document).reasons) == 400
 
 

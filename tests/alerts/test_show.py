@@ -213,17 +213,21 @@ def test_what_is_held_back_is_counted_over_periods(watch):
 def test_a_title_that_a_text_continues_is_not_told_twice(watch):
     period = watch.periods[-1]
     one = replace(period.documents_of[0], title="The quick brown fox", text="The quick brown fox jumps over")
-    assert show.View(one, period).texts() == ("The quick brown fox", "jumps over")
-    assert show.View(one, period).texts(11) == ("The quick…", "…brown fox jumps over")
+    assert show.DocumentView(one, period).texts() == ("The quick brown fox", "jumps over")
+    assert show.DocumentView(one, period).texts(11) == ("The quick…", "…brown fox jumps over")
 
 
 def test_what_goes_without_saying_is_left_out(watch):
     """The day of a period of one day, and the file of a stream of one."""
     period = replace(watch.periods[-1], sources=("a.jsonl",))
     one = replace(period.documents_of[0], source="a.jsonl", line=0)
-    assert show.View(one, period).place == ["2024-01-29"] and show.View(one, period).origin[1] == "a.jsonl"
+    assert (
+        show.DocumentView(one, period).place == ["2024-01-29"] and show.DocumentView(one, period).origin[1] == "a.jsonl"
+    )
     day = replace(period, last=period.first, sources=("a.jsonl", "b.jsonl"))
-    assert show.View(one, day).place == ["a.jsonl"] and show.View(replace(one, line=3), day).place == ["a.jsonl:3"]
+    assert show.DocumentView(one, day).place == ["a.jsonl"] and show.DocumentView(replace(one, line=3), day).place == [
+        "a.jsonl:3"
+    ]
 
 
 def test_a_document_is_an_example_of_one_headline(watch):

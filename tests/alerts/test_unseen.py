@@ -26,7 +26,7 @@ def items(spreads, known=5, n=60, sources=None, words=None):
     X = sparse.csr_array(np.array(columns).T.astype(np.int32))
     frequencies = np.array([200] * known + [0] * len(spreads))
     words = [f"known{word}" for word in range(known)] + (words or [f"new{word}" for word in range(len(spreads))])
-    return unseen.Items(
+    return unseen.ItemWords(
         X, frequencies, 400, words, [f"d{row}" for row in range(n)], [f"T{row}" for row in range(n)],
         np.arange(n, dtype=np.int64) * 3_600_000, sources or ["posts.csv"] * n,
         lambda rows: [f"a New0 in {row}" for row in rows],
@@ -34,7 +34,7 @@ def items(spreads, known=5, n=60, sources=None, words=None):
 
 
 def after(spreads, times):
-    past = unseen.Past()
+    past = unseen.SeenWords()
     for _ in range(times):
         _, past = unseen.judge(past, items(spreads), SETTINGS)
     return past
@@ -52,20 +52,20 @@ def test_as_many_as_earlier_periods_had_are_no_more_than_chance():
     told, _ = unseen.judge(after([6, 5, 4], 8), items([6, 5]), SETTINGS)
     assert [one.items for one in told] == [6, 5] and not any(one.beyond for one in told)
     assert [one.expected for one in told] == [1.0, 2.0]
-    assert after([6], 1).expected(0.05) == 1 and unseen.Past().expected(0.05) == 0
+    assert after([6], 1).expected(0.05) == 1 and unseen.SeenWords().expected(0.05) == 0
 
 
 def test_words_of_too_few_items_or_sources_are_not_told():
-    assert unseen.judge(unseen.Past(), items([2]), SETTINGS)[0] == []
+    assert unseen.judge(unseen.SeenWords(), items([2]), SETTINGS)[0] == []
     two = ["a.csv", "b.csv"] * 30
     both = Alerts(unseen=3, unseen_sources=2)
-    assert unseen.judge(unseen.Past(), items([12]), both)[0] == []
-    (told,), _ = unseen.judge(unseen.Past(), items([12], sources=two), both)
+    assert unseen.judge(unseen.SeenWords(), items([12]), both)[0] == []
+    (told,), _ = unseen.judge(unseen.SeenWords(), items([12], sources=two), both)
     assert told.sources == 2
 
 
 def test_a_warm_up_is_silent_and_remembered():
-    told, past = unseen.judge(unseen.Past(), items([12]), SETTINGS, unproven=True)
+    told, past = unseen.judge(unseen.SeenWords(), items([12]), SETTINGS, unproven=True)
     assert told == [] and len(past.largest) == 1
 
 
@@ -77,7 +77,7 @@ def test_no_more_periods_than_the_gates_are_remembered():
 def test_a_word_that_left_a_bounded_vocabulary_is_not_told():
     """What was seen once is never told, however many words there were; few new words are missed."""
     words = [f"word{number}" for number in range(50_000)]
-    _, past = unseen.Past().meeting(words)
+    _, past = unseen.SeenWords().meeting(words)
     before, _ = past.meeting(words)
     assert before.all()
     new, _ = past.meeting([f"other{number}" for number in range(10_000)])
@@ -97,15 +97,15 @@ def test_a_span_of_time():
 
 
 def test_from_how_many_items_on_and_how_many_words_are_told():
-    told, past = unseen.judge(unseen.Past(), items([3, 2]), SETTINGS)
+    told, past = unseen.judge(unseen.SeenWords(), items([3, 2]), SETTINGS)
     assert [one.items for one in told] == [3] and past.shares.shape == (1, 20) and past.shares[0, 1] == 0
-    told, past = unseen.judge(unseen.Past(), items([3] * 51), SETTINGS)
+    told, past = unseen.judge(unseen.SeenWords(), items([3] * 51), SETTINGS)
     assert len(told) == 50 and past.shares[0].tolist() == [3 / 60] * 20
 
 
 def test_what_is_remembered_is_the_excess_of_new_words_alone():
     """Of two of sixty items, though words that are known are in all."""
-    _, past = unseen.judge(unseen.Past(), items([2]), SETTINGS)
+    _, past = unseen.judge(unseen.SeenWords(), items([2]), SETTINGS)
     a = 0.5 + 401 / 2000
     mean, shape = 60 * a / 401, 1 / (1 / a + surprise.SPREAD)
     law = stats.nbinom(shape, shape / (shape + mean))
@@ -115,11 +115,11 @@ def test_what_is_remembered_is_the_excess_of_new_words_alone():
 def test_since_when_and_how_fast():
     hour = 3_600_000
     later = items([3])._replace(times=np.arange(60, dtype=np.int64) * hour + 7)
-    (told,), _ = unseen.judge(unseen.Past(), later, SETTINGS)
+    (told,), _ = unseen.judge(unseen.SeenWords(), later, SETTINGS)
     assert (told.first, told.half) == (7, hour)
-    (told,), _ = unseen.judge(unseen.Past(), items([4]), SETTINGS)
+    (told,), _ = unseen.judge(unseen.SeenWords(), items([4]), SETTINGS)
     assert told.half == hour  # the second of four
-    (told,), _ = unseen.judge(unseen.Past(), later._replace(times=np.full(60, NO_TIME)), SETTINGS)
+    (told,), _ = unseen.judge(unseen.SeenWords(), later._replace(times=np.full(60, NO_TIME)), SETTINGS)
     assert (told.first, told.half) == (NO_TIME, 0)
 
 
@@ -133,7 +133,7 @@ def test_a_phrase_is_of_words_that_half_of_its_documents_have_and_few_others(hol
         X=sparse.csr_array(X), frequencies=np.array([0, documents]), vocabulary=["new0", "old"],
         texts=lambda rows: ["New0 old" if row < holders else "New0" for row in rows],
     )  # fmt: skip
-    (told,), _ = unseen.judge(unseen.Past(), entering, SETTINGS)
+    (told,), _ = unseen.judge(unseen.SeenWords(), entering, SETTINGS)
     assert told.phrase == phrase and told.words == ("new0",)
 
 

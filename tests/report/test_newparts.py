@@ -18,7 +18,7 @@ def watch():
 def view(watch, row=0, **changes):
     """A document of the last period as a reader sees it."""
     period = watch.periods[-1]
-    return show.View(replace(period.documents_of[row], **changes), period)
+    return show.DocumentView(replace(period.documents_of[row], **changes), period)
 
 
 @pytest.mark.parametrize("url", ["https://a.org/x?y=1", "HTTP://a.org", "mailto:a@b.org"])

@@ -47,7 +47,7 @@ class Alarm(NamedTuple):
     todo: str
 
 
-def of(watch, now=None):
+def find_alarms(watch, now=None):
     """Return the alarms of a watch in its last period.
 
     Parameters

@@ -13,7 +13,7 @@ KNOWN = 0.999  # share of what the words of its own bring from which on all of t
 LEAST, LAST = 0.01, 0.05  # share of a score below which nothing is named, and the last word that is left is not
 
 
-class Part(NamedTuple):
+class ScorePart(NamedTuple):
     """A part of a score as it is read.
 
     Attributes
@@ -102,7 +102,7 @@ def parts(alert):
 
     Returns
     -------
-    list of Part
+    list of ScorePart
         A part that is less than half a per cent after rounding is left out: the others add up even so.
     """
     heads, total = named_words(alert), abs(alert.score) or 1.0
@@ -119,7 +119,7 @@ def parts(alert):
     shares.sort(key=lambda part: part[0] in ("down", "context"))  # what explains comes first
     whole = apportioned([100 * share / total for _, _, share, _ in shares])
     rows = zip(shares, whole, strict=True)
-    return [Part(kind, label, percent, note) for (kind, label, _, note), percent in rows if percent]
+    return [ScorePart(kind, label, percent, note) for (kind, label, _, note), percent in rows if percent]
 
 
 def _own(alert):

@@ -457,7 +457,7 @@ class _Period:
     def _phrases(self):
         """The texts of the period, by which phrases are judged; read once."""
         documents = self.documents
-        return phrasing.Period.of(documents.texts(self.rows), self.X, documents.vocabulary)
+        return phrasing.PeriodTexts.from_counts(documents.texts(self.rows), self.X, documents.vocabulary)
 
     def _examples(self, rows, most):
         """Return rows of the batch of central documents."""

@@ -2,13 +2,14 @@
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from odl.text import scripts
 from odl.text.words import Words, encoded
 
 LONGEST = 300  # characters
 STEP = 10  # characters between the excerpts that are compared
-KEPT = 1 << 18  # characters of chunks whose words are remembered, about 200 bytes each
+SHORT, REMEMBERED = 40, 1 << 14  # characters of a chunk whose words are remembered, and number of such chunks, at most
 SPLIT, PAIRS = Words(), Words(hangul="pairs")
 CHUNK = re.compile(r"\S+")
 HANGUL, UNSPACED = re.compile(f"[{scripts.HANGUL}]"), re.compile(f"[{''.join((*scripts.SPACELESS, scripts.HANGUL))}]")
@@ -47,10 +48,10 @@ def places(text, words):
     """
     words, spans = set(words), []
     for chunk in _chunks(text, words):
-        told = [placed for placed in _placed(chunk[0]) if placed[2] in words]
-        if not told and HANGUL.search(chunk[0]):
-            told = [placed for placed in _placed(chunk[0], PAIRS) if placed[2] in words]
-        spans += [(chunk.start() + first, chunk.start() + last, word) for first, last, word in told]
+        found = [placed for placed in _placed(chunk[0]) if placed[2] in words]
+        if not found and HANGUL.search(chunk[0]):
+            found = [placed for placed in _placed(chunk[0], PAIRS) if placed[2] in words]
+        spans += [(chunk.start() + first, chunk.start() + last, word) for first, last, word in found]
     rest = words - {word for *_, word in spans}
     folded = _spaced(text.casefold()) if rest else ""
     return sorted(spans + _whole_words(text, [word for word in rest if _spaced(word) in folded]))
@@ -74,23 +75,9 @@ def _chunks(text, words):
     return filter(None, (CHUNK.match(text, start) for start in sorted(starts)))  # none: a word that begins with a blank
 
 
-class _Placed:
-    """The words of chunks, remembered for `KEPT` characters of these at most; threads may share it."""
-
-    def __init__(self):
-        self.spans, self.size = {}, 0
-
-    def __call__(self, chunk, split=SPLIT):
-        spans = self.spans.get((chunk, split))
-        if spans is None:
-            if self.size + len(chunk) > KEPT:
-                self.spans, self.size = {}, 0
-            self.size += len(chunk)
-            spans = self.spans[chunk, split] = _cut(chunk, split)
-        return spans
-
-
-_placed = _Placed()
+def _placed(chunk, split=SPLIT):
+    """Return the words of a chunk as `_cut` does; of short ones they are remembered."""
+    return _cut_short(chunk, split) if len(chunk) <= SHORT else _cut(chunk, split)
 
 
 def _cut(chunk, split):
@@ -105,6 +92,9 @@ def _cut(chunk, split):
             start = (span or (first,))[0] if UNSPACED.search(word) else last
             spans.append((first, last, word))
     return spans
+
+
+_cut_short = lru_cache(REMEMBERED)(_cut)
 
 
 def _span_of(word, chunk, start, between):
@@ -193,11 +183,11 @@ def excerpt(text, words, longest=LONGEST):
     # More words are inside than at the step before only where one has just come in.
     starts = sorted({0, *(max(-(-(last - longest) // STEP) * STEP, 0) for _, last, _ in spans)})
 
-    def told(start):
+    def words_inside(start):
         inside = [word for first, last, word in spans if start <= first and last <= start + longest]
         return len(set(inside)), len(inside)
 
-    best = max(starts, key=told)
+    best = max(starts, key=words_inside)
     inside = [span for span in spans if best <= span[0] and span[1] <= best + longest]
     if inside:  # in the middle
         best = min(max((inside[0][0] + inside[-1][1] - longest) // 2, 0), len(text) - longest)

@@ -230,7 +230,7 @@ def own_likelihood(event, words):
 def document_text(watch, document, earlier, meant, words):
     """Return the explanation of a document as text; `words` are all its words."""
     period, columns = watch.periods[document.t - watch.periods[0].t], show.terminal_width()
-    view = show.View(document, period)
+    view = show.DocumentView(document, period)
     place = ", ".join([*view.origin, *filter(None, [document.url])]) or "no date"
     lines = [isolated(view.title), f"  id: {document.id}  ({place})"]
     tail = "unproven" if period.unproven else f"as high or higher: {100 * document.tail:.2g} % of recent"
@@ -259,7 +259,7 @@ def _belonging(watch, period, document, words):
     lines = []
     for one in (*period.headlines, *period.below):
         if document.row in one.rows:
-            row = show.Row(period, one)
+            row = show.HeadlineView(period, one)
             lines.append(f"headline: {row.name} ({row.documents}{'' if one.gate else ', not unusual here'})")
     if event := watch.events.get(document.event):
         ratios = own_likelihood(event, words)

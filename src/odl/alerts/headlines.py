@@ -167,7 +167,7 @@ def name(draft, evidence, vocabulary, texts, period=None):
     vocabulary : list of str
     texts : callable
         Of rows of items, their texts; of none where they are not stored.
-    period : odl.alerts.phrasing.Period, optional
+    period : odl.alerts.phrasing.PeriodTexts, optional
 
     Returns
     -------

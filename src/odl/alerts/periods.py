@@ -11,7 +11,7 @@ from scipy import sparse
 
 from odl.alerts import decision, earlier
 from odl.alerts.model import STATES, Headline, OwnWord, Unseen
-from odl.alerts.unseen import Past as PastWords
+from odl.alerts.unseen import SeenWords
 from odl.config.sections import Alerts
 from odl.errors import EarlierError, StorageError
 from odl.files import checkpoints, digests, storage
@@ -166,7 +166,7 @@ class Carried:
         id of the document that is most like it.
     terms : ndarray of int64, or None
         Ids of the terms, where the vocabulary is bounded.
-    unseen : odl.alerts.unseen.Past or None
+    unseen : odl.alerts.unseen.SeenWords or None
         What new words are compared with, where they are told.
     """
 
@@ -178,7 +178,7 @@ class Carried:
     opened: np.ndarray
     documents: list
     terms: np.ndarray | None = None
-    unseen: PastWords | None = None
+    unseen: SeenWords | None = None
 
 
 def write(path, record, names, carried):
@@ -470,8 +470,8 @@ def read_carried(path, run=None, settings=None, t=None):
 
 
 def _read_unseen(group):
-    return PastWords(
-        **{name: storage.read_array(group, f"unseen_{name}", "ifu", ndim=None) for name in PastWords._fields}
+    return SeenWords(
+        **{name: storage.read_array(group, f"unseen_{name}", "ifu", ndim=None) for name in SeenWords._fields}
     )
 
 

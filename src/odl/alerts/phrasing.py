@@ -44,7 +44,7 @@ class Texts:
         return [self._composed(row) for row in rows if self.kept[row]]
 
 
-class Period:
+class PeriodTexts:
     """Texts of the items of a period, by which phrases are judged.
 
     Parameters
@@ -60,10 +60,12 @@ class Period:
     def __init__(self, texts, n, holders=None):
         self.texts = "\n".join(["", *texts, ""]).casefold()
         self.n, self.holders, self.counts = n, holders or {}, {}
-        self.beside = cache(partial(_beside, self.texts))  # a bound method would keep the period and itself alive
+        self.beside = cache(
+            partial(_count_neighbours, self.texts)
+        )  # a bound method would keep the period and itself alive
 
     @classmethod
-    def of(cls, texts, X, vocabulary):
+    def from_counts(cls, texts, X, vocabulary):
         """Return the period of items whose words are the entries of `X`."""
         held = np.bincount(X.indices)
         terms = np.flatnonzero(held)
@@ -81,7 +83,7 @@ class Period:
         return self.counts[folded]
 
 
-def _beside(texts, run, side):
+def _count_neighbours(texts, run, side):
     """Return the most usual sign behind a run (side 1) or before it (-1), how often it is there, of how many."""
     signs, place = Counter(), texts.find(run)
     while place >= 0:
@@ -127,7 +129,7 @@ def phrases(texts, words, least=1, period=None):
         As of `places`, with their weights.
     least : int
         Texts that have a phrase.
-    period : Period, optional
+    period : PeriodTexts, optional
         By default the texts themselves.
 
     Returns
@@ -150,7 +152,7 @@ def phrases(texts, words, least=1, period=None):
     texts = [_composed(text) for text in texts]
     placed = [places(text, words) for text in texts]
     held = Counter(word for found in placed for word in {word for *_, word in found})
-    period = period or Period(texts, len(texts))
+    period = period or PeriodTexts(texts, len(texts))
     held = {word: max(count, period.holders.get(word, 0)) for word, count in held.items()}
     spellings: dict[tuple, Counter] = defaultdict(Counter)
     across: dict[str, str] = {}
@@ -356,7 +358,7 @@ def name_of(words, texts, most, period=None):
         Of items of the topic; where there are none, words stand as they are counted.
     most : int
         Words from which on there is no further part; a run of a script without spaces is one.
-    period : Period, optional
+    period : PeriodTexts, optional
 
     Returns
     -------

@@ -139,7 +139,7 @@ def alerts_of(
     if budget is not None:
         Alerts(budget=budget)
     entries, first = feedback.read(place.home), first_of(place, last)
-    return watch(records(place, first), entries, budget, place, Earlier(place, first), lone)
+    return watch(records(place, first), entries, budget, place, StoredEvents(place, first), lone)
 
 
 def first_of(place, last=None):
@@ -162,8 +162,8 @@ def _path(place, t):
     return os.path.join(place.alerts, f"{t}.h5")
 
 
-class Earlier:
-    """What is known of the periods before those that are read: the file before them, and those of births.
+class StoredEvents(dict):
+    """Events by number. One that began before the periods that are read is looked up in their files when it is met.
 
     Parameters
     ----------
@@ -178,28 +178,22 @@ class Earlier:
     """
 
     def __init__(self, place=None, first=0):
+        super().__init__()
         self.place, self.first, self.births = place, first, {}
         self.scored, self.known = periods.read_events(_path(place, first - 1)) if first else (0, {})
 
-    def event(self, number):
-        """Return an event as it was before the first period that is read.
-
-        Raises
-        ------
-        StorageError
-            If the file of its birth is damaged.
-        """
+    def __missing__(self, number):
         known = self.known[number]
         if known.birth not in self.births:
             self.births[known.birth] = periods.read_births(_path(self.place, known.birth))
         time, born = self.births[known.birth]
-        event = _new_event(number, known.birth, time, dict(born)[number])
+        event = self[number] = _new_event(number, known.birth, time, dict(born)[number])
         event.history = [(known.birth, "new")] + [(self.first - 1, known.state)] * (known.state != "new")
         event.earlier = known.size
         return event
 
 
-def watch(stream, entries=(), budget=None, place=None, earlier=None, lone=True):
+def watch(stream, entries=(), budget=None, place=None, events=None, lone=True):
     """Put the records of a stream together, and choose what is shown of each period.
 
     Parameters
@@ -209,8 +203,8 @@ def watch(stream, entries=(), budget=None, place=None, earlier=None, lone=True):
     entries : sequence of odl.alerts.feedback.Entry
     budget : int or float, optional
     place : Place, optional
-    earlier : Earlier, optional
-        Of periods before those that are read.
+    events : StoredEvents, optional
+        If there are periods before those that are read.
     lone : bool
         Whether documents that stand alone are headlines.
 
@@ -218,8 +212,8 @@ def watch(stream, entries=(), budget=None, place=None, earlier=None, lone=True):
     -------
     odl.alerts.model.Watch
     """
-    earlier = earlier or Earlier()
-    reader, shown, labelled = _Reader(entries, budget, earlier, lone), [], False
+    events = StoredEvents() if events is None else events
+    reader, shown, labelled = _Reader(entries, budget, events, lone), [], False
     for record in stream:
         shown.append(reader.period(record))
         labelled, last = labelled or bool(record.facts["labelled"]), record
@@ -231,15 +225,15 @@ def watch(stream, entries=(), budget=None, place=None, earlier=None, lone=True):
             event.words = tuple(replace(one, word=visible(one.word)) for one in known[number].words)
     run = {name: last.run[name] for name in ("corpus", "run", "atoms", "seed")}
     return Watch(**run, settings=last.settings, periods=tuple(shown), events=dict(reader.events),
-                 feedback=tuple(entries), labelled=labelled, place=place, scored=earlier.scored)  # fmt: skip
+                 feedback=tuple(entries), labelled=labelled, place=place, scored=events.scored)  # fmt: skip
 
 
 class _Reader:
     """A stream read period by period: its events so far, and what a user said."""
 
-    def __init__(self, entries, budget, earlier, lone):
+    def __init__(self, entries, budget, events, lone):
         self.verdicts, self.budget, self.lone = feedback.Verdicts(entries), budget, lone
-        self.events = _Events(earlier)
+        self.events = events
 
     def period(self, record):
         """Return the next period with the headlines that are shown: as many as the budget, what is held back aside."""
@@ -311,17 +305,6 @@ class _Reader:
                 documents[row] = replace(document, feedback="follow" if following else "")
                 chosen.append(row)
         return tuple(chosen)
-
-
-class _Events(dict):
-    """Events by number; one that began earlier is looked up where it is met."""
-
-    def __init__(self, earlier):
-        self.earlier = earlier
-
-    def __missing__(self, number):
-        self[number] = self.earlier.event(number)
-        return self[number]
 
 
 def _new_event(number, birth, time, examples):

@@ -214,14 +214,14 @@ def items(record, rows, words, data, near, origins, most, shown=None):
 
     Returns
     -------
-    list of odl.alerts.periods.Item, odl.alerts.phrasing.Period
+    list of odl.alerts.periods.Item, odl.alerts.phrasing.PeriodTexts
         The documents, and what their phrases were judged by.
     """
     order = np.argsort(record.item, kind="stable")
     spans = np.searchsorted(record.item[order], rows), np.searchsorted(record.item[order], rows, side="right")
     firsts = np.flatnonzero(record.item == np.arange(len(record.item)))
     shared, items = shared_terms(data.frequencies, words, firsts), []
-    period = phrasing.Period.of(origins.texts(firsts.tolist()), words[firsts], data.vocabulary)
+    period = phrasing.PeriodTexts.from_counts(origins.texts(firsts.tolist()), words[firsts], data.vocabulary)
     for row, low, high in zip(rows.tolist(), *spans, strict=True):
         parts, named, text = shares_of(words, row), data.vocabulary, origins.texts.kept[row]
         led = lead(words, row, shared, None)

@@ -40,7 +40,7 @@ MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~<>&]|(?<!\w)-|-(?!\w))")  # no hyphen 
 LINK = re.compile(r"https?://[^\s<>|]+")
 
 
-class Row(NamedTuple):
+class HeadlineView(NamedTuple):
     """A headline in a list. All headlines of one event are one row, under the strongest of them.
 
     Attributes
@@ -49,7 +49,7 @@ class Row(NamedTuple):
     headline : odl.alerts.model.Headline
     others : tuple of (Period, Headline)
         Further headlines of the same event, by time.
-    examples : tuple of View
+    examples : tuple of DocumentView
         Stored documents, the most central first, without those that rows above it show.
     """
 
@@ -109,7 +109,7 @@ class Row(NamedTuple):
         return day, str(one.event or ""), self.name, f"{one.size:,}", self.usual, self.chance, example
 
 
-class View(NamedTuple):
+class DocumentView(NamedTuple):
     """A document as a reader sees it; its period decides what goes without saying."""
 
     document: Document
@@ -183,11 +183,11 @@ def rows_of(periods):
     rows = []
     for group in groups.values():
         best = max(group, key=lambda pair: evidence(pair[1]))
-        rows.append(Row(*best, tuple(pair for pair in group if pair is not best)))
+        rows.append(HeadlineView(*best, tuple(pair for pair in group if pair is not best)))
     rows.sort(key=lambda row: (row.headline.gate == "lone", -evidence(row.headline), -row.period.t))
     shown: set[str] = set()
     for place, row in enumerate(rows):
-        views = [View(row.period.documents_of[number], row.period) for number in row.headline.examples]
+        views = [DocumentView(row.period.documents_of[number], row.period) for number in row.headline.examples]
         views = [view for view in views if view.document.id not in shown] or views
         shown |= {view.document.id for view in views[:LISTED]}
         rows[place] = row._replace(examples=tuple(views))
@@ -207,7 +207,7 @@ def with_below(periods):
 def name_of(headline, period=None):
     """Return the name of a headline or an event."""
     if not headline.name:
-        return isolated(View(period.documents_of[headline.rows[0]], period).title) if period else "documents"
+        return isolated(DocumentView(period.documents_of[headline.rows[0]], period).title) if period else "documents"
     between = " of " if headline.name[0] == "volume" and getattr(headline, "gate", "") == "volume" else ", "
     return between.join(map(isolated, headline.name))
 
@@ -339,10 +339,10 @@ def held_back(periods):
 def novel_of(watch, periods):
     """Return (title, views) of the documents that are listed by novelty: of unproven periods; alerts without gates."""
     if periods[-1].unproven:
-        views = [View(each.documents_of[row], each) for each in scored(periods) for row in each.novel]
+        views = [DocumentView(each.documents_of[row], each) for each in scored(periods) for row in each.novel]
         return "Most novel documents (unproven)", sorted(views, key=lambda view: -view.document.score)[:UNPROVEN]
     chosen = [each for each in periods if not each.unproven and not watch.settings["gates"]]
-    return "Most novel documents", [View(each.documents_of[row], each) for each in chosen for row in each.novel]
+    return "Most novel documents", [DocumentView(each.documents_of[row], each) for each in chosen for row in each.novel]
 
 
 def scored(periods):

@@ -29,7 +29,7 @@ FILTER, HASHES = 1 << 20, 3  # bits, and those of a word
 BESIDE, COMMON = 8, 0.1  # words that may stand in a phrase with it, and the share of documents in which none of them is
 
 
-class Past(NamedTuple):
+class SeenWords(NamedTuple):
     """What a period is compared with: two numbers, and the largest shares, of each of the last periods.
 
     Attributes
@@ -65,7 +65,7 @@ def _bits(word):
     return np.frombuffer(digest, dtype="<u4") % FILTER
 
 
-class Items(NamedTuple):
+class ItemWords(NamedTuple):
     """Items of a period, as far as their words are told of.
 
     Attributes
@@ -101,15 +101,15 @@ def judge(past, items, settings, unproven=False):
 
     Parameters
     ----------
-    past : Past
-    items : Items
+    past : SeenWords
+    items : ItemWords
     settings : odl.config.sections.Alerts
     unproven : bool
         Too little came before: nothing is told, and the words are remembered only.
 
     Returns
     -------
-    list of odl.alerts.model.Unseen, Past
+    list of odl.alerts.model.Unseen, SeenWords
     """
     n, by_word = items.X.shape[0], sparse.csc_array(items.X)
     x = np.where(items.frequencies == 0, np.diff(by_word.indptr), 0)
@@ -129,13 +129,13 @@ def judge(past, items, settings, unproven=False):
     shares[: len(columns)] = x[columns[:LARGEST]] / max(n, 1)
     largest = [min(t.max(initial=0.0), limit), n]
     after = [np.vstack(rows)[-gates.HISTORY :] for rows in ([past.largest, largest], [past.shares, shares])]
-    after = Past(*after, past.met)
+    after = SeenWords(*after, past.met)
     if unproven or not len(columns):
         return [], after
     told: dict[str, Unseen] = {}
-    period = phrasing.Period.of(items.texts(np.arange(n)), items.X, items.vocabulary)
+    period = phrasing.PeriodTexts.from_counts(items.texts(np.arange(n)), items.X, items.vocabulary)
     for column, excess in zip(columns[:MOST].tolist(), t[columns[:MOST]].tolist(), strict=True):
-        one = _told(items, by_word, column, past, excess >= limit, period)
+        one = _unseen_word(items, by_word, column, past, excess >= limit, period)
         first = next((first for first in told if _tells(first, one)), one.phrase)
         earlier = told.setdefault(first, one)
         if earlier is not one:  # the words of a phrase, the most widespread first
@@ -161,7 +161,7 @@ def _sources(items, by_word, column):
     return len({items.sources[row] for row in _rows(by_word, column)} - {""})
 
 
-def _told(items, by_word, column, past, beyond, period):
+def _unseen_word(items, by_word, column, past, beyond, period):
     """Return an unseen word with what is told of it."""
     rows = _rows(by_word, column)
     times = np.sort(items.times[rows][items.times[rows] != NO_TIME])

@@ -169,7 +169,7 @@ def _sound(args, watch, news):
 
     now = time.time_ns() // 1_000_000
     if args.fail:
-        sounded = alarms.of(read.alerts_of(args.folder, args.stream, last=alarms.PAST + alarms.LASTING), now)
+        sounded = alarms.find_alarms(read.alerts_of(args.folder, args.stream, last=alarms.PAST + alarms.LASTING), now)
     else:
         sounded = list(filter(None, [alarms.ahead(watch.periods, now)]))
     for alarm in sounded:

@@ -193,10 +193,10 @@ def _new_words(past, settings, data, counts, rows, origins, warm_up):
     """Return the words of the period that no document before has, and what the next period's are compared with."""
     if not settings.unseen:
         return [], None
-    past = past or unseen.Past()
+    past = past or unseen.SeenWords()
     if not data.t:
         return [], past.meeting(data.vocabulary)[1] if data.max_terms else past
-    items = unseen.Items(
+    items = unseen.ItemWords(
         counts[rows], data.frequencies, data.n_before, data.vocabulary, [data.ids[row] for row in rows],
         [data.titles[row] for row in rows], data.times[rows],
         [origins.sources[row] for row in rows], lambda places: origins.texts(rows[places]),

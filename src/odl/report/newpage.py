@@ -61,12 +61,12 @@ def write(path, folder, stream=None, *, home=None, study=None, atom=None, feed=N
     place = read.place_of(folder, stream)
     entries = feedback.read(place.home if home is None else home)
     first = read.first_of(place, SHOWN)
-    watch = read.watch(read.records(place, first), entries, None, place, read.Earlier(place, first))
+    watch = read.watch(read.records(place, first), entries, None, place, read.StoredEvents(place, first))
     taken = boilerplate.sentence(place.documents, os.path.join(place.features, f"{watch.periods[-1].t}.h5"))
     link = os.path.relpath(study, os.path.dirname(os.path.abspath(path))) if study else None
     told = {headline.event for headline in watch.periods[-1].headlines} - {NONE}
     members = explain.read_members(place, [watch.events[number] for number in sorted(told)])
-    sounded = alarms.of(watch)
+    sounded = alarms.find_alarms(watch)
     stories = newfeeds.stories(watch, sounded)
     for place_of_feed, form in ((atom, newfeeds.atom), (feed, newfeeds.as_json)):
         if place_of_feed:

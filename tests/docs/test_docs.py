@@ -494,7 +494,7 @@ def test_conventions_are_those_of_storage():
     for said in (
         f"{odl.files.blocks.HEAD_BYTES} bytes",
         f"{odl.files.blocks.BLOCK_BYTES:,} bytes",
-        f"{terms.WHOLE}nd timestep",
+        f"{terms.FULL_INTERVAL}nd timestep",
     ):
         assert said in FILES
     assert f"{digests.PIECE_ENTRIES:,} / entries of a row" in FILES and f"rows / {digests.MAX_PIECES}" in FILES

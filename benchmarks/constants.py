@@ -20,10 +20,10 @@ import numpy as np
 
 from odl.alerts import decision, events, gates, periods, show, surprise
 from odl.alerts.calibration import recent_after
+from odl.alerts.excerpts import titled
 from odl.config.sections import Alerts
 from odl.evaluation.scorefiles import read_parts
 from odl.files.documents import NO_TIME
-from odl.jobs.alerts import titled
 from odl.stream import features
 
 COLUMNS = ("five", "first", "told", "own", "right", "headings", "members", "largest", "speak", "order")

@@ -35,13 +35,13 @@ from members import FEATURES, RAW
 from scipy import sparse, stats
 
 from odl import corpora, novelty
-from odl.alerts import alarms, calibration, decision
+from odl.alerts import alarms, calibration, decision, excerpts
 from odl.alerts.model import Event, Period, Watch
 from odl.cli.init import survey
 from odl.config.sections import Alerts
 from odl.files import tables
 from odl.files.documents import NO_TIME
-from odl.jobs import alerts, runs
+from odl.jobs import runs
 from odl.stream.duplicates import near_duplicates
 from odl.stream.weighting import Weighed
 
@@ -160,7 +160,7 @@ def scored(name, seed, documents, parts):
         titles = [documents.titles[row] for row in part.tolist()]
         yield decision.Arrivals(
             batch.t, near_duplicates(Q), np.zeros(len(part), dtype=bool), Q, looked,
-            alerts.titled(titles, looked, batch.vocabulary), batch.vocabulary, batch.frequencies, batch.n_before,
+            excerpts.titled(titles, looked, batch.vocabulary), batch.vocabulary, batch.frequencies, batch.n_before,
             np.full(len(part), NO_TIME), [""] * len(part),
         ), scores, part.tolist()  # fmt: skip
 

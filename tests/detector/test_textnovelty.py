@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from odl import NoveltyDetector, TextNovelty, learners, novelty
-from odl.alerts import periods, read, reasons
+from odl.alerts import decision, periods, read, reasons
 from odl.alerts.calibration import tail_probability
 from odl.cli import main
 from odl.config import project
@@ -122,6 +122,10 @@ def test_numbers_are_those_of_odl_run(tmp_path, monkeypatch, gates, features):
     last += [{**last[3], "id": "copy"}, {**last[0], "id": "empty", "text": "7 9"}]
     last.append({**streams.post(4, 7, "oil"), "id": "again", "time": last[9]["time"]})
     path.write_text("".join(json.dumps(row) + "\n" for row in last))
+    for path in tmp_path.glob("posts/*"):
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        rows = [{**row, "title": " ".join(row["text"].split()[:3])} for row in rows]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     configuration = project.read(folder)
     configuration |= {"features": features, "alerts": (alerts := {**ALERTS, "gates": gates})}
     (folder / "odl.yaml").write_text(json.dumps(configuration))
@@ -148,6 +152,12 @@ def test_numbers_are_those_of_odl_run(tmp_path, monkeypatch, gates, features):
         assert all(part["reasons"][item.row] == ", ".join(word for word, _ in item.words) for item in record.items)
     assert t == 4 and len(part) == 63 and (record.facts["empty"], record.facts["repeats"]) == (1, 1)
     assert n_shown > 0
+    ours, theirs = map(decision.as_arrays, (stream.past_, periods.read_carried(results / "4.h5").past))
+    assert ours["words_titles"].any()
+    for name in {*ours} - {"recent"}:
+        assert np.array_equal(
+            *(one.toarray() if hasattr(one, "toarray") else one for one in (ours[name], theirs[name]))
+        )
     events = stream.events_
     assert events["name"].tolist() == [", ".join(event.name) for _, event in sorted(watch.events.items())]
     assert events["state"].tolist() == [event.state for _, event in sorted(watch.events.items())]

@@ -4,6 +4,10 @@ import re
 import unicodedata
 from functools import lru_cache
 
+import numpy as np
+from scipy import sparse
+
+from odl.files.documents import TITLE_CHARACTERS
 from odl.text import scripts
 from odl.text.words import Words, encoded
 
@@ -22,6 +26,7 @@ POINT = re.compile(f"[{scripts.POINTS}]")
 # What letters in the place of signs are in a text (`odl.text.words.encoded`).
 SPELLED = {"\u02bc": "['\u2019\u02bc]", "\u05f3": "['\u2019\u05f3]", "\u05f4": '["\u201d\u05f4]'}
 SPELLED |= dict.fromkeys("\u013f\u0140", "(?:\u0140|l\u00b7)")
+OWN_TITLES = 0.1  # share of the documents with a title that is not all of their text: fewer, and no title counts
 
 
 def places(text, words):
@@ -219,3 +224,22 @@ def marked(text, words, mark):
         pieces += [mark(text[end:first], False), mark(text[first:last], True)]
         end = last
     return "".join([*pieces, mark(text[end:], False)])
+
+
+def titled(titles, counts, vocabulary):
+    """Return which words of documents are in their titles, as a matrix like the counts.
+
+    It is empty where titles are the beginnings of texts: where hardly any title is shorter than its text.
+    """
+    rows, columns, whole = [], [], 0
+    for row, title in enumerate(titles):
+        terms = counts.indices[counts.indptr[row] : counts.indptr[row + 1]].tolist()
+        named = {vocabulary[term]: term for term in terms}
+        found = {named[word] for *_, word in places(title, named)} if 0 < len(title) < TITLE_CHARACTERS else set()
+        whole += len(found) == len(terms)
+        rows += [row] * len(found)
+        columns += sorted(found)
+    cut = sum(0 < len(title) < TITLE_CHARACTERS for title in titles) - whole
+    if cut < OWN_TITLES * len(titles):
+        rows, columns = [], []
+    return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=counts.shape)

@@ -4,13 +4,13 @@ import numpy as np
 
 from odl.corpora import fields
 from odl.errors import ParameterError
-from odl.files.documents import NO_TIME
+from odl.files.documents import NO_TIME, one_line
 from odl.stream import batching
 
 COLUMNS = ("row", "batch", "item", "score", "tail", "event", "alert", "headline", "opening", "reasons")
 
 
-def read_frame(frame, text, time=None, id=None, strict=False):
+def read_frame(frame, text, time=None, id=None, strict=False, title=None):
     """Return the documents of a data frame, and the rows that cannot be read.
 
     Parameters
@@ -23,6 +23,8 @@ def read_frame(frame, text, time=None, id=None, strict=False):
         Columns; by default "time" and "id" where there are such.
     strict : bool
         Whether a row that cannot be read is refused.
+    title : str, optional
+        Column of titles; by default "title" where there is one.
 
     Returns
     -------
@@ -34,6 +36,8 @@ def read_frame(frame, text, time=None, id=None, strict=False):
     times : ndarray of int64 or None
         Milliseconds since 1970.
     texts : list of str
+    titles : list of str or None
+        The text where a title is missing.
 
     Raises
     ------
@@ -41,7 +45,7 @@ def read_frame(frame, text, time=None, id=None, strict=False):
         If it is no frame, or a column is missing; of a row, naming the document, where strict or none can be read.
     """
     frame, names = _as_pandas(frame, text), {}
-    for name, wanted in {"text": text, "time": time, "id": id}.items():
+    for name, wanted in {"text": text, "time": time, "id": id, "title": title}.items():
         if wanted in frame.columns or (wanted is None and name in frame.columns):
             names[name] = name if wanted is None else wanted
         elif wanted is not None:
@@ -73,7 +77,10 @@ def read_frame(frame, text, time=None, id=None, strict=False):
         raise ParameterError("a frame without documents", "at least one", "pass documents")
     times = np.array(read["time"], dtype=np.int64) if "time" in values else None
     bad = _reasons(frame.index[list(aside)], aside.values())
-    return bad, frame.index[read["row"]], read.get("id"), times, read["text"]
+    titles = None
+    if "title" in names:
+        titles = [one_line(title or whole) for title, whole in zip(read["title"], read["text"], strict=True)]
+    return bad, frame.index[read["row"]], read.get("id"), times, read["text"], titles
 
 
 def _or_none(value):
@@ -84,7 +91,9 @@ def _or_none(value):
 
 
 def _parsed(name, value):
-    """Return the text, time or id of a row; raise ValueError if it is missing or wrong."""
+    """Return the text, time, id or title of a row; raise ValueError if one but the title is missing or wrong."""
+    if name == "title":
+        return "" if value is None else str(value)
     if value is None:
         raise ValueError(f"the {name} is missing")
     if name == "id":

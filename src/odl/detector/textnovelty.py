@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from odl import novelty
-from odl.alerts import decision, hashtags, reasons
+from odl.alerts import decision, excerpts, hashtags, reasons
 from odl.alerts.model import STATES
 from odl.config.project import LEARNER
 from odl.config.sections import Alerts, Weighting
@@ -73,6 +73,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     time, id : str, optional
         Columns of times (as `odl.corpora.fields.parse_time` reads them) and ids; by default "time" and "id" where
         there are such columns. Without a time the order is that of the frame, without an id its index is taken.
+    title : str, optional
+        Column of titles, whose words count apart (`odl.alerts.surprise`); by default "title" where there is one.
     changed : {"keep", "new"}, default="keep"
         Rows with an id that `update` learned before are left out where text and time are the same. With other content
         "keep" leaves them out too, "new" makes them documents whose id ends in a digest of it.
@@ -149,6 +151,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     text: str = "text"
     time: str | None = None
     id: str | None = None
+    title: str | None = None
     changed: str = "keep"
     period: str | None = None
     initial: int = 200
@@ -194,7 +197,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         [[0.0, 1.0, 0.23], [0.0, 1.0, 0.23], [1.0, 1.0, 1.0]]
         """
         options = self._check()
-        aside, index, ids, times, texts = self._read_frame(frame)
+        aside, index, ids, times, texts, titles = self._read_frame(frame)
         register = Register(self.changed)
         if hasattr(self, "detector_"):
             register.contents |= self.register_.contents
@@ -206,7 +209,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         initial = 1 if hasattr(self, "detector_") else self.initial
         kept = None if times is None else times[rows]
         batches = frames.batches(kept, len(rows), self.period, initial) if len(rows) else []
-        parts = [self._step(rows[part], times, texts, options) for part in batches]
+        parts = [self._step(rows[part], times, (texts, titles), options) for part in batches]
         self.register_: Register = register
         self.left_out_, self.set_aside_ = register.repeats(), aside
         return frames.table(index, ids, times, parts)
@@ -233,14 +236,14 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         """
         self._check_learned()
         options = self._check()
-        _, index, ids, times, texts = self._read_frame(frame)
+        _, index, ids, times, texts, titles = self._read_frame(frame)
         ids = index.tolist() if ids is None else ids
-        part, *_ = self._decided(np.arange(len(texts)), times, texts, self._batch(texts), options)
+        part, *_ = self._decided(np.arange(len(texts)), times, (texts, titles), self._batch(texts), options)
         return frames.table(index, ids, times, [part])
 
     def _read_frame(self, frame):
         """Return what `odl.detector.frames.read_frame` does; warn of rows that cannot be read."""
-        aside, *documents = frames.read_frame(frame, self.text, self.time, self.id, self.strict)
+        aside, *documents = frames.read_frame(frame, self.text, self.time, self.id, self.strict, self.title)
         if len(aside):
             n, first = len(aside) + len(documents[0]), f"row {aside.index[0]!r}: {aside['reason'].iloc[0]}"
             what = f"{len(aside)} of {n} rows cannot be read and are set aside (the first, {first})"
@@ -429,8 +432,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         return _Batch(P, Q, counts, looked, words, before, after, again, pieces)
 
     def _step(self, rows, times, texts, options):
-        """Score and learn one batch; return its part of the table."""
-        batch = self._batch([texts[row] for row in rows])
+        """Score and learn one batch; return its part of the table. `texts` has the texts, and titles or None."""
+        batch = self._batch([texts[0][row] for row in rows])
         first = not hasattr(self, "detector_")
         if first:
             named = {name: getattr(self, name) for name in OF_DETECTOR}
@@ -456,8 +459,10 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         t = detector.n_batches_ - first
         past = getattr(self, "past_", decision.Past.nothing())
         past = past._replace(recent=detector.window_[: 0 if first else None])
+        texts, titles = texts
+        titled = excerpts.titled([titles[row] for row in rows] if titles else [], batch.looked, batch.words)
         documents = decision.Arrivals(
-            t, item, again, batch.Q, batch.looked, sparse.csr_array(batch.looked.shape), batch.words, batch.before,
+            t, item, again, batch.Q, batch.looked, titled, batch.words, batch.before,
             self.n_documents_, np.full(len(rows), NO_TIME) if times is None else times[rows], [""] * len(rows),
             lambda places: [one_line(texts[row], KEPT) for row in rows[places]],
             StopWords(batch.words, batch.before).languages(batch.counts),

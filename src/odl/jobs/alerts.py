@@ -12,7 +12,7 @@ from odl.config.sections import Alerts
 from odl.errors import DataError
 from odl.evaluation.scorefiles import read_parts
 from odl.files import agentfiles, blocks, storage
-from odl.files.documents import NO_TIME, TITLE_CHARACTERS
+from odl.files.documents import NO_TIME
 from odl.jobs import runs
 from odl.jobs.update import Learned
 from odl.learners.sparse_atoms import widen
@@ -21,7 +21,6 @@ from odl.text.stopwords import StopWords, mix
 
 REASONS = 12  # words of an item that are stored by name
 NEAR = 2  # atoms that a document is said to be near to
-OWN_TITLES = 0.1  # share of the documents with a title that is not all of their text: fewer, and no title counts
 DEFAULT = Alerts()
 
 
@@ -71,7 +70,7 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=N
     origins = reasons.origins(batch, len(data.ids))
     stop_words = step.P.stop_words or StopWords(data.vocabulary, step.P.frequencies)
     documents = decision.Arrivals(
-        data.t, first, repeats, Q, looked, titled(data.titles, looked, data.vocabulary), data.vocabulary,
+        data.t, first, repeats, Q, looked, excerpts.titled(data.titles, looked, data.vocabulary), data.vocabulary,
         data.frequencies, data.n_before, data.times, origins.sources, origins.texts, stop_words.languages(counts),
         origins.authors, _places(carried, data, before.previous),
     )  # fmt: skip
@@ -96,27 +95,6 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=N
     )  # fmt: skip
     names = periods.Names(data.ids, data.titles, origins.sources, data.times)
     return replace(after, digest=periods.write(output, record, names, after))
-
-
-def titled(titles, counts, vocabulary):
-    """Return which words of documents are in their titles, as a matrix like the counts.
-
-    It is empty where titles are the beginnings of texts: where hardly any title is shorter than its text.
-    """
-    rows, columns, whole = [], [], 0
-    for row, title in enumerate(titles):
-        terms = counts.indices[counts.indptr[row] : counts.indptr[row + 1]].tolist()
-        named = {vocabulary[term]: term for term in terms}
-        found = (
-            {named[word] for *_, word in excerpts.places(title, named)} if 0 < len(title) < TITLE_CHARACTERS else set()
-        )
-        whole += len(found) == len(terms)
-        rows += [row] * len(found)
-        columns += sorted(found)
-    cut = sum(0 < len(title) < TITLE_CHARACTERS for title in titles) - whole
-    if cut < OWN_TITLES * len(titles):
-        rows, columns = [], []
-    return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=counts.shape)
 
 
 def _read(files, run, before):

@@ -62,7 +62,7 @@ class Decided(study.Stream):
             score, _, _, empty, _ = read_parts(Path(place.run) / "scores" / f"{record.t}.h5")
             n = len(data.ids)
             first, repeats = data.groups.items() if data.groups is not None else (np.arange(n), np.zeros(n, dtype=bool))
-            arrivals = decision.Arrivals(
+            arrivals = decision.PeriodDocuments(
                 record.t, first, repeats, weighed.weigh_words(counts), looked,
                 titled(data.titles, looked, data.vocabulary), data.vocabulary, data.frequencies, data.n_before,
                 data.times, names.files, lambda rows: [], None,
@@ -72,7 +72,7 @@ class Decided(study.Stream):
 
     def decide(self, settings=None, first=0):
         """Decide on all periods; those up to `first` documents make the first batch."""
-        self.records, past, settings = [], decision.Past.nothing(), settings or self.settings
+        self.records, past, settings = [], decision.StreamHistory.nothing(), settings or self.settings
         for documents, scored in self.given:
             begun = documents.t > 0 and documents.n_before >= first
             asked = documents if begun else documents._replace(t=0)

@@ -158,7 +158,7 @@ def scored(name, seed, documents, parts):
         counts = batch.counts[:]
         Q, looked = weighed.weigh_words(counts), weighed.without_stop_words(counts)
         titles = [documents.titles[row] for row in part.tolist()]
-        yield decision.Arrivals(
+        yield decision.PeriodDocuments(
             batch.t, near_duplicates(Q), np.zeros(len(part), dtype=bool), Q, looked,
             excerpts.titled(titles, looked, batch.vocabulary), batch.vocabulary, batch.frequencies, batch.n_before,
             np.full(len(part), NO_TIME), [""] * len(part),
@@ -167,7 +167,7 @@ def scored(name, seed, documents, parts):
 
 def judged(periods):
     """Return `Judged` of every period that is proven."""
-    told, past, kept = [], decision.Past.nothing(), Watch("", "", 1, 0, vars(SETTINGS), (), {})
+    told, past, kept = [], decision.StreamHistory.nothing(), Watch("", "", 1, 0, vars(SETTINGS), (), {})
     for documents, scores, ids in periods:
         decided, past = decision.decide(documents, scores, past, SETTINGS)
         if documents.t:

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.alerts import authors
-from odl.alerts.decision import Arrivals
+from odl.alerts.decision import PeriodDocuments
 
 WORDS = ["flood", "@ada", "ada", "lovelace", "bbc", "may"]
 
@@ -14,7 +14,7 @@ def arrivals(X, written=(), sources=()):
     X = sparse.csr_array(np.array(X, dtype=float))
     nothing = np.zeros(n, dtype=np.int64)
     sources = list(sources) or [""] * n
-    return Arrivals(1, np.arange(n), nothing > 0, X, X, X, WORDS, nothing, n, nothing, sources, authors=written)
+    return PeriodDocuments(1, np.arange(n), nothing > 0, X, X, X, WORDS, nothing, n, nothing, sources, authors=written)
 
 
 def barred(X, written=(), sources=()):

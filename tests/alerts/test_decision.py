@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from odl.alerts import decision, events, gates
-from odl.alerts.decision import Arrivals, Past, decide
+from odl.alerts.decision import PeriodDocuments, StreamHistory, decide
 from odl.config.sections import Alerts
 from odl.corpora import read as read_corpus
 from odl.files.documents import NO_TIME
@@ -29,7 +29,7 @@ class Stream:
     """A made stream that is decided on period by period; some documents of a period have three words of an event."""
 
     def __init__(self, settings=SETTINGS, seed=0):
-        self.rng, self.past, self.settings = np.random.default_rng(seed), Past.nothing(), settings
+        self.rng, self.past, self.settings = np.random.default_rng(seed), StreamHistory.nothing(), settings
         self.t, self.n, self.frequencies, self.scores = 0, 0, np.zeros(N_TERMS, dtype=np.int64), []
         self.rates = np.append(0.5 / np.arange(1, N_TERMS - 5), np.zeros(6))
 
@@ -49,7 +49,7 @@ class Stream:
             X[row, terms] = 1
         X, titled = sparse.csr_array(X), sparse.csr_array(titled)
         times = np.full(size, NO_TIME)
-        arrivals = Arrivals(self.t, np.arange(size), np.arange(size) >= size - repeats, X, X, titled, VOCABULARY,
+        arrivals = PeriodDocuments(self.t, np.arange(size), np.arange(size) >= size - repeats, X, X, titled, VOCABULARY,
                             self.frequencies, self.n, times, sources or [""] * size, authors=authors)  # fmt: skip
         scored = SimpleNamespace(
             score=self.rng.random(size) if score is None else score, empty=np.zeros(size, dtype=bool)
@@ -237,14 +237,15 @@ def test_without_gates_only_documents_are_ranked():
 def test_what_is_carried_of_a_real_stream_is_bounded(corpora):
     """Reuters by day: 58 days, the busiest of 1,128 documents."""
     stream = read_corpus("reuters21578", [corpora / "reuters21578" / "reuters21578.tar.gz"], {})
-    days, past, n_terms = stream.times // decision.DAY, Past.nothing(), len(stream.vocabulary)
+    days, past, n_terms = stream.times // decision.DAY, StreamHistory.nothing(), len(stream.vocabulary)
     counts, most = stream.counts.tocsr(), events.SAMPLE + events.APART * events.EACH
     frequencies, n, sampled = np.zeros(n_terms, dtype=np.int64), 0, []
     for t, day in enumerate(np.unique(days).tolist()):
         rows = np.flatnonzero(days == day)
         X = sparse.csr_array(counts[rows])
-        arrivals = Arrivals(t, np.arange(len(rows)), np.zeros(len(rows), dtype=bool), X, X, sparse.csr_array(X.shape),
-                            stream.vocabulary, frequencies, n, stream.times[rows], [""] * len(rows))  # fmt: skip
+        repeats, no_titles = np.zeros(len(rows), dtype=bool), sparse.csr_array(X.shape)
+        arrivals = PeriodDocuments(t, np.arange(len(rows)), repeats, X, X, no_titles, stream.vocabulary, frequencies, n,
+                                   stream.times[rows], [""] * len(rows))  # fmt: skip
         scored = SimpleNamespace(score=np.zeros(len(rows)), empty=np.zeros(len(rows), dtype=bool))
         _, past = decide(arrivals, scored, past._replace(recent=np.zeros(100)), SETTINGS)
         memory = past.events

@@ -55,7 +55,7 @@ def test_what_speaks_is_remembered_by_the_t_from_which_it_does():
 
 
 def test_volume_is_judged_by_median_and_deviation():
-    past = gates.Past().volume
+    past = gates.GateHistory().volume
     for n in [38, 40, 36, 41, 35, 39, 38, 37, 40, 36]:
         past = gates.volume_after(past, n, -1, False)
     p, usual = gates.chance_of_volume(256, past, -1)
@@ -66,7 +66,7 @@ def test_volume_is_judged_by_median_and_deviation():
 
 
 def test_a_quiet_weekday_is_compared_with_its_own_kind():
-    past = gates.Past().volume
+    past = gates.GateHistory().volume
     for day in range(7 * gates.WEEKS):
         past = gates.volume_after(past, 20 + day % 3 if day % 7 > 4 else 100 + day % 5, day % 7, False)
     assert gates.usual_volume(past, 6)[0] < 30 < 90 < gates.usual_volume(past, 2)[0]
@@ -75,7 +75,7 @@ def test_a_quiet_weekday_is_compared_with_its_own_kind():
 
 def volumes(days, quiet=28, past=None):
     """Go through periods of counts of sources; return those that speak in each, and the past."""
-    past, told = past or gates.Past(), []
+    past, told = past or gates.GateHistory(), []
     for counts in days:
         n = sum(counts.values())
         past = gates.with_sources(past, counts)
@@ -107,15 +107,15 @@ def test_sources_are_bounded(rng):
     _, past = volumes([{f"{day} {n}": 1 for n in range(30)} for day in range(20)])
     assert len(past.sources) == gates.SOURCES
     assert not gates.with_sources(past, {str(n): 1 for n in range(gates.SOURCES + 1)}).sources
-    assert not gates.with_sources(gates.Past(), {"alone": 5}).sources
+    assert not gates.with_sources(gates.GateHistory(), {"alone": 5}).sources
 
 
 def test_a_document_alone_is_above_all_recent_scores(rng):
     recent = rng.gamma(4, 0.1, 500)
     scores = np.array([recent.max() - 0.01, recent.max() + 2.0])
-    chance = gates.chance_of_lone(scores, recent, gates.Past(), 50)
+    chance = gates.chance_of_lone(scores, recent, gates.GateHistory(), 50)
     assert chance[0] == 1 and chance[1] < 0.001
-    higher = gates.Past(highest=np.array([recent.max() + 3.0]))
+    higher = gates.GateHistory(highest=np.array([recent.max() + 3.0]))
     assert gates.chance_of_lone(scores, recent, higher, 50).tolist() == [1, 1]
 
 
@@ -123,9 +123,13 @@ def test_scores_that_rise_together_are_not_alone(rng):
     """As those of log lines do, of which few templates were learned; some documents that stand alone hide none."""
     recent, period = rng.uniform(0.2, 0.4, 250), rng.uniform(0.2, 0.4, 250)
     level = 0.01 * gates.SHARES["lone"]
-    assert gates.chance_of_lone(period + 0.06, recent, gates.Past(), 250).min() > level
+    assert gates.chance_of_lone(period + 0.06, recent, gates.GateHistory(), 250).min() > level
     alone = np.append(period, [0.9, 1.0, 1.1])
-    assert np.flatnonzero(gates.chance_of_lone(alone, recent, gates.Past(), 253) <= level).tolist() == [250, 251, 252]
+    assert np.flatnonzero(gates.chance_of_lone(alone, recent, gates.GateHistory(), 253) <= level).tolist() == [
+        250,
+        251,
+        252,
+    ]
 
 
 @pytest.mark.parametrize("shape", [-0.3, 0.0, 0.3])

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.alerts import hashtags
-from odl.alerts.decision import Arrivals
+from odl.alerts.decision import PeriodDocuments
 
 WORDS = ["rain", "#oscars", "#rain", "oscars", "#snow"]
 
@@ -12,7 +12,7 @@ WORDS = ["rain", "#oscars", "#rain", "oscars", "#snow"]
 def test_documents_with_either_spelling_are_counted_together():
     X = sparse.csr_array(np.array([[1, 1, 0, 2, 0], [0, 0, 1, 0, 1], [0, 0, 0, 1, 0.0]]))
     nothing, before = np.zeros(3, dtype=np.int64), X.copy()
-    given = Arrivals(1, nothing, nothing > 0, X, X, X, WORDS, np.array([5, 4, 3, 2, 1]), 9, nothing, [""] * 3)
+    given = PeriodDocuments(1, nothing, nothing > 0, X, X, X, WORDS, np.array([5, 4, 3, 2, 1]), 9, nothing, [""] * 3)
     found = hashtags.joined(given)
     assert found.counts.toarray().tolist() == [[1, 3, 0, 0, 0], [1, 0, 0, 0, 1], [0, 1, 0, 0, 0]]
     assert np.bincount(found.titled.indices, minlength=5).tolist() == [2, 2, 0, 0, 1]

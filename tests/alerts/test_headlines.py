@@ -23,7 +23,7 @@ T = [9.0, 8.0, 7.0, 1.5, 6.0, 5.0]
 
 
 def candidates(t=T, frequencies=(0, 0, 0, 0, 90, 2), barred=frozenset()):
-    counts = surprise.Counts.of(X, sparse.csr_array(X.shape))
+    counts = surprise.Counts.from_documents(X, sparse.csr_array(X.shape))
     return headlines.candidates(evidence_of(t), counts, np.array(frequencies), 100, WORDS, barred)
 
 

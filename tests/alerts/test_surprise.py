@@ -48,11 +48,11 @@ def test_one_title_is_enough_and_counts_double_in_small_periods(n, times):
 
 
 def test_the_background_before_two_periods_is_that_of_the_period_before(rng):
-    past = surprise.Past().moved(None, 20)
+    past = surprise.WordHistory().moved(None, 20)
     for _ in range(6):
         X, titles = (sparse.csr_array(rng.random((10, 20)) < share) for share in (0.4, 0.1))
         before = past.before()
-        past = past.after(surprise.Counts.of(X, titles))
+        past = past.after(surprise.Counts.from_documents(X, titles))
     assert past.n == 60 and past.words.sum() > past.last.sum()
     for one, other in zip(before, past.before_last(), strict=True):
         for earlier, later in zip(one, other, strict=True):
@@ -61,12 +61,14 @@ def test_the_background_before_two_periods_is_that_of_the_period_before(rng):
 
 
 def test_old_documents_weigh_half_after_thirty_periods():
-    past = surprise.Past().moved(None, 1).after(counts_of([8], [0], 10))
+    past = surprise.WordHistory().moved(None, 1).after(counts_of([8], [0], 10))
     for _ in range(surprise.HALF_LIFE):
         past = past.after(counts_of([0], [0], 0))
     assert np.isclose(past.recent[0], 4, rtol=1e-5) and np.isclose(past.n_recent, 5)
 
 
 def test_terms_that_leave_are_moved():
-    past = surprise.Past().moved(None, 3).after(counts_of([1, 2, 3], [0, 1, 0], 5)).moved(np.array([-1, 0, 2]), 4)
+    past = (
+        surprise.WordHistory().moved(None, 3).after(counts_of([1, 2, 3], [0, 1, 0], 5)).moved(np.array([-1, 0, 2]), 4)
+    )
     assert past.recent.tolist() == past.words.tolist() == [2, 0, 3, 0] and past.titles.tolist() == [1, 0, 0, 0]

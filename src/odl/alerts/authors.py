@@ -53,7 +53,7 @@ def barred_words(documents, rows):
 
     Parameters
     ----------
-    documents : odl.alerts.decision.Arrivals
+    documents : odl.alerts.decision.PeriodDocuments
     rows : ndarray of int64
         Documents that count.
 

@@ -22,7 +22,7 @@ UNPROVEN = 3  # documents that are stored of a headline that does not speak
 DAY = 86_400_000  # ms
 
 
-class Arrivals(NamedTuple):
+class PeriodDocuments(NamedTuple):
     """Documents of a period as they are decided on.
 
     Attributes
@@ -73,42 +73,44 @@ class Arrivals(NamedTuple):
     places: np.ndarray | None = None
 
 
-class Past(NamedTuple):
+class StreamHistory(NamedTuple):
     """What decisions carry from period to period.
 
     Attributes
     ----------
-    events : odl.alerts.events.Memory
-    words : odl.alerts.surprise.Past
-    gates : odl.alerts.gates.Past
+    events : odl.alerts.events.EventMemory
+    words : odl.alerts.surprise.WordHistory
+    gates : odl.alerts.gates.GateHistory
     told : ndarray of int64
         Events that spoke in the last period.
     recent : ndarray of float64
         Last scores.
     """
 
-    events: events.Memory
-    words: surprise.Past
-    gates: gates.Past
+    events: events.EventMemory
+    words: surprise.WordHistory
+    gates: gates.GateHistory
     told: np.ndarray
     recent: np.ndarray
 
     @classmethod
     def nothing(cls):
         """Return the past before the first period."""
-        return cls(events.nothing(), surprise.Past(), gates.Past(), np.zeros(0, dtype=np.int64), np.zeros(0))
+        return cls(
+            events.nothing(), surprise.WordHistory(), gates.GateHistory(), np.zeros(0, dtype=np.int64), np.zeros(0)
+        )
 
 
-PARTS = {"events": events.Memory, "words": surprise.Past, "gates": gates.Past}
+PARTS = {"events": events.EventMemory, "words": surprise.WordHistory, "gates": gates.GateHistory}
 
 
 def fields_of(kind):
-    """Return the names of the fields of a part of `Past`."""
+    """Return the names of the fields of a part of `StreamHistory`."""
     return [*kind.__annotations__]
 
 
 def as_arrays(past):
-    """Return a `Past` as a map of names to arrays, sparse matrices and lists of strings, as files store it."""
+    """Return a `StreamHistory` as a map of names to arrays, sparse matrices and lists of strings, as files store it."""
     found = {"told": past.told, "recent": past.recent}
     for part, kind in PARTS.items():
         for name in fields_of(kind):
@@ -118,13 +120,13 @@ def as_arrays(past):
 
 
 def from_arrays(arrays):
-    """Return the `Past` that `as_arrays` returned as a map."""
+    """Return the `StreamHistory` that `as_arrays` returned as a map."""
     parts = {}
     for part, kind in PARTS.items():
         values = {name: arrays[f"{part}_{name}"] for name in fields_of(kind)}
         numbers = {name: type_ for name, type_ in kind.__annotations__.items() if type_ in (int, float)}
         parts[part] = kind(**values | {name: number(values[name][0]) for name, number in numbers.items()})
-    return Past(**parts, told=arrays["told"], recent=arrays["recent"])
+    return StreamHistory(**parts, told=arrays["told"], recent=arrays["recent"])
 
 
 class Decision(NamedTuple):
@@ -178,20 +180,20 @@ def decide(documents, scored, past, settings):
 
     Parameters
     ----------
-    documents : Arrivals
+    documents : PeriodDocuments
     scored : odl.novelty.Novelty
-    past : Past
+    past : StreamHistory
     settings : odl.config.sections.Alerts
 
     Returns
     -------
-    Decision, Past
+    Decision, StreamHistory
         The recent scores of the latter are those given: who scores the stream knows which scores count.
     """
-    return _Period(hashtags.joined(documents), scored, past, settings).decide()
+    return _PeriodDecision(hashtags.joined(documents), scored, past, settings).decide()
 
 
-class _Period:
+class _PeriodDecision:
     """One period while it is decided on."""
 
     def __init__(self, documents, scored, past, settings):
@@ -214,7 +216,7 @@ class _Period:
         self.chances, self.prior = {}, {}  # p of gates; log-odds that a document of the period is of a new event
 
     def decide(self):
-        """Return `Decision` and `Past`."""
+        """Return `Decision` and `StreamHistory`."""
         documents, settings = self.documents, self.settings
         tested = documents.t > 0 and len(self.rows) > 0 and settings.gates
         compared = self.past.gates
@@ -241,7 +243,9 @@ class _Period:
             shown, below, novel, self.event, sizes, changes, born,
         )  # fmt: skip
         told = np.array(sorted(telling), dtype=np.int64)
-        return decision, Past(self.memory, self.past.words.after(self.counts), compared, told, self.past.recent)
+        return decision, StreamHistory(
+            self.memory, self.past.words.after(self.counts), compared, told, self.past.recent
+        )
 
     def _counts(self, rows):
         """Return how many documents have each word, in text or title; those of one author count once."""
@@ -250,7 +254,7 @@ class _Period:
         if any(documents.authors):
             numbers = authors.author_numbers([documents.authors[row] for row in rows.tolist()])
             X, titled = authors.joined(X, numbers), authors.joined(titled, numbers)
-        return surprise.Counts.of(X, titled)
+        return surprise.Counts.from_documents(X, titled)
 
     def _words(self, compared):
         """Return the headlines of the period as (draft, p, certain, gate), strongest first; note the p of words."""

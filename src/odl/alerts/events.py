@@ -47,7 +47,7 @@ NEW, ONGOING, GROWING, RETURNING, ENDED = range(len(STATES))
 
 
 @dataclass(frozen=True)
-class Memory:
+class EventMemory:
     """What is carried from period to period: e events, a sample of past documents.
 
     Attributes
@@ -112,7 +112,7 @@ OF_EVENTS = ("number", "birth", "size", "state", "threshold", "counts", "inside"
 def nothing():
     """Return the memory before the first period."""
     whole, none = np.zeros(0, dtype=np.int64), sparse.csr_array((0, 0))
-    return Memory(
+    return EventMemory(
         0, whole, whole, whole, whole.astype(np.int8), np.zeros(0), [], [], np.zeros((0, SPAN), dtype=np.int64),
         np.zeros(SPAN, dtype=np.int64), none, none, none, none, none, whole,
     )  # fmt: skip
@@ -201,7 +201,7 @@ def matching(memory, terms, weights):
 
     Parameters
     ----------
-    memory : Memory
+    memory : EventMemory
     terms : ndarray of int64
         Words of the headline.
     weights : ndarray of float64
@@ -233,7 +233,7 @@ def estimated(memory, t, number, X, rows, frequencies, n_documents, vocabulary, 
 
     Parameters
     ----------
-    memory : Memory
+    memory : EventMemory
     t : int
     number : int
     X : csr_array
@@ -298,7 +298,7 @@ def counted(memory, t, event, telling):
 
     Parameters
     ----------
-    memory : Memory
+    memory : EventMemory
     t : int
     event : ndarray of int64
         Number of the event of each document.
@@ -307,7 +307,7 @@ def counted(memory, t, event, telling):
 
     Returns
     -------
-    Memory, dict of int to int, list of (int, str)
+    EventMemory, dict of int to int, list of (int, str)
         The memory after the period; documents of each event; changes of states.
     """
     size = np.bincount(event, minlength=memory.numbered + 1)[memory.number]

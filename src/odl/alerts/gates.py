@@ -63,7 +63,7 @@ ALONE = 5  # highest scores of a period, which are left out of the scores that a
 SHARES = {"words": 0.75, "two periods": 0.15, "volume": 0.05, "lone": 0.05}
 
 
-class Past(NamedTuple):
+class GateHistory(NamedTuple):
     """What the gates compare a period with, oldest first.
 
     Attributes
@@ -137,7 +137,7 @@ def judge_words(past, largest, n, double, level):
     Parameters
     ----------
     past : ndarray
-        `Past.words` or `Past.pairs`.
+        `GateHistory.words` or `GateHistory.pairs`.
     largest : tuple of float
         T if titles counted once, and double.
     n : int
@@ -191,7 +191,7 @@ def with_sources(past, counts):
 
     Parameters
     ----------
-    past : Past
+    past : GateHistory
     counts : dict of str to int
         Documents of each source in the period.
     """
@@ -274,7 +274,7 @@ def chance_of_lone(scores, recent, past, n):
     Parameters
     ----------
     scores, recent : ndarray of float64
-    past : Past
+    past : GateHistory
     n : int
     """
     chance = np.ones(len(scores))

@@ -29,7 +29,7 @@ def with_bare(words):
 
 
 def joined(documents):
-    """Return documents (`odl.alerts.decision.Arrivals`) in which words with and without a "#" are the same.
+    """Return documents (`odl.alerts.decision.PeriodDocuments`) in which words with and without a "#" are the same.
 
     The earlier term counts for both, so that what was counted of it before stays where it is; it is called without "#".
     """

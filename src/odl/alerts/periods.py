@@ -160,7 +160,7 @@ class Carried:
     run, settings : dict
     digest : str
         Of the file.
-    past : odl.alerts.decision.Past
+    past : odl.alerts.decision.StreamHistory
     opened, documents : ndarray of int64, list of str
         Of each atom the number of the document that opened it (its own number for learners that do not say), and the
         id of the document that is most like it.
@@ -174,7 +174,7 @@ class Carried:
     run: dict
     settings: dict
     digest: str
-    past: decision.Past
+    past: decision.StreamHistory
     opened: np.ndarray
     documents: list
     terms: np.ndarray | None = None
@@ -260,7 +260,7 @@ def _read_past(group):
     }
     readers = {list: storage.read_strings, sparse.csr_array: storage.read_csr}
     found = {}
-    for name in decision.as_arrays(decision.Past.nothing()):
+    for name in decision.as_arrays(decision.StreamHistory.nothing()):
         read = readers.get(types.get(name))
         found[name] = read(group, name) if read else storage.read_array(group, name, "ifu", ndim=None)
     return decision.from_arrays(found)
@@ -348,7 +348,7 @@ def read_names(path):
         return Names(ids, titles, files, storage.read_array(file, "times", "i"))
 
 
-class Known(NamedTuple):
+class KnownEvent(NamedTuple):
     """An event after a period: birth, documents so far, state, name, own words (`OwnWord`), threshold."""
 
     birth: int
@@ -360,7 +360,7 @@ class Known(NamedTuple):
 
 
 def read_events(path):
-    """Return how many scores a period hands on, and its events by number (`Known`).
+    """Return how many scores a period hands on, and its events by number (`KnownEvent`).
 
     Raises
     ------
@@ -369,7 +369,7 @@ def read_events(path):
     """
     with storage.reading(path, KIND) as file:
         if storage.is_earlier(file):
-            known = {number: Known(*topic, (), 0.0) for number, topic in earlier.topics_of(file).items()}
+            known = {number: KnownEvent(*topic, (), 0.0) for number, topic in earlier.topics_of(file).items()}
             return len(storage.read_array(file["memory"], "recent", "f")), known
         memory = _read_past(file["memory"])
     return len(memory.recent), known_events(memory.events)
@@ -400,14 +400,14 @@ def read_documents(path):
 
 
 def known_events(memory):
-    """Return the events of a memory by number (`Known`)."""
+    """Return the events of a memory by number (`KnownEvent`)."""
     found = {}
     for row, number in enumerate(memory.number.tolist()):
         span = slice(memory.inside.indptr[row], memory.inside.indptr[row + 1])
         order = np.lexsort((memory.weight.indices[span], -memory.weight.data[span]))
         rates = zip(memory.words[row].split("\t"), memory.inside.data[span], memory.before.data[span], strict=False)
         words = [OwnWord(word, float(inside), float(before)) for word, inside, before in rates if word]
-        found[number] = Known(
+        found[number] = KnownEvent(
             int(memory.birth[row]), int(memory.size[row]), STATES[memory.state[row]],
             tuple(filter(None, memory.names[row].split("\t"))), tuple(words[at] for at in order if at < len(words)),
             float(memory.threshold[row]),

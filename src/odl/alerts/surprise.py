@@ -55,7 +55,7 @@ class Counts(NamedTuple):
     n: int
 
     @classmethod
-    def of(cls, X, titles):
+    def from_documents(cls, X, titles):
         """Return the counts of documents, rows of two matrices of words."""
         n_terms = X.shape[1]
         return cls(
@@ -75,7 +75,7 @@ class Counts(NamedTuple):
         return Counts(*(np.pad(each, (0, n_terms - len(each))) for each in self[:2]), self.n)
 
 
-class Past(NamedTuple):
+class WordHistory(NamedTuple):
     """Backgrounds that are carried from period to period, and the counts of the last period.
 
     Attributes
@@ -135,13 +135,13 @@ class Past(NamedTuple):
             _rounded(before * weight + now)
             for before, now in ((self.recent, counts.words), (self.recent_titles, counts.titles))
         )
-        return Past(
+        return WordHistory(
             self.words + counts.words, self.titles + counts.titles, self.n + counts.n,
             recent, recent_titles, self.n_recent * weight + counts.n, *counts,
         )  # fmt: skip
 
 
-ARRAYS = ("words", "titles", "recent", "recent_titles", "last", "last_titles")  # of `Past`, one number a term
+ARRAYS = ("words", "titles", "recent", "recent_titles", "last", "last_titles")  # of `WordHistory`, one number a term
 
 
 class Evidence(NamedTuple):

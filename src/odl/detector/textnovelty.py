@@ -117,7 +117,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         Rows that the last `update` left out.
     set_aside_ : pandas.DataFrame
         Rows that the last `update` could not read: their index, and the reason.
-    past_ : odl.alerts.decision.Past
+    past_ : odl.alerts.decision.StreamHistory
         Events, and what the next batch is compared with.
     repeats_ : odl.detector.textpast.Repeats
         Near-duplicates of the last batches, told as by `odl init`.
@@ -457,11 +457,11 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         scored, state = detector._scored(batch.P, model), model.fit_terms(detector.state_, batch.P.shape[1])
         item, again = batch.repeats.groups.items()
         t = detector.n_batches_ - first
-        past = getattr(self, "past_", decision.Past.nothing())
+        past = getattr(self, "past_", decision.StreamHistory.nothing())
         past = past._replace(recent=detector.window_[: 0 if first else None])
         texts, titles = texts
         titled = excerpts.titled([titles[row] for row in rows] if titles else [], batch.looked, batch.words)
-        documents = decision.Arrivals(
+        documents = decision.PeriodDocuments(
             t, item, again, batch.Q, batch.looked, titled, batch.words, batch.before,
             self.n_documents_, np.full(len(rows), NO_TIME) if times is None else times[rows], [""] * len(rows),
             lambda places: [one_line(texts[row], KEPT) for row in rows[places]],

@@ -34,7 +34,7 @@ def _name(t, row):
     return f"{t}:{row}"
 
 
-PAST = {f"past_{name}": value for name, value in decision.as_arrays(decision.Past.nothing()).items()}
+PAST = {f"past_{name}": value for name, value in decision.as_arrays(decision.StreamHistory.nothing()).items()}
 NAMES = (*REPEATS, *PAST, "ids", "contents")
 
 
@@ -44,7 +44,7 @@ def arrays(repeats, past, register):
     Parameters
     ----------
     repeats : Repeats
-    past : odl.alerts.decision.Past
+    past : odl.alerts.decision.StreamHistory
     register : odl.corpora.collection.Register
     """
     past = decision.as_arrays(past._replace(recent=np.zeros(0)))  # the detector has the scores

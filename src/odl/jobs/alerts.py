@@ -69,7 +69,7 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=N
     first, repeats = _groups(data, Q)
     origins = reasons.origins(batch, len(data.ids))
     stop_words = step.P.stop_words or StopWords(data.vocabulary, step.P.frequencies)
-    documents = decision.Arrivals(
+    documents = decision.PeriodDocuments(
         data.t, first, repeats, Q, looked, excerpts.titled(data.titles, looked, data.vocabulary), data.vocabulary,
         data.frequencies, data.n_before, data.times, origins.sources, origins.texts, stop_words.languages(counts),
         origins.authors, _places(carried, data, before.previous),
@@ -134,7 +134,9 @@ def _before(previous, run, settings, t):
         return periods.read_carried(previous, named, asdict(settings), t - 1)
     if t:
         raise DataError(f"timestep {t} without the alerts before it", "alerts of every timestep", "pass --previous")
-    return periods.Carried(-1, named, asdict(settings), "", decision.Past.nothing(), np.zeros(0, dtype=np.int64), [])
+    return periods.Carried(
+        -1, named, asdict(settings), "", decision.StreamHistory.nothing(), np.zeros(0, dtype=np.int64), []
+    )
 
 
 def _places(carried, data, previous):

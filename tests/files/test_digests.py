@@ -212,3 +212,11 @@ def test_attributes_are_read_as_h5py_reads_them(tmp_path, value):
         assert (own.dtype, own.shape) == (expected.dtype, expected.shape) and repr(own.tolist()) == repr(
             expected.tolist()
         )
+
+
+def test_a_file_that_cannot_be_opened_has_nothing_to_close(tmp_path):
+    file = blocks.Verified.__new__(blocks.Verified)
+    with pytest.raises(FileNotFoundError):
+        file.__init__(tmp_path / "nowhere.h5")
+    file.close()  # Python does it when the object ends, and since 3.13 prints what that raises
+    assert file.closed and repr(file).endswith("nowhere.h5")

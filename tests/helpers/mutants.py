@@ -50,7 +50,9 @@ TURNED = {
 }  # fmt: skip
 CPP = (".cpp", ".h")  # modules that are named with their suffix
 BUILD = Path("build") / "mutants"  # of the extension module, in a copy
-NO_CODE = re.compile(rb'//[^\n]*|R"\((?:.|\n)*?\)"|"(?:\\.|[^"\\\n])*"|\'.\'|^#.*$|static_assert[^;]*;', re.M)
+NO_CODE = re.compile(
+    rb'//[^\n]*|R"\((?:.|\n)*?\)"|"(?:\\.|[^"\\\n])*"|\'.\'|^#.*$|static_assert[^;]*;|check_place\([^;]*;', re.M
+)
 TURNED_CPP = {
     b"<": "<=", b"<=": "<", b">": ">=", b">=": ">", b"==": "!=", b"!=": "==", b"+": "-", b"-": "+", b"*": "/",
     b"/": "*", b"%": "*", b"&&": "||", b"||": "&&", b"+=": "-=", b"-=": "+=", b"*=": "/=", b"/=": "*=", b"++": "--",
@@ -59,7 +61,7 @@ TURNED_CPP = {
 OPERATOR_CPP = re.compile(rb" (<=|>=|==|!=|&&|\|\||[-+*/]=|[-<>+*/%]) (?=\S)|(?<=\w|\])(\+\+|--)")
 NUMBER_CPP = re.compile(rb"(?<![\w.\"])(\d+\.\d*(?:e-?\d+)?|\d+(?:e-?\d+)?)(?![\w.])")
 CONDITION_CPP = re.compile(rb"\b(?:if|while) \(")
-CALL_CPP = re.compile(rb"^ +(?!check_place)[\w:.]+\([^;{}=]*\);$", re.M)
+CALL_CPP = re.compile(rb"^ +[\w:.]+\([^;{}=]*\);$", re.M)
 
 
 class Edit(NamedTuple):

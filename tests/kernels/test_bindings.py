@@ -10,7 +10,7 @@ from places import ROOT
 
 import odl.kernels
 from odl.config import sources
-from odl.kernels import block_descent, edge_following, inverted_lists, known_pieces, simplex_projection, ward_merging
+from odl.kernels import block_descent, edge_following, known_pieces, simplex_projection, ward_merging
 
 KERNELS = ROOT / "src" / "odl" / "kernels"
 START, VALUES, ROOM = np.array([0, 2]), np.array([0.9, 0.8]), np.empty(2)
@@ -136,16 +136,3 @@ class TestSources:
         assert meaning(text) == meaning('// New.\nint f() {\n  return g("a // b");\n}\nR"(Text.)"'.replace('R"', ' R"'))
         assert meaning(text) != meaning(text.replace("a // b", "a // c"))
         assert meaning(text) != meaning(text.replace("return", "return 1 +"))
-
-
-def test_inner_products_are_those_of_dense_arrays(rng):
-    dense = rng.random((5, 9)) * (rng.random((5, 9)) < 0.5)
-    starts = np.concatenate([[0], np.cumsum((dense != 0).sum(axis=1))])
-    terms, weights = np.nonzero(dense)[1].astype(np.uint32), dense[dense != 0]
-    lists = np.zeros(10, np.int64), np.empty(len(terms), np.uint32), np.empty(len(terms)), np.empty(len(terms))
-    inverted_lists.invert((starts, terms, weights, weights**0.5), lists)
-    for term in range(9):
-        place = slice(lists[0][term], lists[0][term + 1])
-        assert lists[1][place].tolist() == np.flatnonzero(dense[:, term]).tolist()
-        assert lists[2][place].tolist() == dense[dense[:, term] != 0, term].tolist()
-        assert lists[3][place].tolist() == (dense[dense[:, term] != 0, term] ** 0.5).tolist()

@@ -47,9 +47,12 @@ class Verified(io.RawIOBase):
         If it has no such head or is not as long as it was, and from `readinto` where a block was changed.
     """
 
+    descriptor = None  # of a file that cannot be opened
+
     def __init__(self, path):
         super().__init__()
-        self.path, self.position, self.descriptor = os.fspath(path), 0, os.open(path, os.O_RDONLY)
+        self.path, self.position = os.fspath(path), 0
+        self.descriptor = os.open(path, os.O_RDONLY)
         head = os.pread(self.descriptor, len(MARK) + _FACTS.size, 0)
         if not head.startswith(MARK):
             self.close()

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import streams
 
@@ -32,3 +33,12 @@ def test_the_process_that_learns_imports_nothing_from_the_folder(news, tmp_path)
     )  # fmt: skip
     assert said.returncode == 0 and '"provisional": false' in said.stdout, said.stderr
     assert not [*news.rglob("imported")]
+
+
+def test_the_command_imports_nothing_from_the_working_folder(news):
+    """Unlike `python -m odl`: Python itself puts the working folder first there (SECURITY.md)."""
+    for name in ("yaml.py", "numpy.py", "odl.py", "json.py", "sitecustomize.py"):
+        (news / name).write_text(CODE)
+    command = [Path(sys.executable).parent / "odl", "new"]
+    said = subprocess.run([*command, "."], capture_output=True, text=True, timeout=120, cwd=news)
+    assert said.returncode == 0 and not [*news.rglob("imported")], said.stderr

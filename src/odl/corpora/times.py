@@ -307,7 +307,8 @@ def _names():
 
     They are those of 42 languages, from Unicode CLDR.
     """
-    *months, weekdays, fillers = (files("odl.corpora") / "months.txt").read_text(encoding="utf-8").splitlines()
+    lines = (files("odl.corpora") / "months.txt").read_text(encoding="utf-8").splitlines()
+    *months, weekdays, fillers = (line for line in lines if not line.startswith("#"))
     return (
         {name: at for at, names in enumerate(months, 1) for name in names.split()},
         {*weekdays.split()},

@@ -233,7 +233,8 @@ class _PeriodDecision:
         self.memory, sizes, changes = events.counted(self.memory, documents.t, self.event, telling)
         shown = [self._with_state(one) for one in shown]
         quiet = {id(draft) for draft in speaking}
-        below = [self._headline(draft[0], draft[1], "") for draft in drafts if id(draft) not in quiet][:BELOW]
+        below = [draft for draft in drafts if id(draft) not in quiet][:BELOW]
+        below = [self._headline(draft, chance, "") for draft, chance, *_ in below]
         self.memory = events.remembered(self.memory, documents.t, self._named(self.X), np.arange(len(self.rows)))
         novel = calibration.most_novel(self.rows, self.scored.score)
         novel = novel[: NOVEL if settings.gates else max(NOVEL, 2 * settings.room(len(self.items)))]

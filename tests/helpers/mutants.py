@@ -217,16 +217,17 @@ def tests_of(module, by_test, users):
 
 
 def _importing(module, by_test, users):
-    """Return the test files that import a module, else those that import a module that does."""
-    seen, near = {module}, [module]
-    while near:
+    """Return the test files that import a module, else those that import a module that does; of C++ both."""
+    seen, near, found = {module}, [module], []
+    while near and len(found) < MOST:
         counts = Counter({path: sum(named[one] for one in near) for path, named in by_test.items()})
-        best = [path for path, count in counts.most_common(MOST) if count]
-        if best:
-            return sorted(best, key=lambda path: -counts[path] / by_test[path].total())
+        best = [path for path, count in counts.most_common(MOST) if count and path not in found]
+        found += sorted(best, key=lambda path: -counts[path] / by_test[path].total())
+        if found and not module.endswith(CPP):
+            break
         near = [user for one in near for user in users.get(one, ()) if user not in seen]
         seen.update(near)
-    return []
+    return found[:MOST]
 
 
 def _naming(name, room):

@@ -118,6 +118,11 @@ def test_what_pulls_down_is_shown_as_that():
     assert breakdown.line(alert([0.9, 0.3, -0.2], rest=False)) == "w0 90 %, other words 10 %"
 
 
+def test_a_short_line_names_what_is_large_unless_it_exceeds_the_score():
+    assert breakdown.line(alert([0.6, 0.3, -0.1]), short=True) == "w0 60 %, w1 30 %"
+    assert breakdown.line(alert([0.6, 0.6, -0.2]), short=True).endswith("1 word that pulls down -20 %")
+
+
 def test_what_pulls_down_words_of_its_own_alone_is_taken_off_them():
     """No part of a document is more than all of its score where no other word raises it."""
     assert breakdown.line(alert([], own=[0.6, 0.42], context=-0.02)) == "words of its own 100 % (own0 own1)"

@@ -192,8 +192,8 @@ def apportioned(values):
 
 
 def line(alert, space=" ", short=False):
-    """Return the parts of a score in a line; a short one names words alone, unless these exceed the score."""
+    """Return the parts of a score in a line; a short one names words and meaning alone, if they are at most 100 %."""
     shown = parts(alert)
-    words = [part for part in shown if part.kind in ("word", "own")]
+    words = [part for part in shown if part.kind in ("word", "own", "meaning")]
     short = short and words[:1] == shown[:1] and sum(part.percent for part in words) <= 100
     return ", ".join(part.text(space) for part in (words if short else shown))

@@ -119,7 +119,7 @@ def test_what_pulls_down_is_shown_as_that():
 
 
 def test_a_short_line_names_what_is_large_unless_it_exceeds_the_score():
-    assert breakdown.line(alert([0.6, 0.3, -0.1]), short=True) == "w0 60 %, w1 30 %"
+    assert breakdown.line(alert([0.4, 0.2, 0.2, 0.2, -0.2]), short=True) == "w0 50 %"
     assert breakdown.line(alert([0.6, 0.6, -0.2]), short=True).endswith("1 word that pulls down -20 %")
 
 

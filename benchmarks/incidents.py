@@ -7,6 +7,8 @@ that speak, and other documents there; those that belong to events, and other do
 """
 
 import argparse
+import contextlib
+import io
 import sys
 import tempfile
 from pathlib import Path
@@ -26,8 +28,9 @@ ENOUGH = 5  # words of the incident that a document of it has
 def run(place, name, rows):
     """Return the records of a stream that was run."""
     recipes.write(place, name, rows)
-    cli.main(["init", str(place / "own"), str(place / name / "*"), "--period", "week"])
-    cli.main(["run", str(place / "own")])
+    with contextlib.redirect_stdout(io.StringIO()):
+        cli.main(["init", str(place / "own"), str(place / name / "*"), "--period", "week"])
+        cli.main(["run", str(place / "own")])
     return [*read.records(read.place_of(place / "own"))]
 
 

@@ -2,10 +2,10 @@
 # docker run --rm -v "$PWD":/data --user "$(id -u):$(id -g)" odl init news posts/*.jsonl     (docs/clusters.md)
 FROM python:3.11-slim AS build
 
-# The compiler builds the wheel, and is not in the image.
+# The compiler builds the wheel, and is not in the image; what .gitignore names is not in the wheel.
 # hadolint ignore=DL3008
 RUN apt-get update && apt-get install -y --no-install-recommends g++
-COPY pyproject.toml CMakeLists.txt README.md LICENSE /src/
+COPY pyproject.toml CMakeLists.txt README.md LICENSE .gitignore /src/
 COPY src /src/src
 COPY workflow /src/workflow
 COPY profiles /src/profiles

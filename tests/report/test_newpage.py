@@ -59,6 +59,12 @@ def test_a_quiet_period_is_calm_and_folds_what_is_not_unusual(watch):
     assert 'class="lead calm"' not in newpage.text(watch)
 
 
+def test_a_colour_is_explained_if_it_occurs(watch):
+    quiet = replace(watch, periods=tuple(replace(period, headlines=()) for period in watch.periods))
+    assert "Coloured: periods with headlines." in newpage.text(watch)
+    assert "Coloured" not in newpage.text(quiet)
+
+
 def test_an_unproven_period_is_marked_so(watch):
     page = plain(newpage.text(replace(watch, periods=watch.periods[:2], events={})))
     assert "Unproven: alerts begin when 50 documents were scored" in page and "Most novel documents (unproven)" in page

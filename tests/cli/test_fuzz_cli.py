@@ -22,6 +22,7 @@ COMMANDS = {
     "read": ["documents", "out/d.h5", "--source", "{mine.jsonl}"],
     "init": ["out/n", "{mine.jsonl}"],
     "index": ["{documents.h5}", "out/i.tsv", "out/o.h5", "--seed", "0", "--stream", json.dumps(STREAM)],
+    "aside": ["{documents.h5}", "out/aside.tsv"],
     "batch": ["{documents.h5}", "{order.h5}", "out/b.h5", "--t", "1"],
     "features": ["out/f.h5", "{twins/batches/1.h5}", "--previous", "{twins/0.h5}"],
     "update": ["{f1.h5}", "--state", "out/s.h5", "--scores", "out/c.h5", "--timings", "out/t.tsv", "--run", RUN,

@@ -41,7 +41,7 @@ def test_the_steps_are_in_the_order_of_a_study_a_line_each(capsys):
     assert not STEPS.keys() & COMMANDS.keys()
     said = helped("step", capsys=capsys).splitlines()
     listed = [line.split()[0] for line in said if line.startswith("  ") and line[2].isalpha()]
-    assert listed == [*STEPS] and [*STEPS][:6] == ["download", "read", "index", "batch", "features", "update"]
+    assert listed == [*STEPS] and [*STEPS][:4] == ["download", "read", "index", "aside"]
     assert max(len(line) for line in said if line.startswith("  ")) < 80
 
 

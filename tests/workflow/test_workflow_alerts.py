@@ -82,7 +82,7 @@ def test_the_page_respects_what_a_person_says(whole, tmp_path):
     assert first["id"] in page.read_text() and "Held back by a person" not in page.read_text()
     assert odl("mute", study.results, first["id"]).returncode == 0
     assert study.run(PAGE).names() == {"newpage"}
-    assert f"1 document of {first['id']} (muted in feedback.csv)" in page.read_text()
+    assert f"Held back: document {first['id']} (muted in feedback.csv)." in page.read_text()
     (study.results / "feedback.csv").unlink()
     assert study.run(PAGE).names() == {"newpage"}
     assert page.read_bytes() == (whole.results / "new.html").read_bytes()

@@ -324,7 +324,7 @@ def closing(watch, periods):
 
 
 def held_back(periods):
-    """Return what periods hold back, in words."""
+    """Return one phrase for each reason for which documents or headlines of periods are not shown."""
     withheld: Counter = Counter()
     for entry in (entry for each in periods for entry in each.withheld):
         withheld[entry.what, entry.verdict] += entry.items
@@ -332,6 +332,8 @@ def held_back(periods):
         f"{plural(count, 'document')} {UNREAD[verdict]}"
         if verdict in UNREAD
         else f"{plural(count, 'headline')} of {what} ({verdict} in feedback.csv)"
+        if what.startswith(("event:", "topic:", "source:"))
+        else f"document {what} ({verdict} in feedback.csv)"
         for (what, verdict), count in withheld.items()
     ]
 

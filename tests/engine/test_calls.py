@@ -65,7 +65,7 @@ def spied(monkeypatch):
 
 @pytest.mark.parametrize(("more", "size"), [("", 1 << 20), (HISTORY, 3000)])
 def test_a_step_opens_nothing_that_its_description_does_not_name(more, size, spied, tmp_path, monkeypatch):
-    for name, value in (("SMALLEST", size), ("ALONE", 2 * size)):
+    for name, value in (("MIN_SHARE_BYTES", size), ("MIN_SPLIT_BYTES", 2 * size)):
         monkeypatch.setattr(chains, name, value)
     folder = streams.begin(tmp_path, more=streams.SETTINGS + more)
     configuration = folder / "odl.yaml"

@@ -64,7 +64,7 @@ def test_ten_minutes_in_an_empty_directory(tmp_path):
         assert len(answers) == 60
         words = {word for one in answers if one["within_budget"] for word, _ in one["reasons"]}
         assert words & {"water", "cellar", "pump", "valve"}
-    assert done.stdout.count("event 1, new; ") == 2
+    assert done.stdout.count("(event 1, new)") == 2
 
 
 def test_sqlite(news, tmp_path):

@@ -49,3 +49,11 @@ def test_feeds(text, encoding):
 @pytest.mark.parametrize("text", ["", "<html>", "<?xml version='1.0'?><plist>", "<rssx>", '{"version": "1.1"}', "rss"])
 def test_what_is_no_feed(text):
     assert not contents.is_feed(text.encode())
+
+
+@pytest.mark.parametrize("sign", ["\t", ";", ",", "|"])
+def test_a_table_in_a_text_file(sign):
+    rows = [["id", "time", "text"], ["1", "2026-01-05", "rain"], ["2", "2026-01-06", "sun"]]
+    table = "\n".join(map(sign.join, rows)).encode()
+    assert contents.kind_in(table, "text") == "csv"
+    assert contents.kind_in(table + b"\n" + b"It rains.\n" * 20, "text") == "text"

@@ -141,7 +141,7 @@ def test_exports_that_overlap(tmp_path, capsys):
     said, found = understood(tmp_path, capsys, folder)
     assert "'id', each once in a file" in said and len(found) == 60
     assert "10 repeated rows left out; 1 row left out whose id came before with other content" in said
-    assert "of rows with the same id the first stays; options.changed: new makes a changed one a document" in said
+    assert "if an id occurs twice, the first row is used; options.changed: new also uses changed rows" in said
 
 
 def test_equal_documents_are_all_there_and_no_boilerplate(tmp_path, capsys):

@@ -27,13 +27,16 @@ class TestStopWords:
     @pytest.mark.parametrize(
         ("texts", "said"),
         [
-            ([GERMAN], "German (100%); each document's own stop words weigh nothing; words in more than 50%"),
-            ([GERMAN] * 3 + [RUSSIAN], "German (75%), Russian (25%); each document's own"),
-            ([GERMAN] * 3 + [THAI], "German (75%), script Thai (25%); each document's own"),
+            (
+                [GERMAN],
+                "German (100%); stop words of a document's language have no weight; words in more than 50%",
+            ),
+            ([GERMAN] * 3 + [RUSSIAN], "German (75%), Russian (25%); stop words of a document's"),
+            ([GERMAN] * 3 + [THAI], "German (75%), script Thai (25%); stop words of a document's"),
             ([GERMAN, "the weather is not as it was yesterday", "the weather is fine"], "English (67%), German (33%);"),
             ([THAI], "script Thai (100%), without a list of stop words; words in more than 50% of the documents"),
-            ([GERMAN] + ["qua zed " * 12] * 9, "German (10%), not known (90%); each document's own stop words"),
-            (["zq 7f"], "not known (--stop-words names one); words in more than 50% of the documents weigh nothing"),
+            ([GERMAN] + ["qua zed " * 12] * 9, "German (10%), not known (90%); stop words of a document's language"),
+            (["zq 7f"], "not known (--stop-words names one); words in more than 50% of the documents have no weight"),
         ],
     )
     def test_stop_words_are_counted_and_not_weighed(self, texts, said):

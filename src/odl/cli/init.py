@@ -244,10 +244,10 @@ def survey(sources, answers):
         report.say("meaning", why)
     if "encoded" in shares:  # what is left of a part of an encoded file is no document
         fewest = preparation.FEWEST
-        report.set("min_words", fewest, f"{fewest}; shorter ones, once cleaned, are left out and counted")
+        report.set("min_words", fewest, f"{fewest}; documents with fewer words after cleaning are left out and counted")
     report.set("duplicates", True)
-    told = f"the first {KEPT:,} characters of each are kept in results/, for the passages that are shown"
-    report.set("keep_text", KEPT if texts else None, (told + "; options.keep_text: 0 keeps titles alone") * bool(texts))
+    told = f"the first {KEPT:,} characters of each text are stored in results/ to show passages"
+    report.set("keep_text", KEPT if texts else None, (told + "; options.keep_text: 0 stores titles only") * bool(texts))
     report.batches, why = preparation.batches_of(times, answers.get("period"))
     report.say("batches", why)
     if report.span and report.batches.get("by") != "period":
@@ -455,7 +455,10 @@ def _times(report, files, answers):
     report.n_documents, report.repeats, missing = len(times), ids.repeats(), times.count(NO_TIME)
     if ids.contents:
         said = [str(report.repeats)] if any(report.repeats) else []
-        said += ["of rows with the same id the first stays", "options.changed: new makes a changed one a document"]
+        said += [
+            "if an id occurs twice, the first row is used",
+            "options.changed: new also uses changed rows",
+        ]
         report.set("changed", ids.changed, "; ".join(said))
     if times and not missing:
         report.span = " to ".join(_day(end(times)) for end in (min, max))

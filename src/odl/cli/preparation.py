@@ -53,8 +53,8 @@ def stop_words_of(texts, name=None):
     if any(mix):
         names = sorted(mix, key=lambda name: (not name, -mix[name]))
         why = ", ".join(f"{stopwords.shown(name, 'not known')} ({mix[name] / len(texts):.0%})" for name in names)
-        why += "; each document's own stop words weigh nothing" if listed else ", without a list of stop words"
-    why += f"; words in more than {MAX_SHARE:.0%} of the documents weigh nothing"
+        why += "; stop words of a document's language have no weight" if listed else ", without a list of stop words"
+    why += f"; words in more than {MAX_SHARE:.0%} of the documents have no weight"
     return None, {"languages": True, "max_share": MAX_SHARE}, why
 
 
@@ -94,7 +94,7 @@ def meaning_of(texts, tokens, asked):
         return {"vectors": ENCODER}, {"meaning": None}, f"vectors of {ENCODER} beside words, {weight}; {COST}"
     if not 0 < length <= BRIEF or not english:
         return {}, {}, ""
-    offer = f"none; texts have about {length:.0f} distinct words, so that vectors beside them would tell more"
+    offer = f"none; texts have about {length:.0f} distinct words; with texts this short, vectors would help"
     return {}, {}, f"{offer}: odl init --meaning, with the extra meaning; {COST}"
 
 

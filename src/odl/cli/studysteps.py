@@ -142,7 +142,7 @@ def update(features, *, state, scores, timings, run: Json, corpus_features=None,
 
 @_described
 def alerts(features, scores, state, output, *, run: Json, batch=None, corpus_features=None, settings: Json = "{}"):
-    """Continue the chain of alerts: items, topics, reasons.
+    """Continue the chain of alerts: headlines, events, reasons.
 
     --known and --previous: checkpoint and alerts of the timestep before. --batch: for the sources of its documents.
     --settings: JSON of budget, level, window, ....

@@ -94,7 +94,7 @@ class Decided(study.Stream):
             )
 
     def figures(self, wanted):
-        """Return the figures of benchmarks/events.py that a constant may change, and `order`."""
+        """Return the measures of benchmarks/events.py that depend on the constants, and `order`."""
         found = study.measure(self, wanted, compared=False)
         own = [study.best(self, event, lambda t: self.strongest(t, own=True)) for event in wanted]
         in_order = [min(self.records[one.t].headlines, key=_place) for one in own if one]

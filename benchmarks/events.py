@@ -43,7 +43,7 @@ QUIET = ("firefox_questions", "redis_commits", "posts", "reuters", "arxiv-cs")
 
 
 class Event(NamedTuple):
-    """A dated event: its stream, the first and last millisecond in which it may begin, its pattern."""
+    """A dated event of a stream. It begins between `first` and `last` (ms); `pattern` matches its documents."""
 
     stream: str
     first: int
@@ -164,7 +164,7 @@ def measure(stream, events, compared=True):
 
 
 def share_of_members(stream, number, pattern):
-    """Return the share of the documents of an event that meet a pattern."""
+    """Return the share of an event's documents that match a pattern."""
     found = []
     for record in stream.records:
         found += stream.matches(record.t, np.flatnonzero(record.event == number).tolist(), pattern)

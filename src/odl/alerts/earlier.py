@@ -25,7 +25,7 @@ def settings_of(settings):
 
 
 def values(file, settings):
-    """Return the fields of `odl.alerts.periods.Record` that differ, items as maps.
+    """Return the fields of `odl.alerts.periods.Record` that an earlier format stores differently; items as maps.
 
     Parameters
     ----------

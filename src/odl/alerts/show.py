@@ -70,7 +70,7 @@ class HeadlineView(NamedTuple):
 
     @property
     def event(self):
-        """Number of its event and the state in this period, as text; empty if it has none."""
+        """The number of the event and its state in this period, as text; empty without an event."""
         return f"event {self.headline.event}, {self.headline.state}" if self.headline.event else ""
 
     @property

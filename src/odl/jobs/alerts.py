@@ -192,7 +192,7 @@ def _find_near(record, Q, A):
 
 
 def _items(record, decided, words, data, A, carried, origins, settings):
-    """Return the documents that are shown: examples of headlines and the most novel ones."""
+    """Return the items to show: examples of headlines and the most novel documents."""
     shown = [*decided.headlines, *decided.below]
     rows = list(dict.fromkeys([row for one in shown for row in one.examples] + decided.novel.tolist()))
     rows = np.array(rows, dtype=np.int64)

@@ -131,7 +131,7 @@ def prepared(folder, corpus, name):
 
     setting = yaml.safe_load((ROOT / "config" / "quality.yaml").read_text())["corpora"][name]
     reader = corpora.read(setting["reader"], corpus, setting["options"])
-    parts = batching.split(reader, Order.of(Order.part(setting)))
+    parts = batching.split(reader, Order.from_map(Order.part(setting)))
     before, arrays = None, {}
     for t, part in enumerate(parts):
         before = features.follow(reader.select(part), before)

@@ -159,7 +159,7 @@ def measure(held):
         P = held.P(t)
         found = novelty.score(made["levels"], made["levels"].fit_terms(states["levels"], P.shape[1]), P)
         apart = memory.apart(batch.vectors)
-        run = novelty.beside(found, memory, apart)
+        run = novelty.with_vectors(found, memory, apart)
         memory = memory.after(found.score, apart, batch.vectors, lengths_of(batch), ROOM)
         if t in held.listed:
             words = {

@@ -70,7 +70,7 @@ def entering(posts, seed, size, entry):
     )
     cut = {"by": "documents", "documents": size, "initial": size}
     stream = {"protocol": "topic-entry", "topic_entry": entry, "ties": "source", "batches": cut}
-    parts = batching.split(listed, Order.of(stream), seed)
+    parts = batching.split(listed, Order.from_map(stream), seed)
     return [posts[row] for part in parts for row in part]
 
 

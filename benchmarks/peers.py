@@ -105,7 +105,7 @@ def write_stream(folder, source, name, seed):
     setting = yaml.safe_load((measure.ROOT / "config" / config).read_text())["corpora"][corpus]
     files, texts = _files(source, name)
     documents = corpora.read(setting["reader"], files, setting.get("options", {}))
-    parts = batching.split(documents, Order.of(Order.part(setting)), seed)
+    parts = batching.split(documents, Order.from_map(Order.part(setting)), seed)
     folder.mkdir()
     labels, previous = [], None
     for t, part in enumerate(parts):

@@ -191,7 +191,7 @@ class TestSources:
 
     def test_a_digest_changes_with_any_file(self, tmp_path, monkeypatch):
         def digests():
-            for cached in (sources.imports, sources.digest, sources._file_of, sources._said_of, sources._stamps):
+            for cached in (sources.imports, sources.digest, sources._file_of, sources._stamp_of, sources._stamps):
                 cached.cache_clear()
             return [sources.digest("jobs/update"), sources.digest("stream/batching")]
 

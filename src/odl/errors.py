@@ -1,21 +1,21 @@
-"""Errors a user can cause: each says what was given, what was expected and what to do."""
+"""Errors that users can cause. Each message says what was given, what was expected and what to do."""
 
 import os
 
-MAX_CHARACTERS = {"given": 1200, "expected": 800, "todo": 400}  # characters of a message's parts
+MAX_CHARACTERS = {"given": 1200, "expected": 800, "todo": 400}  # maximum length of each part of a message
 
 
 class OdlError(Exception):
-    """Base class. The message is one sentence for the person who can mend the cause.
+    """Base class of all errors of odl. The message is one sentence for the user.
 
     Parameters
     ----------
     given : str
-        What was found (name the file, key or value).
+        What was found; names the file, key or value.
     expected : str
-        What would have been right.
+        What would be correct.
     todo : str
-        What to do about it.
+        What to do.
 
     Examples
     --------
@@ -24,7 +24,7 @@ class OdlError(Exception):
     the file a.txt is empty; expected one document a line; write documents into it.
     """
 
-    status = 1  # that a command ends with
+    status = 1  # exit status of the command
 
     def __init__(self, given: str, expected: str, todo: str) -> None:
         given, expected, todo = (
@@ -38,7 +38,7 @@ class OdlError(Exception):
 
 
 def _one_line(text, most):
-    """Return what was found in a file as a part of a sentence: one line, nothing that moves a cursor, not too long."""
+    """Return a text as one printable line of at most `most` characters; a longer one is cut in the middle."""
     text = str(text)
     if not text.isprintable():
         text = "".join(sign if sign.isprintable() else " " if sign.isspace() else "?" for sign in text)
@@ -46,7 +46,7 @@ def _one_line(text, most):
 
 
 class ConfigError(OdlError):
-    """A configuration value or key is wrong.
+    """A key or value of the configuration is wrong.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class ConfigError(OdlError):
 
 
 class DataError(OdlError):
-    """A document source cannot be read as what it claims to be.
+    """A source of documents cannot be read.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class DataError(OdlError):
 
 
 class DownloadError(OdlError):
-    """A file could not be fetched, or is not the file it should be.
+    """A file could not be downloaded, or its checksum is wrong.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class DownloadError(OdlError):
 
 
 class StorageError(OdlError):
-    """A file written by odl is truncated, edited, foreign or of another format.
+    """A file is not as odl wrote it: missing, truncated, edited, or of another format.
 
     Examples
     --------
@@ -96,23 +96,23 @@ class StorageError(OdlError):
 
 
 def changed(path, what="", delete=None):
-    """Return the error for a file that does not hold what was written.
+    """Return the `StorageError` of a file whose content does not match its digest.
 
     Parameters
     ----------
     path : path-like
     what : str, optional
-        What of it.
+        Changed part of the file.
     delete : path-like, optional
-        What to delete, where that is not the file alone.
+        File or folder to delete, if not `path`.
     """
     given = f"{os.fspath(path)} was changed after it was written{f' ({what})' if what else ''}"
     todo = f"delete {os.fspath(delete or path)} and run the same command again"
-    return StorageError(given, "the content that its digest was taken of", todo)
+    return StorageError(given, "the content that belongs to its digest", todo)
 
 
 class CheckpointError(StorageError):
-    """A checkpoint does not belong to the chain that is to be continued.
+    """A checkpoint does not belong to the chain that would continue from it.
 
     Examples
     --------
@@ -123,12 +123,12 @@ class CheckpointError(StorageError):
 
 
 class EarlierError(StorageError):
-    """An earlier version wrote the files that are to be continued.
+    """An earlier version, with another format, wrote the files that would be continued.
 
     Examples
     --------
     >>> from odl.errors import EarlierError
-    >>> EarlierError("news was learned by an earlier version", "this one", "type: odl run news --again").status
+    >>> EarlierError("an earlier version learned news", "this version", "type: odl run news --again").status
     2
     """
 
@@ -136,16 +136,16 @@ class EarlierError(StorageError):
 
 
 class BusyError(OdlError):
-    """Another run has the folder.
+    """Another process is running in the folder.
 
     Examples
     --------
     >>> from odl.errors import BusyError
-    >>> BusyError("news is run by process 12", "one run a folder", "wait for it").status
+    >>> BusyError("process 12 is running in news", "one run per folder", "wait for it").status
     75
     """
 
-    status = 75  # EX_TEMPFAIL: the same command may do later
+    status = 75  # EX_TEMPFAIL: the same command may succeed later
 
 
 class ParameterError(OdlError, ValueError):
@@ -162,7 +162,7 @@ class ParameterError(OdlError, ValueError):
 
 
 def advice(name, known, otherwise="choose one of these"):
-    """Return what to do about a name that is not among the known ones: to take the nearest, where one is near."""
+    """Return "did you mean 'X'?" for an unknown name, where X is a similar known name; else `otherwise`."""
     import difflib
 
     near = difflib.get_close_matches(str(name), list(map(str, known)), n=1)
@@ -170,7 +170,7 @@ def advice(name, known, otherwise="choose one of these"):
 
 
 def nearest(name, known):
-    """Return " (nearest: ...)" for the known name most like `name`, or "" where none is."""
+    """Return " (nearest: 'X')", where X is the known name most similar to `name`; "" if none is similar."""
     import difflib
 
     known = list(known)

@@ -1,4 +1,4 @@
-"""The mechanism: score a batch with the dictionary of the past, then learn from it (ICASSP 2013, GENNVL)."""
+"""Score a batch with the dictionary of the past, then learn from the batch (ICASSP 2013, GENNVL)."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -11,8 +11,8 @@ from odl.learners.base import Learner, Scores, State
 from odl.learners.sparse_atoms import leading, with_data
 from odl.learners.vectors import Memory
 
-EMPTY_SCORE = 1.0  # a document without a known term is unexplained: the largest score
-ROUNDING = 1e-12  # parts of a score below this are none
+EMPTY_SCORE = 1.0  # score of a document without a known term: the largest score
+SCORE_ROUNDING = 1e-12  # smaller parts of a score are set to 0
 
 
 class Novelty(NamedTuple):
@@ -21,19 +21,20 @@ class Novelty(NamedTuple):
     Attributes
     ----------
     score : ndarray
-        Residual plus penalty; 1 for an empty document.
+        Residual plus penalty, plus `meaning` if it is given; 1 for an empty document.
     residual, penalty : ndarray
         The two parts of the objective.
     codes : csr_array, shape (n_documents, n_atoms)
     empty : ndarray of bool
+        Whether a document has no known term.
     uncoded : float
-        Share of documents whose code is zero (they tie at the largest score).
+        Share of documents whose code is zero; they all have the largest score.
     gap : float
-        Largest relative excess of a score over the exact objective.
+        Upper bound on the relative difference between a score and the exact objective.
     nearest : tuple
-        As of `odl.learners.Scores`.
+        See `odl.learners.Scores`.
     meaning : ndarray or None
-        The part of vectors in `score`, where a run has them beside words; residual and penalty are then of words alone.
+        Contribution of the vectors to `score`, in runs that use vectors.
 
     Examples
     --------
@@ -61,7 +62,7 @@ class Novelty(NamedTuple):
 
 
 def generator(seed: int, name: str) -> np.random.Generator:
-    """Return the random generator of one named use of a seed.
+    """Return the random generator of a seed for one purpose, such as "start" or "order".
 
     Examples
     --------
@@ -81,7 +82,7 @@ def score(learner: Learner, state: State, P: sparse.csr_array) -> Novelty:
     learner : odl.learners.Learner
     state : odl.learners.State
     P : csr_array, shape (n_documents, n_terms)
-        Documents in rows, of the norm that the learner asks for.
+        Documents in rows, normalised as `learner.norm` says.
 
     Returns
     -------
@@ -99,22 +100,20 @@ def score(learner: Learner, state: State, P: sparse.csr_array) -> Novelty:
     >>> novelty.score(learner, state, new).score.round(2)
     array([0.1, 1. ])
     """
-    return of(learner.score(state, P), P)
+    return from_scores(learner.score(state, P), P)
 
 
 def score_and_learn(
     learner: Learner, state: State, P: sparse.csr_array, history: Sequence[sparse.csr_array] = ()
 ) -> tuple[Novelty, State]:
-    """Score documents by the dictionary of the past, and learn them.
+    """Score documents with the dictionary of the past, then learn from them.
 
     Parameters
     ----------
-    learner : odl.learners.Learner
-    state : odl.learners.State
-    P : csr_array, shape (n_documents, n_terms)
-        As `score` takes them.
+    learner, state, P
+        As `score`.
     history : sequence of csr_array
-        Of a learner that needs it, the documents of the batches before.
+        Documents of the earlier batches, for learners with `needs_history`.
 
     Returns
     -------
@@ -136,8 +135,8 @@ def score_and_learn(
     return scored, learner.learn(state, P, scored.codes, history)
 
 
-def of(scores: Scores, P: sparse.csr_array) -> Novelty:
-    """Return the novelty of documents that a learner has scored.
+def from_scores(scores: Scores, P: sparse.csr_array) -> Novelty:
+    """Return the novelty of documents from the scores of a learner.
 
     Examples
     --------
@@ -148,7 +147,7 @@ def of(scores: Scores, P: sparse.csr_array) -> Novelty:
     >>> learner = learners.make("dual_averaging")
     >>> state = learner.start(P, 1, np.random.default_rng(0))
     >>> new = csr_array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]])
-    >>> novelty.of(learner.score(state, new), new).empty
+
     array([False, False])
     """
     empty = np.diff(P.indptr) == 0
@@ -158,18 +157,18 @@ def of(scores: Scores, P: sparse.csr_array) -> Novelty:
     return Novelty(total, residual, scores.penalty, scores.codes, empty, uncoded, scores.gap, scores.nearest)
 
 
-def beside(scored: Novelty, memory: Memory, apart: np.ndarray, fixed: float | None = None) -> Novelty:
-    """Return the scores of documents by words and vectors; those of the first batch stay, as nothing is remembered.
+def with_vectors(scored: Novelty, memory: Memory, apart: np.ndarray, fixed: float | None = None) -> Novelty:
+    """Combine the scores of words with scores of vectors. If the memory is empty, the scores are unchanged.
 
     Parameters
     ----------
     scored : Novelty
-        By words.
+        Scores of words.
     memory : odl.learners.vectors.Memory
     apart : ndarray, shape (n_documents,)
-        Scores by vectors (`Memory.apart`).
+        Scores of vectors (`Memory.apart`).
     fixed : float, optional
-        Weight of the vectors; by default that of the lengths of documents.
+        Weight of the vectors; by default it follows from the lengths of the documents.
 
     Examples
     --------
@@ -181,7 +180,7 @@ def beside(scored: Novelty, memory: Memory, apart: np.ndarray, fixed: float | No
     >>> learner = learners.make("dual_averaging")
     >>> scored = novelty.score(learner, learner.start(P, 1, np.random.default_rng(0)), P)
     >>> memory = Memory.empty(2).after(np.array([0.1, 0.3]), np.array([0.2, 0.4]), vectors[:1], np.array([2]), 1000)
-    >>> found = novelty.beside(scored, memory, memory.apart(vectors), 0.5)
+    >>> found = novelty.with_vectors(scored, memory, memory.apart(vectors), 0.5)
     >>> found.score.round(3), found.meaning.round(3)
     (array([0.25, 0.75]), array([0.125, 0.375]))
     """
@@ -194,12 +193,12 @@ def beside(scored: Novelty, memory: Memory, apart: np.ndarray, fixed: float | No
 def unexplained(
     P: sparse.csr_array, dictionary: sparse.csc_array, codes: sparse.csr_array, rows: Iterable[int], most: int = 8
 ) -> list[list[tuple[int, float]]]:
-    """Return, for each of the rows, the terms that the dictionary leaves unexplained.
+    """Return the terms of some documents that the dictionary does not explain, max(P - X A^T, 0).
 
     Returns
     -------
     list of list of (int, float)
-        Per row up to `most` pairs of term and share of the document's mass, largest first.
+        For each row at most `most` pairs (term, share of the document's sum of weights), largest first.
 
     Examples
     --------
@@ -226,7 +225,7 @@ def unexplained(
 
 
 def top_terms(dictionary: sparse.csc_array, most: int = 10) -> list[list[tuple[int, float]]]:
-    """Return, for each atom, up to `most` pairs of term and weight, largest first.
+    """Return the largest terms of each atom: at most `most` pairs (term, weight), largest first.
 
     Examples
     --------
@@ -239,23 +238,24 @@ def top_terms(dictionary: sparse.csc_array, most: int = 10) -> list[list[tuple[i
 
 
 def shares(learner: Learner, state: State, P: sparse.csr_array, scored: Novelty) -> tuple[sparse.csr_array, np.ndarray]:
-    """Return what each word has in the score of its document, and what no word has.
+    """Divide the score of each document among its words.
 
     Parameters
     ----------
     learner : odl.learners.Learner
     state : odl.learners.State
     P : csr_array, shape (n_documents, n_terms)
-    found : Novelty
-        Of the documents, by this state.
+    scored : Novelty
+        Novelty of these documents with this state.
 
     Returns
     -------
     words : csr_array, shape (n_documents, n_terms)
-        Entries where P has them; the formula is the learner's (docs/method.md, "Shares of the words").
+        Share of each word, with the entries of P. The formula depends on the learner (docs/method.md, "Shares of the
+        words").
     context : ndarray, shape (n_documents,)
-        The rest: what comes from the other documents of the batch, the whole score of an empty document, and what
-        lifts a score to 0. A document's words, this and the part of vectors (`Novelty.meaning`) add up to its score.
+        Remainder of each score: the effect of the other documents in the batch, the clipping of a negative score to 0,
+        and the score of an empty document. Words, context and `Novelty.meaning` add up to the score.
 
     Examples
     --------
@@ -280,4 +280,4 @@ def shares(learner: Learner, state: State, P: sparse.csr_array, scored: Novelty)
         factor = np.divide(by_words, own, out=np.zeros_like(own), where=own > 0)
         words = with_data(words, words.data * np.repeat(factor, np.diff(words.indptr)))
     context = by_words - np.asarray(words.sum(axis=1)).ravel()
-    return words, np.where(np.abs(context) < ROUNDING, 0.0, context)
+    return words, np.where(np.abs(context) < SCORE_ROUNDING, 0.0, context)

@@ -1,6 +1,6 @@
-"""Trees of atoms: which groups of atoms a hierarchical penalty switches off together.
+"""Trees of atoms. A node and its descendants form a group, which a hierarchical penalty sets to zero together.
 
-Standard library only: the check of a configuration reads trees too.
+Standard library only, since the check of a configuration uses this module.
 """
 
 import re
@@ -10,27 +10,27 @@ from functools import cached_property
 
 from odl.errors import ParameterError
 
-ROOT = -1  # the parent of a root
-DIGITS = 18  # of a number in a text; Python refuses to read some thousand
-MAX_NODES = 10_000_000  # of a tree; a typing error in a branching factor should not fill the memory
+ROOT = -1  # parent of a root
+MAX_DIGITS = 18  # of a number in a description; Python refuses to parse thousands of digits
+MAX_NODES = 10_000_000  # nodes of a tree; a typo in a branching factor should not fill the memory
 
 
 @dataclass(frozen=True)
 class Tree:
-    """A tree, or a forest, whose nodes are atoms.
+    """A tree or forest whose nodes are atoms.
 
-    The group of a node is itself and all its descendants (Jenatton, Mairal, Obozinski, Bach, ICML 2010,
-    section 2.2): any two groups are nested or apart, which is all that the prox needs (definition 1 there).
+    The group of a node consists of the node and its descendants (Jenatton, Mairal, Obozinski, Bach, ICML 2010,
+    section 2.2). Two groups are nested or disjoint, which is the condition of the prox (definition 1 there).
 
     Parameters
     ----------
     parents : tuple of int
-        Parent of every node, -1 for a root. Nodes may come in any order.
+        Parent of every node, -1 for a root. Nodes may be in any order.
 
     Raises
     ------
     ParameterError
-        For a cycle, a parent that does not exist, or no node.
+        If there is a cycle, a parent that does not exist, or no node.
 
     Examples
     --------
@@ -38,19 +38,19 @@ class Tree:
     >>> tree = Tree((-1, 0, 0, 1))
     >>> tree.children, tree.depths
     (((1, 2), (3,), (), ()), (0, 1, 1, 2))
-    >>> tree.groups()  # a node, and those below it
+
     [[0, 1, 2, 3], [1, 3], [2], [3]]
     """
 
     parents: tuple[int, ...]
 
     def __post_init__(self):
-        parents = _whole(self.parents, "the parents of a tree")
+        parents = _integers(self.parents, "the parents of a tree")
         object.__setattr__(self, "parents", parents)
         _check_parents(parents)
         if apart := sorted({*range(len(parents))} - {*self.preorder}):
             few = ", ".join(map(str, apart[:6])) + ", ..." * (len(apart) > 6)
-            raise _wrong(f"the nodes {few} are in a cycle or below one", "parents that lead to a root")
+            raise _error(f"the nodes {few} are in a cycle or below one", "parents that lead to a root")
 
     @property
     def n_nodes(self) -> int:
@@ -73,7 +73,7 @@ class Tree:
 
     @cached_property
     def preorder(self) -> tuple[int, ...]:
-        """Nodes, every parent before its children and every subtree in one run."""
+        """Nodes in depth-first order: parents before children, each subtree contiguous."""
         order, todo = [], list(reversed(self.roots))
         while todo:
             node = todo.pop()
@@ -91,7 +91,7 @@ class Tree:
         return tuple(levels)
 
     def groups(self) -> list[list[int]]:
-        """Return the group of every node, ascending, in the order of the nodes."""
+        """Return the group of every node, as a sorted list of nodes."""
         members = [[node] for node in range(self.n_nodes)]
         for node in reversed(self.preorder):
             if self.parents[node] != ROOT:
@@ -99,30 +99,30 @@ class Tree:
         return [sorted(group) for group in members]
 
 
-def _wrong(defect, expected, todo="correct the tree"):
+def _error(defect, expected, todo="correct the tree"):
     return ParameterError(defect, expected, todo)
 
 
-def _whole(values, what):
-    """Return a tuple of int, refusing anything else (True is no number)."""
+def _integers(values, what):
+    """Return values as a tuple of int; refuse values that are not integers, such as True or 1.5."""
     try:
         values = tuple(values)
-        whole = tuple(int(value) for value in values)
+        integers = tuple(int(value) for value in values)
     except (TypeError, ValueError, OverflowError):
-        raise _wrong(f"{what} are {values!r:.60}", "whole numbers") from None
-    for value, number in zip(values, whole, strict=True):
+        raise _error(f"{what} are {values!r:.60}", "whole numbers") from None
+    for value, number in zip(values, integers, strict=True):
         if isinstance(value, (bool, str)) or value != number:
-            raise _wrong(f"{what} hold {value!r}", "whole numbers")
-    return whole
+            raise _error(f"{what} contain {value!r}", "whole numbers")
+    return integers
 
 
 def _check_parents(parents):
     if not parents:
-        raise _wrong("the tree has no node", "at least one")
+        raise _error("the tree has no node", "at least one")
     for node, parent in enumerate(parents):
         if parent != ROOT and not 0 <= parent < len(parents):
             expected = f"one of the nodes 0 to {len(parents) - 1}, or {ROOT} for a root"
-            raise _wrong(f"the parent of node {node} is {parent}, which does not exist", expected)
+            raise _error(f"the parent of node {node} is {parent}, which does not exist", expected)
 
 
 def balanced(branching: Sequence[int], roots: int = 1) -> Tree:
@@ -133,7 +133,7 @@ def balanced(branching: Sequence[int], roots: int = 1) -> Tree:
     branching : sequence of int
         ``(10, 2)`` is a root, 10 children and 20 grandchildren; ``()`` is one node.
     roots : int
-        Several make a forest of such trees.
+        Number of such trees in the forest.
 
     Examples
     --------
@@ -141,16 +141,16 @@ def balanced(branching: Sequence[int], roots: int = 1) -> Tree:
     >>> trees.balanced((2, 1)).parents
     (-1, 0, 0, 1, 2)
     """
-    factors = _whole(branching, "the branching factors")
-    for factor in (*factors, *_whole([roots], "the roots")):
+    factors = _integers(branching, "the branching factors")
+    for factor in (*factors, *_integers([roots], "the roots")):
         if factor < 1:
-            raise _wrong(f"{factor} children or roots in the branching factors {factors}", "at least 1")
+            raise _error(f"{factor} children or roots in the branching factors {factors}", "at least 1")
     if roots > MAX_NODES:
-        raise _wrong(f"{roots:.3g} roots make more than {MAX_NODES} nodes", "a smaller forest")
+        raise _error(f"{roots:.3g} roots make more than {MAX_NODES} nodes", "a smaller forest")
     parents, level = [ROOT] * roots, range(roots)
     for factor in factors:
         if len(parents) + factor * len(level) > MAX_NODES:
-            raise _wrong(f"the branching factors {factors} make more than {MAX_NODES} nodes", "a smaller tree")
+            raise _error(f"the branching factors {factors} make more than {MAX_NODES} nodes", "a smaller tree")
         first = len(parents)
         parents += [node for node in level for _ in range(factor)]
         level = range(first, len(parents))
@@ -160,7 +160,7 @@ def balanced(branching: Sequence[int], roots: int = 1) -> Tree:
 def binary(n_nodes: int) -> Tree:
     """Return the complete binary tree of n nodes: node j has children 2j + 1 and 2j + 2.
 
-    All levels are full where n is 2^depth - 1; otherwise the last one is filled from the left as far as n goes.
+    All levels but the last are full; the last one is filled from the left.
 
     Examples
     --------
@@ -168,14 +168,14 @@ def binary(n_nodes: int) -> Tree:
     >>> trees.binary(5).children
     ((1, 2), (3, 4), (), (), ())
     """
-    (n_nodes,) = _whole([n_nodes], "the nodes of a binary tree")
+    (n_nodes,) = _integers([n_nodes], "the nodes of a binary tree")
     if not 1 <= n_nodes <= MAX_NODES:
-        raise _wrong(f"a binary tree of {n_nodes} nodes", f"1 to {MAX_NODES} nodes")
+        raise _error(f"a binary tree of {n_nodes} nodes", f"1 to {MAX_NODES} nodes")
     return Tree(tuple((node - 1) // 2 if node else ROOT for node in range(n_nodes)))
 
 
 def path(n_nodes: int) -> Tree:
-    """Return the path of n nodes, whose groups are nested.
+    """Return the path of n nodes: each node has one child, so the groups are nested.
 
     Examples
     --------
@@ -183,12 +183,12 @@ def path(n_nodes: int) -> Tree:
     >>> trees.path(3).groups()
     [[0, 1, 2], [1, 2], [2]]
     """
-    (n_nodes,) = _whole([n_nodes], "the nodes of a path")
+    (n_nodes,) = _integers([n_nodes], "the nodes of a path")
     return Tree(tuple(range(ROOT, n_nodes - 1)))
 
 
 def flat(n_nodes: int) -> Tree:
-    """Return the forest of n roots: one group an atom, the l1 norm.
+    """Return the forest of n roots. Each group has one atom, so the penalty is the l1 norm.
 
     Examples
     --------
@@ -196,12 +196,12 @@ def flat(n_nodes: int) -> Tree:
     >>> trees.flat(3).groups()
     [[0], [1], [2]]
     """
-    (n_nodes,) = _whole([n_nodes], "the nodes of a flat forest")
+    (n_nodes,) = _integers([n_nodes], "the nodes of a flat forest")
     return Tree((ROOT,) * n_nodes)
 
 
 def parse(text: str, n_atoms: int) -> Tree:
-    """Return the tree that a setting describes.
+    """Return the tree of a setting.
 
     Parameters
     ----------
@@ -209,12 +209,12 @@ def parse(text: str, n_atoms: int) -> Tree:
         ``"binary"`` (see `binary`), branching factors from the root down such as ``"10,2"``, the same with several
         roots such as ``"3 x 10,2"``, or ``"parents -1,0,0,1"``: the parent of every node, -1 for a root.
     n_atoms : int
-        Atoms of the dictionary, one a node.
+        Number of atoms, which must be the number of nodes.
 
     Raises
     ------
     ParameterError
-        If the text is none of these, the tree is not sound, or it does not have one node for each atom.
+        If the text has another form, the tree is invalid, or it has another number of nodes.
 
     Examples
     --------
@@ -225,8 +225,8 @@ def parse(text: str, n_atoms: int) -> Tree:
     True
     """
     words = str(text).strip()
-    if re.search(rf"\d{{{DIGITS + 1}}}", words):
-        raise _wrong(f"the tree is {words!r:.60}", f"numbers of at most {DIGITS} digits")
+    if re.search(rf"\d{{{MAX_DIGITS + 1}}}", words):
+        raise _error(f"the tree is {words!r:.60}", f"numbers of at most {MAX_DIGITS} digits")
     numbers = r"-?\d+(?:\s*,\s*-?\d+|\s+-?\d+)*"
     if words == "binary":
         return binary(n_atoms)
@@ -236,10 +236,10 @@ def parse(text: str, n_atoms: int) -> Tree:
         tree = Tree(_numbers(match[1]))
     else:
         expected = "'binary', branching factors such as '10,2', or 'parents -1,0,0'"
-        raise _wrong(f"the tree is {words!r:.60}", expected)
+        raise _error(f"the tree is {words!r:.60}", expected)
     if tree.n_nodes != n_atoms:
         fault = f"the tree {words!r:.40} has {tree.n_nodes} nodes and the dictionary {n_atoms} atoms"
-        raise _wrong(fault, "one node for each atom", f"set atoms to {tree.n_nodes} or change the tree")
+        raise _error(fault, "one node for each atom", f"set atoms to {tree.n_nodes} or change the tree")
     return tree
 
 

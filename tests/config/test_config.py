@@ -77,7 +77,7 @@ def test_studies_have_results_of_their_own():
         (
             ["learners", "levels", "atoms"],
             [100],
-            "levels.atoms is [100]; expected 2000, which memory and terms come to",
+            "levels.atoms is [100]; expected 2000, which follows from memory and terms",
         ),
         (["learners", "levels", "memory"], 74, "learners.levels.memory is 74; expected room for one atom"),
         (["regret"], {**REGRET, "runs": []}, "regret is enabled without runs"),
@@ -204,7 +204,7 @@ def test_names_that_no_configuration_or_snakemake_takes_are_refused(tmp_path):
         chains.sources_of(settings, "mine", [], "data")
     for name in ("a{t}.jsonl", "{ corpus }/a", "a{t,\\d+}", "a{t,[0-9]{4}}"):
         chains.refuse_names(["café.jsonl", name])
-        with pytest.raises(ConfigError, match="which Snakemake takes for a wildcard"):
+        with pytest.raises(ConfigError, match="which is a wildcard of Snakemake"):
             chains.refuse_names(["café.jsonl", name], wildcards=True)
     chains.refuse_names(["a{}.jsonl", "a{b-c}", "a{t", "t}"], wildcards=True)
 
@@ -244,7 +244,7 @@ def test_the_environment_names_the_mirror_first(monkeypatch):
 def test_a_weight_of_pieces_is_below_1(value, fits):
     refusal = pytest.raises(ConfigError, match=f"is {value}; expected a number at least 0 and below 1")
     with contextlib.nullcontext() if fits else refusal:
-        Weighting.of({"pieces": value})
+        Weighting.from_map({"pieces": value})
 
 
 def test_a_learner_without_an_entry_is_told_what_to_run():

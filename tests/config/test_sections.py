@@ -35,12 +35,12 @@ def test_a_setting_of_alerts_is_one_field():
         "description": "periods that a topic may be small in",
     }
     assert MoreStudy.defaults()["alerts"] == {**FollowedAlerts.defaults(), "patience": 2}
-    assert MoreAlerts.of({"patience": 3}, "--settings").patience == 3
+    assert MoreAlerts.from_map({"patience": 3}, "--settings").patience == 3
     assert MoreAlerts.part({"patience": 3, "other": 1}) == {"patience": 3}
     row = "| `alerts.patience` | periods that a topic may be small in | periods, from 1 | `2` |"
     assert table(MoreAlerts, "alerts").splitlines()[-1] == row
     with pytest.raises(ConfigError, match="did you mean 'patience'"):
-        MoreAlerts.of({"patiense": 3})
+        MoreAlerts.from_map({"patiense": 3})
     with pytest.raises(ParameterError, match="patience is 0; expected an integer at least 1"):
         MoreAlerts(patience=0)
 
@@ -74,10 +74,10 @@ def test_nobody_else_names_a_setting_of_alerts_to_describe_it():
 
 
 def test_what_is_inside_a_section_is_one_too():
-    stream = Order.of({"batches": {"documents": 9}, "protocol": "topic-entry"}, "--stream")
+    stream = Order.from_map({"batches": {"documents": 9}, "protocol": "topic-entry"}, "--stream")
     assert stream.batches == Batches(documents=9) and stream.topic_entry.last == 1
     with pytest.raises(ConfigError, match=r"--stream\.batches\.documents is 0"):
-        Order.of({"batches": {"documents": 0}}, "--stream")
+        Order.from_map({"batches": {"documents": 0}}, "--stream")
     defaults = Stream.defaults()
     before = copy.deepcopy(defaults)
     defaults["timesteps"].append(1)
@@ -132,5 +132,5 @@ def test_a_value_of_an_earlier_version_is_recorded_as_that_version_did():
 
 
 def test_a_key_that_was_removed_is_refused_with_what_took_its_place():
-    with pytest.raises(ConfigError, match=r"'alerts.pool' means nothing any more; expected .*events.*; remove it"):
-        Alerts.of({"pool": 100})
+    with pytest.raises(ConfigError, match=r"'alerts.pool' is no longer a setting; expected .*events.*; remove it"):
+        Alerts.from_map({"pool": 100})

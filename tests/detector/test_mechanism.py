@@ -173,7 +173,7 @@ def test_the_l1_shares_by_hand():
     A = sparse.csc_array([[0.8], [0.0], [0.2]])
     P = sparse.csr_array([[0.5, 0.5, 0.0]])
     codes, residual = sparse.csr_array([[0.5]]), np.array([0.1 + 0.5 + 0.1])
-    found = novelty.of(learners.Scores(codes, residual, np.array([0.1]), 0.0), P)
+    found = novelty.from_scores(learners.Scores(codes, residual, np.array([0.1]), 0.0), P)
     words, context = novelty.shares(learner, learner.fresh(A), P, found)
     assert np.allclose(words.toarray(), [[0.1 + 0.1 + 0.1, 0.5, 0.0]]) and context[0] == 0.0
 

@@ -184,7 +184,7 @@ def hyper_parameters(start="Of `"):
 
 def test_every_key_is_described_and_exists():
     of_all = {f"learners.{{run}}.{name}" for name in ("algorithm", "atoms")}
-    of_all |= {f"experiments.{{experiment}}.{name}" for name in odl.config.chains.OF_EXPERIMENTS}
+    of_all |= {f"experiments.{{experiment}}.{name}" for name in odl.config.chains.EXPERIMENT_KEYS}
     schema = {
         key
         for key in keys_of(SCHEMA)
@@ -300,7 +300,7 @@ def example(tmp_path_factory):
     base, run = root / "seed0", root / "seed0" / "dual-averaging" / "k2"
     sources = [str(folder / source) for source in corpus["sources"]]
     documents.write(root / "documents.h5", corpora.read("documents", sources, corpus["options"]), reader="documents")
-    stream = Order.of(Order.part(corpus))
+    stream = Order.from_map(Order.part(corpus))
     batching.index(root / "documents.h5", base / "index.tsv", base / "order.h5", seed=0, stream=stream)
     names = {"corpus": "mine", "seed": 0, "run": "dual-averaging", "atoms": 2}
     chain = chains.run_of(settings, "dual-averaging", **names)
@@ -528,7 +528,7 @@ def test_readers_and_their_files_are_described():
 
 def novel_documents(held, corpus, seed):
     """Return the number of novel documents of every timestep from 1, by the rule and the stream of a study."""
-    cut = batching.split(held, Order.of(Order.part(corpus)), seed)
+    cut = batching.split(held, Order.from_map(Order.part(corpus)), seed)
     seen, numbers = set(), []
     for batch in cut:
         topics = [held.topics[row] for row in batch]

@@ -10,7 +10,7 @@ import pytest
 from ranks_program import Alone, chain, run_of
 from studies import chain_of
 
-from odl.config.steps import stays
+from odl.config.steps import is_retained
 from odl.errors import CheckpointError, StorageError
 from odl.files import agentfiles, checkpoints
 
@@ -62,10 +62,10 @@ def test_pruning_keeps_every_nth_and_the_last_two(tmp_path):
         (tmp_path / f"{t}.agents").mkdir()
         (tmp_path / f"{t}.agents" / "0.h5").touch()
     (tmp_path / "scores7.h5").touch()
-    agentfiles.prune(tmp_path / "7.h5", partial(stays, keep=0))
+    agentfiles.prune(tmp_path / "7.h5", partial(is_retained, keep=0))
     assert len(list(tmp_path.iterdir())) == 17
-    agentfiles.prune(tmp_path / "7.h5", partial(stays, keep=4))
+    agentfiles.prune(tmp_path / "7.h5", partial(is_retained, keep=4))
     left = {"scores7.h5"} | {f"{t}.{kind}" for t in (0, 4, 6, 7) for kind in ("h5", "agents")}
     assert {path.name for path in tmp_path.iterdir()} == left
-    agentfiles.prune(tmp_path / "scores7.h5", partial(stays, keep=4))
+    agentfiles.prune(tmp_path / "scores7.h5", partial(is_retained, keep=4))
     assert {path.name for path in tmp_path.iterdir()} == left

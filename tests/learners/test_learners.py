@@ -96,7 +96,7 @@ class TestEveryLearner:
                 with pytest.raises(ParameterError, match="one of"):
                     learners.make(name, **{key: "nonsense"})
                 with pytest.raises(ConfigError, match=rf"{learner.__name__}\.{key} is 'nonsense'"):
-                    learner.of({key: "nonsense"})
+                    learner.from_map({key: "nonsense"})
         with pytest.raises(ParameterError, match="is not known"):
             learners.make(name, lan=0.1)
         for atoms in ("a", 2.5, True, None, 0):

@@ -38,12 +38,12 @@ def test_distance_is_to_the_five_nearest_signs(rng):
 def test_a_document_alone_has_the_score_that_it_has_among_others(rng, monkeypatch):
     """To the bit: scales are those of the past, and sums are exact however many documents are compared at once."""
     memory, rows, words = remembered(rng, width=256), rows_of(rng, 70, 256), rng.random(70)
-    together = novelty.beside(scored(words), memory, memory.apart(rows))
+    together = novelty.with_vectors(scored(words), memory, memory.apart(rows))
     assert 0 < memory.weight() < 1 and np.ptp(together.meaning) > 0
     monkeypatch.setattr(module, "BLOCK", 7)
     for row in range(0, 70, 9):
         few = slice(row, row + 1)
-        alone = novelty.beside(scored(words[few]), memory, memory.apart(rows[few]))
+        alone = novelty.with_vectors(scored(words[few]), memory, memory.apart(rows[few]))
         assert alone.score[0] == together.score[row] and alone.meaning[0] == together.meaning[row]
 
 
@@ -91,7 +91,7 @@ def test_shares_and_meaning_add_up_to_the_score(rng):
         learner = learners.make(name)
         state = learner.start(P[:30], 3, np.random.default_rng(0))
         by_words = novelty.score(learner, state, P[30:])
-        both = novelty.beside(by_words, memory := remembered(rng), memory.apart(rows_of(rng, 30)), 0.4)
+        both = novelty.with_vectors(by_words, memory := remembered(rng), memory.apart(rows_of(rng, 30)), 0.4)
         words, context = novelty.shares(learner, state, P[30:], both)
         assert np.allclose(np.asarray(words.sum(axis=1)).ravel() + context + both.meaning, both.score, atol=1e-12)
         assert 0 < both.meaning.max() <= 0.4 and np.allclose(both.residual, by_words.residual)

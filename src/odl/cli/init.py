@@ -297,7 +297,7 @@ def _rows(report, files):
     """Yield (path of a table or None, row) of the documents that are looked at."""
     form, n_rows, wrong = collection.form_of(report.options), 0, None
     for name, path in files:
-        tabular = form.of(path) in listing.TABULAR
+        tabular = form.kind_of(path) in listing.TABULAR
         try:
             for _, row in formats.rows(path, form, name):
                 n_rows += 1
@@ -421,7 +421,7 @@ def _documents(report, files):
             n_rows += 1
             if n_rows > MOST:
                 return
-            yield name, form.of(path), *one
+            yield name, form.kind_of(path), *one
 
 
 def _times(report, files, answers):

@@ -7,7 +7,7 @@ import sys
 from functools import partial
 
 from odl.cli import Json, step
-from odl.config.steps import STEPS, record_of, stays
+from odl.config.steps import STEPS, is_retained, record_of
 from odl.errors import ParameterError
 
 
@@ -54,7 +54,7 @@ def _prune(state):
     """Delete checkpoints that do not stay; how many do comes by environment, since it changes no result."""
     from odl.files import agentfiles
 
-    agentfiles.prune(state, partial(stays, keep=int(os.environ.get("ODL_KEEP") or 0)))
+    agentfiles.prune(state, partial(is_retained, keep=int(os.environ.get("ODL_KEEP") or 0)))
 
 
 def _files(arguments):
@@ -220,7 +220,7 @@ def evaluate(auc, summary, *, options: Json, scores: list = ()):
     from odl.config import sections
     from odl.evaluation import averages
 
-    sections.EvaluatedStream.of(options, "--options")
+    sections.EvaluatedStream.from_map(options, "--options")
     averages.write_evaluation(scores, auc, summary, **options)
 
 

@@ -1,9 +1,8 @@
-"""The configuration of a study: checked against a closed schema, and what follows from it.
+"""The configuration of a study: its settings, their checks, and the paths and runs that follow from them.
 
-Standard library only: this is the one part of the package that the workflow itself imports (with the errors, trees
-and tables that it imports).
+The workflow imports this part of the package only. It uses the standard library only.
 """
 
 
 def drop_timers():
-    """Do nothing: for the Snakefiles that `odl init` of odl 0.2 wrote, which call it at their end."""
+    """Do nothing. Snakefiles written by `odl init` of odl 0.2 call this function at their end."""

@@ -1,4 +1,4 @@
-"""The streams, runs and experiments of a study: where files lie, settings, sizes, and the list of all that it runs."""
+"""The streams, runs and experiments of a study: their files, settings and sizes, and the plan of the study."""
 
 import functools
 import hashlib
@@ -12,38 +12,39 @@ from odl.config.setting import earlier_of, without
 from odl.errors import ConfigError, DataError
 from odl.files.tables import read_cells
 
-OF_EXPERIMENTS = ("experiment", "files", "streams", "learners", "experiments")  # keys of all experiments
-HASHED = 100_000_000  # bytes of a file up to which its content is looked at when Snakemake starts
+EXPERIMENT_KEYS = ("experiment", "files", "streams", "learners", "experiments")  # keys that every experiment may have
+MAX_HASHED_BYTES = 100_000_000  # bytes; of larger files only the size is hashed when Snakemake starts
 
-WILDCARD = re.compile(r"\{\s*\w+\s*(,[^{}]*)?\}")  # in a name of a file, where Snakemake puts something else
+WILDCARD = re.compile(r"\{\s*\w+\s*(,[^{}]*)?\}")  # part of a file name that Snakemake takes for a wildcard
 
-# Shares of files: where one ends follows from the files near it, so one that comes, goes or changes leaves the others.
-MIN_SHARE_BYTES = 1 << 20  # bytes of files that one job reads; doubled while there would be more than MAX_SHARES jobs
-MAX_SHARES = 128
-MIN_SPLIT_BYTES = 2 * MIN_SHARE_BYTES  # smaller corpora are read by one job
-FILES_PER_END = 32  # one file in 32 may end a share that is half full, so that appending moves few boundaries
+# Files are read in shares, one job each. The end of a share depends on nearby files only, so a file that is added,
+# removed or changed does not move the other shares.
+MIN_SHARE_BYTES = 1 << 20  # bytes of a share; doubled until there are at most MAX_SHARES shares
+MAX_SHARES = 128  # jobs
+MIN_SPLIT_BYTES = 2 * MIN_SHARE_BYTES  # bytes; one job reads a smaller corpus
+END_BYTE = 32  # a file may end a half full share if a byte of its digest is below: one file in 8
 
 
 def corpora_of(config):
-    """Return the corpora that a study reads: its streams and those of its experiments."""
+    """Return the names of the corpora of a study: its streams and the streams of its experiments, each once."""
     more = [stream for entry in config["experiments"].values() for stream in entry.get("streams", [])]
     return list(dict.fromkeys([*config["streams"], *more]))
 
 
 def order_seed(config, corpus, seed):
-    """Return the seed whose batches a seed uses: all share seed 0's if the order is not drawn."""
+    """Return the seed whose batches a seed uses: itself, or 0 if the order of the stream is not random."""
     settings = config["corpora"][corpus]
     drawn = settings["protocol"] == "topic-entry" or settings["ties"] == "seeded"
     return int(seed) if drawn else 0
 
 
 def mirror_of(config):
-    """Return the mirror: the environment's before the configuration's."""
+    """Return the mirror of downloads: the environment variable ODL_MIRROR, or else the setting."""
     return os.environ.get("ODL_MIRROR") or config["mirror"]
 
 
 def sources_of(config, corpus, registry, data):
-    """Return the files a corpus is read from: the user's own, or those the registry names.
+    """Return the paths of the files of a corpus: the user's files, or the downloads listed in the registry.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ def sources_of(config, corpus, registry, data):
     Raises
     ------
     ConfigError
-        If a source of the user's does not exist, a folder of them cannot be read, or the name of a file is not UTF-8.
+        If a source of the user does not exist, a folder cannot be read, or a file name is not UTF-8.
     """
     reader = config["corpora"][corpus]["reader"]
     if reader != "documents":
@@ -66,7 +67,7 @@ def sources_of(config, corpus, registry, data):
 
 
 def own_files(config, corpus):
-    """Return (name, path) of the files that the user's sources name; errors as of `sources_of`."""
+    """Return (name, path) of each file of the user's sources. Raises the errors of `sources_of`."""
     from odl.files import listing
 
     settings = config["corpora"][corpus]
@@ -84,14 +85,14 @@ def own_files(config, corpus):
 
 
 def packages_of(options):
-    """Return the packages whose versions documents depend on: those described, what cuts and what encodes texts."""
+    """Return the packages whose versions change documents: documented packages, word segmenter and text encoder."""
     segmenter, vectors = (options.get("tokens") or {}).get("segment"), options.get("vectors")
     named = [one for one in (segmenter, vectors) if isinstance(one, str)]
     return (*options.get("packages", ()), *named)
 
 
 def encoder_of(options):
-    """Return a digest of the files that vectors follow from: of a model, or those that a command names; "" without."""
+    """Return a digest of the encoder's files: the model folder, or files named by the command; "" for other vectors."""
     vectors = options.get("vectors")
     if not isinstance(vectors, dict):
         return ""
@@ -101,33 +102,33 @@ def encoder_of(options):
 
 
 def refuse_names(paths, wildcards=False):
-    """Refuse files whose names are not UTF-8, as those of configurations and tables are.
+    """Refuse file names that are not UTF-8, since configurations and tables are UTF-8.
 
     Parameters
     ----------
     paths : list of str
     wildcards : bool
-        Refuse names that Snakemake takes for patterns as well.
+        Also refuse names that contain a wildcard of Snakemake.
 
     Raises
     ------
     ConfigError
-        Naming the first.
+        Names the first such file.
     """
     for path in paths:
         if not path.isascii() and path != path.encode("utf-8", "replace").decode("utf-8"):
             shown = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
             raise ConfigError(f"the name of {shown} is not UTF-8", "names in UTF-8", "rename it")
         if wildcards and WILDCARD.search(path):
-            defect = f"the name of {path} holds {WILDCARD.search(path)[0]}, which Snakemake takes for a wildcard"
+            defect = f"the name of {path} contains {WILDCARD.search(path)[0]}, which is a wildcard of Snakemake"
             raise ConfigError(defect, "names without such braces", "rename it")
 
 
 def contents_of(paths):
-    """Return a digest of what files hold, of large ones of their sizes alone.
+    """Return a digest of the contents of files; for files above `MAX_HASHED_BYTES`, of their sizes.
 
-    One may have changed and be older than what was made of it (a clock that was set back, a copy that kept its time),
-    which Snakemake does not see. What cannot be read is left to the job that reads it, which says why.
+    Snakemake compares times, and misses a changed file that is older than its result (a copy that preserves times, a
+    clock that was set back). Unreadable files are reported by the job that reads them.
 
     Parameters
     ----------
@@ -141,7 +142,7 @@ def contents_of(paths):
     for path in map(Path, paths):
         size = os.path.getsize(path) if os.path.exists(path) else -1
         digest.update(f"{path}:{size};".encode())
-        if 0 <= size <= HASHED:
+        if 0 <= size <= MAX_HASHED_BYTES:
             try:
                 digest.update(path.read_bytes())
             except OSError as error:
@@ -150,18 +151,18 @@ def contents_of(paths):
 
 
 def shares_of(paths):
-    """Cut a list of files into shares.
+    """Divide a list of files into shares, which separate jobs read.
 
     Parameters
     ----------
     paths : list of str
-        In the order in which they are read.
+        In reading order.
 
     Returns
     -------
     dict
-        Name of a share -> its files, in order; empty where one would do, unless it is so large that to read it again
-        when another file comes costs more than to join. A large file is a share of its own.
+        Name of a share to its files, in order. A large file is a share by itself. Empty if the files fit one share
+        and have at most `MIN_SPLIT_BYTES`.
     """
     sizes = [os.path.getsize(path) if os.path.exists(path) else 0 for path in paths]
     size = MIN_SHARE_BYTES
@@ -174,32 +175,32 @@ def shares_of(paths):
             current, filled = shares.setdefault(digest[:6].hex(), []), 0
         current.append(path)
         filled += length
-        if 2 * filled > size and digest[-1] < FILES_PER_END:  # where lists that differ before it end a share alike
+        if 2 * filled > size and digest[-1] < END_BYTE:  # decided by this file alone, so later shares do not move
             current = None
     return shares if len(shares) > 1 or sum(sizes) > MIN_SPLIT_BYTES else {}
 
 
 def atoms_of(config, run):
-    """Return the dictionary sizes of a run: its own, or those of the study."""
+    """Return the dictionary sizes of a run: its own sizes, or else those of the study."""
     return config["learners"][run].get("atoms", config["atoms"])
 
 
 def run_of(config, run, /, **names):
-    """Return the settings of a run, behind the names given.
+    """Return the settings of a run.
 
     Parameters
     ----------
     config : dict
     run : str
-        Its name.
+        Name of the run.
     **names
-        Of the chain that has these settings: corpus, seed, run, atoms.
+        Entries that are put first, such as corpus, seed, run and atoms.
 
     Returns
     -------
     dict
-        The names; ``learner``: algorithm and hyper-parameters; ``features``: the study's weighting, with what the run
-        changes.
+        `names`; ``learner``: algorithm and hyper-parameters; ``features``: the weighting of the study, with the
+        changes of the run. Settings with the value of an earlier version, which lacked them, are left out.
     """
     entry = config["learners"][run]
     learner = {key: value for key, value in entry.items() if key not in ("atoms", "features")}
@@ -210,13 +211,13 @@ def run_of(config, run, /, **names):
 
 @functools.cache
 def _variants(key):
-    """Return the schemas of the learners, or of the readers, by name."""
+    """Return the schemas of all learners (key "learners") or readers (key "corpora") by name."""
     known = schema.load_schema(places.SCHEMAS / "config.schema.json")
     return known["properties"][key]["additionalProperties"]["select"]["schemas"]
 
 
 def earlier_learner(algorithm: str) -> dict:
-    """Return the hyper-parameters that a record of an algorithm may lack, with what such a record means.
+    """Return the hyper-parameters that records of earlier versions lack, with the values that such records mean.
 
     Examples
     --------
@@ -228,12 +229,12 @@ def earlier_learner(algorithm: str) -> dict:
 
 
 def earlier_options() -> dict:
-    """Return the options of the reader of a person's documents that a record may lack, with what their lack means."""
+    """Return the options of the reader ``documents`` that records of earlier versions lack, with their values."""
     return earlier_of(_variants("corpora")["documents"]["properties"]["options"])
 
 
 def learner_of(settings: dict) -> dict:
-    """Return the settings of a run's learner with those of earlier versions that it does not name.
+    """Return the settings of a learner, completed by the values of earlier versions.
 
     Examples
     --------
@@ -245,13 +246,13 @@ def learner_of(settings: dict) -> dict:
 
 
 def alerts_of(config):
-    """Return run, atoms and seed whose alerts are followed, or None: the most atoms of the run if none are named."""
+    """Return (run, atoms, seed) of the alerts of a study, or None. The default of atoms is the largest size."""
     run, k = config["alerts"]["run"], config["alerts"]["atoms"]
     return (run, k or max(atoms_of(config, run)), config["report"]["seed"]) if run and config["streams"] else None
 
 
 def regret_of(config, run):
-    """Return the sizes of a run whose regret is measured: those named, or all."""
+    """Return the sizes of a run whose regret is measured; the default is all sizes."""
     regret = config["regret"]
     if not regret["enabled"] or run not in regret["runs"]:
         return []
@@ -259,7 +260,7 @@ def regret_of(config, run):
 
 
 def emerging_of(config, run):
-    """Return the sizes of a run that emerging topics are looked for in: those named, or the largest."""
+    """Return the sizes of a run in which emerging topics are searched; the default is the largest size."""
     emerging = config["emerging"]
     if not emerging["enabled"] or run not in (emerging["runs"] or config["runs"]):
         return []
@@ -268,12 +269,12 @@ def emerging_of(config, run):
 
 
 def experiment_of(config, name):
-    """Return the settings of an experiment."""
-    return {key: value for key, value in config["experiments"][name].items() if key not in OF_EXPERIMENTS}
+    """Return the own settings of an experiment, without the keys that every experiment may have."""
+    return {key: value for key, value in config["experiments"][name].items() if key not in EXPERIMENT_KEYS}
 
 
 def whole_experiment_of(config, name, schema):
-    """Return the settings of an experiment, those left out with the defaults of the schema."""
+    """Return the own settings of an experiment, with the defaults of the schema."""
     kinds = schema["properties"]["experiments"]["additionalProperties"]["select"]["schemas"]
     known = kinds[config["experiments"][name]["experiment"]]["properties"]
     defaults = {key: entry["default"] for key, entry in known.items() if "default" in entry}
@@ -281,7 +282,7 @@ def whole_experiment_of(config, name, schema):
 
 
 def study_of(config, name):
-    """Return what an experiment takes from the study: streams, learners (all if none is named), evaluation, seeds.
+    """Return the settings of the study that an experiment uses: its streams, its learners, evaluation and seeds.
 
     Parameters
     ----------
@@ -291,7 +292,7 @@ def study_of(config, name):
     Returns
     -------
     dict
-        Empty if the experiment names no stream.
+        Empty if the experiment names no stream. If it names no learner, all learners.
     """
     entry, keys = config["experiments"][name], ("protocol", "topic_entry", "ties", "batches", "timesteps")
     if not entry.get("streams"):
@@ -305,7 +306,7 @@ def study_of(config, name):
 
 
 def plan(config, lengths):
-    """List what a study runs: one entry for each run, size and seed, and for the baselines of each seed.
+    """Return the plan of a study: an entry for each run, size and seed, and for the baselines of each order.
 
     Parameters
     ----------
@@ -316,7 +317,7 @@ def plan(config, lengths):
     Returns
     -------
     list of dict
-        As `odl.evaluation.study` describes it.
+        Entries as described in `odl.evaluation.study`.
     """
     root, entries = f"{config['results']}/{config['study']}", []
     for corpus in config["streams"]:
@@ -344,7 +345,7 @@ def plan(config, lengths):
 
 
 def _check_timesteps(config, corpus, lengths):
-    """Refuse to average over timesteps that the stream of a seed has not."""
+    """Refuse timesteps of the average that do not exist for one of the seeds."""
     named = max(config["corpora"][corpus]["timesteps"], default=0)
     shortest = min(length for (name, _), length in lengths.items() if name == corpus)
     if named >= shortest:
@@ -353,12 +354,12 @@ def _check_timesteps(config, corpus, lengths):
 
 
 def lengths(config):
-    """Count the timesteps of every stream of a study from its index.
+    """Return the number of timesteps of every stream of a study, from the index files.
 
     Returns
     -------
     dict
-        (corpus, seed) to the number of timesteps, as `plan` takes it.
+        (corpus, seed) to the number of timesteps.
 
     Raises
     ------
@@ -373,12 +374,12 @@ def lengths(config):
 
 
 def read_index(path):
-    """Return the rows of the index of a stream, a dict of texts for each batch.
+    """Return the index of a stream: a dict of strings for each batch.
 
     Raises
     ------
     StorageError
-        If it is missing or was changed.
+        If the file is missing or was changed.
     """
     columns, rows = read_cells(path)
     return [dict(zip(columns, row, strict=True)) for row in rows]

@@ -1,4 +1,4 @@
-"""Commands that a folder names: trusted by hand on a machine, run without a shell."""
+"""Commands in the odl.yaml of a folder. They run without a shell, and only after `odl trust` on this machine."""
 
 import contextlib
 import glob
@@ -15,34 +15,27 @@ from odl.config import project
 from odl.errors import ConfigError
 from odl.files.atomic import replacing
 
-VECTORS = "options.vectors.command"
-CODE = (
-    ".py",
-    ".pyc",
-    ".sh",
-    ".bash",
-    ".zsh",
-    ".fish",
-    ".pl",
-    ".rb",
-    ".js",
-    ".mjs",
-    ".lua",
-    ".php",
-    ".r",
-    ".R",
-    ".jar",
-    ".awk",
+VECTORS_COMMAND = "options.vectors.command"  # key of odl.yaml
+CODE_ENDINGS = (
+    *(".py", ".pyc", ".sh", ".bash", ".zsh", ".fish", ".awk"),
+    *(".pl", ".rb", ".js", ".mjs", ".lua", ".php", ".r", ".R", ".jar"),
 )
 
 
 def words_of(said, where):
-    """Return the words of a command, none of None.
+    """Return the words of a command; an empty list for None.
+
+    Parameters
+    ----------
+    said : str or None
+        Value of the key.
+    where : str
+        Key and file, for the message.
 
     Raises
     ------
     ConfigError
-        If what stands there is no command.
+        If the value is not a command.
     """
     if said is None:
         return []
@@ -57,22 +50,22 @@ def words_of(said, where):
 
 
 def named(folder):
-    """Return the words of the commands that the odl.yaml of a folder names, by key."""
+    """Return the commands in the odl.yaml of a folder, as key to list of words."""
     said, path = project.read(folder), os.path.join(folder, project.FILE)
     options = said.get("options")
     vectors = options.get("vectors") if isinstance(options, dict) else None
     commands = {project.NOTIFY: said.get(project.NOTIFY)}
-    commands[VECTORS] = vectors.get("command") if isinstance(vectors, dict) else None
+    commands[VECTORS_COMMAND] = vectors.get("command") if isinstance(vectors, dict) else None
     return {key: words_of(text, f"{key} in {path}") for key, text in commands.items() if text is not None}
 
 
 def trust(folder):
-    """Take note that the commands of a folder may be run on this machine; return their words.
+    """Record that the commands of a folder may run on this machine; return their words.
 
     Raises
     ------
     ConfigError
-        If the folder names none.
+        If the folder has no command.
     """
     commands = [*named(folder).values()]
     if not commands:
@@ -85,12 +78,12 @@ def trust(folder):
 
 
 def is_trusted(folder, words):
-    """Return whether somebody has said `odl trust` of this folder with this command, on this machine.
+    """Return whether this command of this folder was trusted on this machine (`odl trust`).
 
-    Files of the folder that the command names have to hold what they held then.
+    Files in the folder that the command runs must be unchanged since then.
     """
     known = _trusted().get(os.path.realpath(folder), [])
-    return _digest(folder, words) in ([known] if isinstance(known, str) else known)  # version before: of one command
+    return _digest(folder, words) in ([known] if isinstance(known, str) else known)  # str: files of odl 0.3 and before
 
 
 def _place():
@@ -107,7 +100,7 @@ def _trusted():
 
 
 def _digest(folder, words):
-    """Return the digest of a command and of the files of the folder that it names."""
+    """Return the digest of a command and of the files in the folder that it may run."""
     digest = hashlib.sha256("\0".join(words).encode("utf-8", "surrogateescape"))
     for path in sorted(_files_of(os.fspath(folder), words)):
         with open(path, "rb") as file:
@@ -117,10 +110,10 @@ def _digest(folder, words):
 
 
 def _files_of(folder, words):
-    """Return the files of a folder that a command may run, and the Python files that these may import.
+    """Return the files in a folder that a command may run, and the Python files that these may import.
 
-    They are the first word and the first file behind it, and other words that are programs or scripts. Words in a word
-    count (``sh -c "./tell.sh"``), and so do values of options and modules (``python -m tell``).
+    The command may run its first word, the first file among its words, and each word that is a program or script.
+    Words inside a quoted word (``sh -c "./tell.sh"``), values of options, and modules (``python -m tell``) count too.
     """
     parts = [part for word in words for part in (word, *re.split(r"[\s=,;:|&()<>\"']+", word)) if part]
     home, found = os.path.realpath(folder), set()
@@ -130,8 +123,7 @@ def _files_of(folder, words):
             path = os.path.join(folder, name)
             if os.path.isfile(path) and (part == words[0] or not found or _is_code(path)):
                 found.add(path)
-    beside = {os.path.dirname(path) for path in found if path.endswith(".py")}
-    for place in beside:
+    for place in {os.path.dirname(path) for path in found if path.endswith(".py")}:
         if os.path.commonpath([home, os.path.realpath(place)]) == home:
             imported = glob.iglob(os.path.join(glob.escape(place), "**", "*.py"), recursive=True)
             found |= {*filter(os.path.isfile, imported)}
@@ -139,24 +131,24 @@ def _files_of(folder, words):
 
 
 def _is_code(path):
-    """Return whether a file is a program or a script, by its permissions, its name or its first bytes."""
+    """Return whether a file is a program or a script: executable, with a known ending, or starting with ``#!``."""
     with open(path, "rb") as file:
         begins = file.read(2) == b"#!"
-    return begins or os.access(path, os.X_OK) or path.endswith(CODE)
+    return begins or os.access(path, os.X_OK) or path.endswith(CODE_ENDINGS)
 
 
 def run(folder, words, text, limit):
-    """Run a command once; return what it printed, and what was wrong.
+    """Run a command once; return (standard output, error), where the error is "" on success.
 
     Parameters
     ----------
     folder : path-like
-        That it is run in.
+        Working directory.
     words : list of str
     text : bytes
-        Its standard input.
+        Standard input.
     limit : float
-        Seconds that it may take.
+        Time limit in seconds.
     """
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as complained:
         try:
@@ -170,7 +162,7 @@ def run(folder, words, text, limit):
         except subprocess.TimeoutExpired:
             return b"", f"took more than {limit:.0f} s"
         finally:
-            with contextlib.suppress(ProcessLookupError):  # what it started, too
+            with contextlib.suppress(ProcessLookupError):  # the whole group: also processes that it started
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         printed, last = (_all(file) for file in (said, complained))

@@ -1,4 +1,4 @@
-"""A configuration held to itself: every name it uses is defined, and what it asks for goes together."""
+"""Checks across the settings of a configuration: names that it uses are defined, and settings are compatible."""
 
 import json
 import re
@@ -8,18 +8,18 @@ from odl.config.schema import check_map
 from odl.config.sections import Features, FollowedAlerts, TopicEntry, fill
 from odl.errors import ConfigError, ParameterError, advice
 
-RESERVED = ("baselines", "batches", "features")  # folders beside the runs
+RESERVED = ("baselines", "batches", "features")  # folders next to those of the runs
 
 
 def check_config(config, schema):
-    """Check a configuration against the schema (`odl.config.schema.check_map`) and against itself.
+    """Check a configuration against the schema (`odl.config.schema.check_map`) and its settings against each other.
 
-    What the model has a default for is filled in, and the atoms of a run that follow from its memory.
+    Missing settings are set to their defaults, and the atoms of a run whose size follows from its memory are set.
 
     Raises
     ------
     ConfigError
-        At the first key or value that is wrong, naming the nearest key for a typo.
+        At the first wrong key or value. For a typo it names the nearest key.
     """
     fill(config)
     check_map(config, schema)
@@ -29,7 +29,7 @@ def check_config(config, schema):
 
 
 def _check_results(folder):
-    """Refuse a folder whose name means something else to Snakemake, or to a command that is given it."""
+    """Refuse a folder name with a special meaning for Snakemake or on a command line."""
     wrong = next((sign for sign in folder if sign in "{}" or not sign.isprintable()), None)
     if wrong or folder.startswith("-") or "://" in folder or folder != folder.strip():
         expected = "a folder's name without braces, control characters, '://', and a minus or spaces at its ends"
@@ -52,20 +52,20 @@ def _check_doubles(config):
 
 
 def check_each_once(lists):
-    """Refuse a value listed twice: it would count as one more seed, or write the same files.
+    """Refuse a list with a repeated value, which would count as another seed or write the same files.
 
     Parameters
     ----------
     lists : dict
-        Where they stand in the configuration, to the lists.
+        Key of the configuration to list.
 
     Raises
     ------
     ConfigError
-        Naming the value.
+        Names the value.
     """
     for where, values in lists.items():
-        seen = set()  # of texts, numbers and, by their repr, the rest; 1 and 1.0 are equal
+        seen = set()  # values, or their repr if not hashable; 1 and 1.0 are equal
         keys = [value if isinstance(value, (str, int, float)) else repr(value) for value in values]
         double = next((value for value in keys if value in seen or seen.add(value)), None)
         if double is not None:
@@ -78,7 +78,7 @@ def _check_names(config, schema):
     if not config["streams"]:
         if not config["experiments"]:
             raise ConfigError("streams is empty", "a stream, or something under experiments", "add one")
-        return  # a study of experiments only: what is said of streams and runs is not used
+        return  # experiments only: streams and runs are not used
     _check_among("streams", config["streams"], config["corpora"], "add it to corpora")
     _check_among("runs", config["runs"], config["learners"], "add it to learners")
     for name in config["runs"]:
@@ -99,7 +99,7 @@ def _check_names(config, schema):
 
 
 def _check_among(where, values, known, todo):
-    """Refuse a value that is not among those that there are, naming the nearest one."""
+    """Refuse a value that is not in `known`; the message names the nearest one."""
     for value in values:
         if value not in known:
             expected = f"one of {', '.join(map(str, known))}" if known else "none"
@@ -107,7 +107,7 @@ def _check_among(where, values, known, todo):
 
 
 def _check_able(config, where, names, fact, algorithms):
-    """Refuse runs that are not made, or whose algorithm is none of those with a fact about them."""
+    """Refuse names that are not runs, and runs whose algorithm lacks an ability (a key of the registry)."""
     _check_among(where, names, config["runs"], "correct it or add it to runs")
     able = [name for name, facts in algorithms.items() if facts[fact]]
     for name in names:
@@ -117,12 +117,12 @@ def _check_able(config, where, names, fact, algorithms):
 
 
 def _sizes(config, runs):
-    """Return the numbers of atoms of some runs."""
+    """Return all dictionary sizes of some runs, ascending."""
     return sorted({k for run in runs for k in atoms_of(config, run)})
 
 
 def _settle_memory(config, schema):
-    """Give runs whose learner says `beside` the atoms that their memory holds; refuse none, and others."""
+    """Set the atoms of runs whose size follows from their memory (learners with `beside`); refuse another size."""
     settings = schema["properties"]["learners"]["additionalProperties"]["select"]["schemas"]
     for run in config["runs"]:
         entry = config["learners"][run]
@@ -136,12 +136,12 @@ def _settle_memory(config, schema):
             expected = f"room for one atom, terms and {beside} numbers"
             raise ConfigError(f"learners.{run}.memory is {memory}", expected, "raise memory or lower terms")
         if entry.setdefault("atoms", [size]) != [size]:
-            expected = f"{size}, which memory and terms come to"
+            expected = f"{size}, which follows from memory and terms"
             raise ConfigError(f"learners.{run}.atoms is {entry['atoms']}", expected, "remove it, or change memory")
 
 
 def _check_start(config, name, algorithms):
-    """Refuse more atoms than documents to start from, of learners that do not open them on demand."""
+    """Refuse more atoms than documents in the first batch, except for learners that add atoms on demand."""
     batches = config["corpora"][name]["batches"]
     for run in config["runs"] if batches["by"] == "documents" else ():
         most, opens = max(atoms_of(config, run)), algorithms[config["learners"][run]["algorithm"]]["opens"]
@@ -151,27 +151,27 @@ def _check_start(config, name, algorithms):
 
 
 def _check_corpus(config, name):
-    """Refuse a stream that contradicts itself."""
+    """Refuse a wrong range of topic entry, and the reader ``documents`` without sources."""
     corpus = config["corpora"][name]
-    TopicEntry.of(corpus["topic_entry"])
+    TopicEntry.from_map(corpus["topic_entry"])
     if corpus["reader"] == "documents" and not corpus["sources"]:
         raise ConfigError(f"corpora.{name}.sources is empty", "the files or the folder to read", "name them")
 
 
 def _check_bound(config):
-    """Refuse a bound on the vocabulary with what needs terms that have left."""
-    most = Features.of(config["features"]).max_terms
+    """Refuse a bounded vocabulary together with ``idf: corpus`` or regret, which need removed terms."""
+    most = Features.from_map(config["features"]).max_terms
     for run in config["runs"] if most else ():
         if run_of(config, run)["features"]["idf"] == "corpus":
             defect = f"features.max_terms is {most} and run '{run}' has idf 'corpus'"
-            raise ConfigError(defect, "frequencies of all terms, or idf 'past' or 'none'", "set one of them otherwise")
+            raise ConfigError(defect, "frequencies of all terms, or idf 'past' or 'none'", "change one of them")
     if most and config["regret"]["enabled"]:
         defect = f"features.max_terms is {most} and regret is enabled"
-        raise ConfigError(defect, "terms that never leave, for dictionaries to be compared", "set one otherwise")
+        raise ConfigError(defect, "a vocabulary without removal if regret is measured", "change one of them")
 
 
 def _check_meaning(config):
-    """Refuse vectors beside words where a stream has none, and of agents on ranks, which see a part of a document."""
+    """Refuse a weight of vectors for streams without vectors, and for runs on MPI ranks."""
     for run in config["runs"]:
         weight = run_of(config, run)["features"].get("meaning", 0)
         for name in config["streams"] if weight != 0 else ():
@@ -186,7 +186,7 @@ def _check_meaning(config):
 
 
 def _check_experiments(config):
-    """Refuse what an experiment names and the study has not, and experiments that wait for each other."""
+    """Refuse unknown names in experiments, and experiments that need each other in a circle."""
     waits = {name: entry.get("experiments", []) for name, entry in config["experiments"].items()}
     for name, entry in config["experiments"].items():
         for key, table in (("streams", "corpora"), ("learners", "learners"), ("experiments", "experiments")):
@@ -202,11 +202,11 @@ def _check_experiments(config):
 
 
 def _check_trees(config):
-    """Refuse a tree that is none, or that has not one node for each atom."""
+    """Refuse an invalid tree, and a tree whose number of nodes is not the number of atoms."""
     for run in config["runs"]:
         learner = config["learners"][run]
         for k in atoms_of(config, run) if learner["algorithm"] == "hierarchical" else ():
-            from odl import trees  # of one learner only
+            from odl import trees  # used by one learner only
 
             try:
                 trees.parse(learner.get("tree", "binary"), k)
@@ -215,9 +215,9 @@ def _check_trees(config):
 
 
 def _check_shown(config):
-    """Refuse to show, group or follow what is not run; otherwise it would be refused after everything has run."""
+    """Refuse runs, sizes and seeds of report, alerts and emerging topics that the study does not run."""
     report, alerts, emerging = config["report"], config["alerts"], config["emerging"]
-    FollowedAlerts.of(alerts)
+    FollowedAlerts.from_map(alerts)
     runs = [report["run"]] if report["run"] else report["runs"] or config["runs"]
     named = {"report.runs": report["runs"], "report.run": [report["run"]], "alerts.run": [alerts["run"]]}
     named |= {"emerging.runs": emerging["runs"]} if emerging["enabled"] else {}
@@ -227,16 +227,16 @@ def _check_shown(config):
     sizes = {"report.atoms": ([report["atoms"]], runs)}
     sizes |= {"alerts.atoms": ([alerts["atoms"]], [alerts["run"]])} if alerts["run"] else {}
     sizes |= {"emerging.sizes": (emerging["sizes"], emerging["runs"] or config["runs"])} if emerging["enabled"] else {}
-    for where, (values, of) in sizes.items():
-        _check_among(where, [k for k in values if k], _sizes(config, of), "correct it or add it to atoms")
+    for where, (values, among) in sizes.items():
+        _check_among(where, [k for k in values if k], _sizes(config, among), "correct it or add it to atoms")
     _check_among("report.seed", [report["seed"]], config["seeds"], "correct it or add it to seeds")
     if alerts["run"] in config["ranks"]:
-        defect = f"alerts.run names '{alerts['run']}', whose agents live on ranks of their own"
-        raise ConfigError(defect, "a run whose atoms one process may see", "name another run")
+        defect = f"alerts.run names '{alerts['run']}', which runs on MPI ranks"
+        raise ConfigError(defect, "a run with all atoms in one process", "name another run")
 
 
 def _check_regret(config):
-    """Refuse regret of nothing, of checkpoints that are deleted, or of sizes that are not run."""
+    """Refuse regret without runs, with deleted checkpoints, or of sizes that are not run."""
     settings = config["regret"]
     if not settings["runs"]:
         raise ConfigError("regret is enabled without runs", "names among runs", "add some to regret.runs")

@@ -1,4 +1,4 @@
-"""Places of the workflow, its defaults and profiles, and of `odl.papers`, a room that a copy may lack."""
+"""Paths of the workflow, its defaults and profiles; access to `odl.papers`, which an installation may lack."""
 
 import os
 from importlib import import_module
@@ -7,7 +7,7 @@ from pathlib import Path
 from odl.errors import ConfigError
 
 PACKAGE = Path(__file__).resolve().parents[1]
-SHARE = PACKAGE / "share"  # what CMakeLists.txt puts into a wheel
+SHARE = PACKAGE / "share"  # files that CMakeLists.txt adds to a wheel
 HOME = SHARE if (SHARE / "workflow" / "Snakefile").is_file() else PACKAGE.parents[1]
 SNAKEFILE = HOME / "workflow" / "Snakefile"
 FOLDER_SNAKEFILE = HOME / "workflow" / "own.smk"  # Snakefile for a folder made by `odl init --snakemake`
@@ -17,7 +17,7 @@ SCHEMAS = HOME / "workflow" / "schemas"
 
 
 def unwritable(folder):
-    """Return what keeps a folder from being made or written: itself or the nearest that is there, or None.
+    """Return the path that prevents writing into a folder: the folder or its nearest existing parent; else None.
 
     Parameters
     ----------
@@ -28,23 +28,23 @@ def unwritable(folder):
     Path or None
     """
     folder = Path(folder)
-    while not os.path.lexists(folder):  # a link that leads nowhere is there, and can be no folder
+    while not os.path.lexists(folder):  # a broken link exists, and no folder can be made there
         folder = folder.parent
     return None if os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK) else folder
 
 
 def has_papers():
-    """Return whether this copy of the package has the room of the papers."""
+    """Return whether `odl.papers` is installed."""
     return (PACKAGE / "papers" / "__init__.py").exists()
 
 
 def papers(name):
-    """Return a module of the room of the papers.
+    """Return a module of `odl.papers`.
 
     Raises
     ------
     ConfigError
-        If this copy of the package lacks the room.
+        If `odl.papers` is not installed.
     """
     if not has_papers():
         given = "this copy of odl lacks odl.papers (experiments, rivals, emerging topics, regret)"

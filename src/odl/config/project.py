@@ -1,4 +1,4 @@
-"""A person's own folder: the few lines of its odl.yaml, and the configuration of a study that they stand for."""
+"""A user's folder: reading its odl.yaml, and expanding it to the configuration of a study."""
 
 import re
 import sys
@@ -16,47 +16,46 @@ from odl.files import linesums, links, listing
 
 SNAKEFILE = str(SNAKEFILE)
 FILE = listing.PROJECT
-FORGOTTEN = listing.FORGOTTEN  # beside it: digests of the ids that are not to be read any more, one a line
-VERIFIED = ".verified.json"  # of the results of odl run: what it has read
-DRIVER = "driver"  # "snakemake" where Snakemake runs a folder
-VECTORS = ".vectors.sqlite"  # beside it: what options.vectors.command answered, by the digest of the text
-NOTIFY = "notify"  # the command that is told of each alert
-OWN = ("sources", "options", "ties", "batches")  # of the one stream; the other keys are those of every configuration
-KEEP = 20  # checkpoints of a stream: one in so many stays, and the last two
-LEARNER = "levels"  # unless `runs` names others: then the first of them
+FORGOTTEN = listing.FORGOTTEN  # file next to odl.yaml: digests of the ids of forgotten documents, one per line
+VERIFIED = ".verified.json"  # file in the results of odl run: digests of verified files
+DRIVER = "driver"  # key: "snakemake" if Snakemake runs the folder
+VECTORS = ".vectors.sqlite"  # file next to odl.yaml: answers of options.vectors.command, by digest of the text
+NOTIFY = "notify"  # key: command that receives each alert
+STREAM_KEYS = ("sources", "options", "ties", "batches")  # keys of odl.yaml for its stream; others are of a study
+KEEP = 20  # interval between retained checkpoints, in timesteps
+LEARNER = "levels"  # default run
 
 
 def expand(config):
-    """Return the whole configuration that the lines of an odl.yaml stand for.
+    """Return the configuration of a study that an odl.yaml stands for.
 
     Parameters
     ----------
     config : dict
-        ``study``, ``sources``, ``options`` (of the reader `odl.corpora.collection`), ``batches`` and whatever else a
-        configuration has; only ``sources`` is needed.
+        Content of odl.yaml: ``sources``, ``options`` (of the reader `odl.corpora.collection`), ``batches`` and any key
+        of a configuration. Only ``sources`` is required.
 
     Returns
     -------
     dict
-        One stream without labels, one run and its alerts, no baselines; what the default configuration has beside
-        these is filled in by the workflow. An empty configuration stays so: Snakemake looks
-        at a Snakefile without one as well.
+        One stream without labels, one run with its alerts, no baselines. The other settings are left to their
+        defaults.
 
     Raises
     ------
     ConfigError
         If ``sources`` is missing or a key is unknown.
     """
-    general = {key: value for key, value in config.items() if key not in (*OWN, DRIVER, NOTIFY)}
-    if isinstance(general.get("study"), int):  # printed before it is checked
+    general = {key: value for key, value in config.items() if key not in (*STREAM_KEYS, DRIVER, NOTIFY)}
+    if isinstance(general.get("study"), int):  # check now: a huge integer cannot be printed
         check_map(general["study"], {}, "study")
     name = str(general.get("study") or name_of(Path.cwd().name))
     if not config.get("sources"):
         raise ConfigError(f"{FILE} has no sources", "the files of the documents", "name them, or run odl init again")
     _check_keys(general)
-    stream = {key: config[key] for key in OWN if key in config}
+    stream = {key: config[key] for key in STREAM_KEYS if key in config}
     options = stream.get("options") or {}
-    if isinstance(options, dict):  # anything else is refused later
+    if isinstance(options, dict):  # the schema refuses other types later
         more = {"forgotten": digests} if (digests := forgotten(".")) else {}
         stream["options"] = {**_rule(stream), **options, **more}
     runs = general["runs"] if isinstance(general.get("runs"), list) and general["runs"] else [LEARNER]
@@ -74,19 +73,19 @@ def expand(config):
         "evaluate": {"bootstrap": 0},
         "emerging": {"enabled": False},
         "checkpoints": {"keep": KEEP},
-        # A folder of an earlier version does not name what is newer than it.
+        # Settings that the odl.yaml of an earlier version lacks have the value of that version.
         "alerts": {**Alerts.earlier(), "run": run, "atoms": shown},
         "features": Weighting.earlier(),
         "learners": {LEARNER: earlier_learner(LEARNER)},
         "report": {"runs": runs, "run": run, "atoms": shown, "seed": 0},
     }
     if named and run == LEARNER:
-        whole["learners"][LEARNER] |= {"atoms": atoms}  # refused unless its memory holds as many
+        whole["learners"][LEARNER] |= {"atoms": atoms}  # check_config refuses a size that its memory does not give
     return merge({**general, "atoms": atoms}, whole)
 
 
 def without_removed(config):
-    """Return what an odl.yaml says without keys of alerts that an earlier version knew, and the names of these keys."""
+    """Return an odl.yaml without removed keys of ``alerts``, and the names of the keys that were dropped."""
     alerts = config.get("alerts")
     removed = [key for key in alerts if key in Alerts.removed] if isinstance(alerts, dict) else []
     if not removed:
@@ -96,20 +95,20 @@ def without_removed(config):
 
 
 def checked(config):
-    """Return `expand` of a configuration, or end in one sentence: what Snakefiles call, whose errors are pages."""
+    """Return `expand(config)`, or exit with a one-line message. For Snakefiles, which print long tracebacks."""
     try:
         whole = expand(config)
         root = Path(str(whole.get("results", "results")), str(whole["study"]))
         if config.get(DRIVER) != "snakemake" and (root / VERIFIED).exists():
-            defect, todo = f"{root} is made by odl run", f"type odl run, or write '{DRIVER}: snakemake' into {FILE}"
-            raise ConfigError(defect, "one driver a folder", todo)
+            defect, todo = f"odl run wrote {root}", f"type odl run, or write '{DRIVER}: snakemake' into {FILE}"
+            raise ConfigError(defect, "one driver per folder", todo)
         return whole
     except ConfigError as error:
         sys.exit(f"odl: {error}")
 
 
 def check(folder):
-    """Refuse a folder without an odl.yaml, and one in which odl would write through a link.
+    """Refuse a folder without odl.yaml, and a folder in which a symbolic link leads outside.
 
     Raises
     ------
@@ -117,22 +116,22 @@ def check(folder):
     DataError
     """
     if not (Path(folder) / FILE).is_file():
-        raise ConfigError(f"{folder} holds no {FILE}", "a folder that odl init wrote", "run odl init first")
+        raise ConfigError(f"{folder} contains no {FILE}", "a folder that odl init wrote", "run odl init first")
     links.refuse(folder, results_of(folder))
 
 
 def read(folder):
-    """Return what the odl.yaml of a folder says.
+    """Return the content of the odl.yaml of a folder, as a dict.
 
     Raises
     ------
     ConfigError
-        If it is missing or no map.
+        If the file is missing, is not a map, or has a key twice.
     """
     import yaml
 
     class Once(yaml.SafeLoader):
-        """A loader that takes a key once: YAML itself keeps the last of two without a word."""
+        """Loader that refuses a repeated key. YAML would silently use the last one."""
 
         def construct_mapping(self, node, deep=False):
             keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
@@ -156,19 +155,19 @@ def read(folder):
         reason = " ".join(str(error).split())
         raise ConfigError(f"{path} cannot be read ({reason})", "lines `key: value`", "correct it") from error
     if not isinstance(config, dict):
-        raise ConfigError(f"{path} holds no keys", "lines `key: value`", "run odl init again")
+        raise ConfigError(f"{path} contains no keys", "lines `key: value`", "run odl init again")
     return config
 
 
 def forgotten(folder):
-    """Return the digests of the ids that are not to be read of a folder.
+    """Return the digests of the ids of a folder's forgotten documents, which are not read.
 
-    A file of an earlier version, or one written by hand, has digests alone: its damage shows where a line is none.
+    A file without checksums is accepted if each line is a digest: earlier versions and users write such files.
 
     Raises
     ------
     StorageError
-        If the file was changed after it was written: a document that was forgotten would come back.
+        If the file was damaged, since a forgotten document would return.
     """
     path = Path(folder) / FORGOTTEN
     try:
@@ -187,28 +186,28 @@ def forgotten(folder):
 
 
 def forget(folder, digest):
-    """Take note that a document is not to be read any more, and wait until the disk has it."""
+    """Add the digest of an id to the forgotten documents, and flush the file to disk."""
     linesums.write(Path(folder) / FORGOTTEN, sorted({*forgotten(folder), digest}))
 
 
 def results_of(folder):
-    """Return the folder of results that the odl.yaml of a folder names; "results" without a file, or one to be read."""
+    """Return the folder of results of a user's folder: the key ``results`` of a readable odl.yaml, or "results"."""
     try:
         named = read(folder).get("results")
-    except ConfigError:  # a run says what is wrong with it
+    except ConfigError:  # odl run reports it
         named = None
     return named if isinstance(named, str) else "results"
 
 
 def name_of(folder):
-    """Return the name of a folder as that of a study: lower-case letters of any script, digits and hyphens."""
+    """Return a name for a study, from the name of a folder: lower-case letters of any script, digits and hyphens."""
     signs = unicodedata.normalize("NFC", folder.lower())
     name = "".join(sign if unicodedata.category(sign)[0] in "LMN" else "-" for sign in signs)
     return "-".join(re.findall(NAMED.replace("-]", "]"), name)) or "mine"
 
 
 def _rule(stream):
-    """Return the options by which documents that cannot be read are set aside, so that a stream goes on."""
+    """Return default options of a user's stream: unreadable documents, and undated ones if needed, are set aside."""
     batches = stream.get("batches")
     by = batches.get("by", Batches.by) if isinstance(batches, dict) else Batches.by
     return {"strict": False} | ({"needs_time": True} if by == "period" else {})
@@ -224,8 +223,8 @@ KEYS = tuple(entry.name for entry in fields(Study))
 
 
 def _check_keys(general):
-    """Refuse a key that is neither of a person's stream nor of a configuration."""
+    """Refuse an unknown key of odl.yaml."""
     for key in general:
         if key not in KEYS:
-            todo = advice(key, [*OWN, NOTIFY, *KEYS], "remove it")
-            raise ConfigError(f"{FILE} has a key '{key}'", "one of " + ", ".join([*OWN, *KEYS]), todo)
+            todo = advice(key, [*STREAM_KEYS, NOTIFY, *KEYS], "remove it")
+            raise ConfigError(f"{FILE} has a key '{key}'", "one of " + ", ".join([*STREAM_KEYS, *KEYS]), todo)

@@ -1,4 +1,4 @@
-"""A configuration held to a closed schema: kinds, ranges, names, with the nearest name for a typo."""
+"""Check of a configuration against a closed JSON schema: types, ranges and names."""
 
 import json
 import numbers
@@ -9,10 +9,12 @@ from pathlib import Path
 
 from odl.errors import ConfigError, advice
 
-MAX_INTEGER = 2**63 - 1  # largest integer in files; Python refuses to print numbers of more than 4300 digits
+MAX_INTEGER = 2**63 - 1  # largest integer in files
 
 
 class _Short(reprlib.Repr):
+    """Short reprs for messages. Python refuses to print integers of more than 4300 digits."""
+
     def repr_int(self, x, level):
         return super().repr_int(x, level) if abs(x) <= MAX_INTEGER else "a whole number beyond 2^63 - 1"
 
@@ -25,7 +27,7 @@ TYPES = {
     "array": list,
     "string": str,
     "boolean": bool,
-    "integer": numbers.Integral,  # of numpy as well
+    "integer": numbers.Integral,  # includes NumPy's integers
     "number": numbers.Real,
     "null": type(None),
 }
@@ -37,29 +39,29 @@ def load_schema(path):
 
 
 def closed(properties: dict, *needed: str) -> dict:
-    """Return the schema of a map with these keys and no others."""
+    """Return the schema of a map with these properties only; the keys in `needed` are required."""
     required = {"required": list(needed)} if needed else {}
     return {"type": "object", "additionalProperties": False, "properties": properties, **required}
 
 
 def check_map(value, schema, path=""):
-    """Check a configuration, or a part of one, against a schema.
+    """Check a value of a configuration against a schema.
 
     Parameters
     ----------
     value
-        As Snakemake merged it.
+        A configuration or a part of it.
     schema : dict
-        From `load_schema`. The subset of JSON schema used here: type, properties, required,
-        additionalProperties, items, enum, minimum, maximum, exclusiveMinimum, exclusiveMaximum, minItems, minLength,
-        pattern (full match) and ``select`` (more properties, and required ones, of a map with that value of its key).
+        A subset of JSON schema: type, properties, required, additionalProperties, items, enum, minimum, maximum,
+        exclusiveMinimum, exclusiveMaximum, minItems, minLength, pattern (full match), and ``select``: further
+        properties of a map, chosen by the value of one of its keys.
     path : str
-        Names the part in messages.
+        Name of the value in messages.
 
     Raises
     ------
     ConfigError
-        At the first key or value that is wrong, naming the nearest key for a typo.
+        At the first wrong key or value. For a typo it names the nearest key.
     """
     where = path or "the configuration"
     kinds = schema.get("type", list(TYPES))
@@ -92,7 +94,7 @@ def _check_keys(value, schema, path):
             check_map(item, known[name], inner)
         elif others is False:
             if sentence := schema.get("x-removed", {}).get(name):
-                raise ConfigError(f"'{inner}' means nothing any more", sentence, "remove it")
+                raise ConfigError(f"'{inner}' is no longer a setting", sentence, "remove it")
             expected, todo = "one of " + ", ".join(known), advice(name, known, "remove it")
             raise ConfigError(f"'{inner}' is not a key of the configuration", expected, todo)
         else:
@@ -105,7 +107,7 @@ def _check_keys(value, schema, path):
 
 
 def _selected(value, select, path):
-    """Return the entry of a `select` that a map chooses."""
+    """Return the entry of a ``select`` that the value of a map's key chooses."""
     key, where = select["key"], path or "the configuration"
     if key not in value:
         raise ConfigError(f"{where} has no '{key}'", f"'{key}'", "add it")
@@ -124,7 +126,7 @@ def _is(value, kind):
 
 
 def _within(value, schema):
-    """Tell whether a number is in its range, a text as it should be, and neither a text nor a list too short."""
+    """Return whether a value fits the schema's range (numbers), pattern (strings) and minimum length."""
     if isinstance(value, str):
         return len(value) >= schema.get("minLength", 0) and re.fullmatch(schema.get("pattern", "(?s:.*)"), value)
     if isinstance(value, bool) or not isinstance(value, numbers.Real):

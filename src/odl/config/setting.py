@@ -1,6 +1,6 @@
-"""A setting as a field of a frozen dataclass: its kind, range, unit, meaning and default, written once.
+"""Settings as fields of frozen dataclasses: type, range, unit, description and default, written once.
 
-The schema, the check, the default of a configuration and the row of config/README follow from the field.
+The schema, the check, the default and the row of config/README.md follow from the field.
 """
 
 import copy
@@ -30,21 +30,21 @@ def setting(
     Parameters
     ----------
     default
-        Without one, every configuration has to have it.
+        Default value. Without it, the setting is required.
     meaning, unit : str
-        What it is, and what its numbers are of, for the tables.
+        Description and unit, for the tables of config/README.md.
     values : str
-        What the tables say of its values, where kind, range and unit do not.
+        Description of the values in the tables, if type, range and unit do not say it.
     earlier
-        Value that reproduces the versions without this setting. A record that lacks the setting means this value, and
-        a record with this value leaves the setting out, so folders of these versions learn nothing again. Each
-        setting declares it that is newer than `tests/config/settings.json`.
+        Value that reproduces the versions without this setting; required for settings newer than
+        `tests/config/settings.json`. A record without the setting means this value, and a record with this value
+        leaves the setting out. Therefore folders of these versions are not learned again.
     **limits
-        Words of JSON schema: minimum, exclusiveMinimum, maximum, enum, pattern, minLength, minItems, items, ....
+        Keywords of JSON schema: minimum, exclusiveMinimum, maximum, enum, pattern, minLength, minItems, items, ....
 
     Examples
     --------
-    >>> from odl.learners.base import setting  # of a learner, whose docstring says what it is
+    >>> from odl.config.setting import setting
     >>> setting(0.1, minimum=0).default
     0.1
     """
@@ -58,19 +58,19 @@ def setting(
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the configuration: checked when it is made, whether of a configuration or by a person in Python.
+    """A section of the configuration, checked when it is created.
 
     Attributes
     ----------
     place : str
-        Its key in the configuration, for messages.
+        Key of the section in the configuration, for messages.
     removed : dict of str to str
-        Keys that an earlier version had, each with what to say of it.
+        Keys of earlier versions that no longer exist, each with a message.
 
     Raises
     ------
     ParameterError
-        At the first field that is of another kind or outside its range.
+        At the first field with a wrong type or outside its range.
     """
 
     place: ClassVar[str] = ""
@@ -87,24 +87,24 @@ class Section:
         """Refuse fields that contradict each other."""
 
     @classmethod
-    def of(cls, values: dict, place: str | None = None) -> Self:
-        """Return the section with these values; refuse one that it does not have.
+    def from_map(cls, values: dict, place: str | None = None) -> Self:
+        """Return the section with these values.
 
         Raises
         ------
         ConfigError
-            At the first key or value that is wrong, naming the nearest key for a typo.
+            At the first wrong key or value. For a typo it names the nearest key.
         """
         check_map(values, _closed(cast(type, cls)), cls.place if place is None else place)
         inner = {entry.name: entry.type for entry in fields(cls) if is_section(entry.type) and entry.name in values}
         try:
-            return cls(**{**values, **{name: kind.of(values[name]) for name, kind in inner.items()}})
+            return cls(**{**values, **{name: kind.from_map(values[name]) for name, kind in inner.items()}})
         except ParameterError as error:
             raise ConfigError(error.given, error.expected, error.todo) from None
 
     @classmethod
     def part(cls, values: dict) -> dict:
-        """Return of a map what this section has."""
+        """Return the entries of a map that are fields of this section."""
         return {entry.name: values[entry.name] for entry in fields(cls) if entry.name in values}
 
     @classmethod
@@ -122,7 +122,7 @@ class Section:
 
     @classmethod
     def earlier(cls) -> dict:
-        """Return the values that reproduce the versions without some of the fields, nested as in a configuration."""
+        """Return the newer fields with the values that reproduce earlier versions, nested as in a configuration."""
         return earlier_of(_closed(cast(type, cls)))
 
     @classmethod
@@ -137,17 +137,17 @@ class Section:
 
 @cache
 def _closed(section):
-    """Return the schema of a section, made once: sections are made for every period."""
+    """Return the schema of a section (cached, since sections are created in every period)."""
     return section.schema()
 
 
 def is_section(kind: Any) -> bool:
-    """Return whether an annotation is a section."""
+    """Return whether a type is a `Section`."""
     return isinstance(kind, type) and issubclass(kind, Section)
 
 
 def _schema(entry):
-    """Return the schema of a field: its kind from the annotation, the rest from `setting`."""
+    """Return the schema of a field: its type from the annotation, the other keywords from `setting`."""
     if is_section(entry.type):
         return entry.type.schema()
     said = entry.metadata if "limits" in entry.metadata else setting(**entry.metadata).metadata
@@ -172,7 +172,7 @@ def _kind(kind):
 
 
 def table(section: type[Section], key: str, inside: bool = True) -> str:
-    """Return a section, and those inside it, as a table of config/README without its head."""
+    """Return the rows of config/README.md for a section and, with `inside`, for the sections in it."""
     lines = []
     for entry in fields(section):
         inner, said = f"{key}.{entry.name}".lstrip("."), entry.metadata
@@ -184,7 +184,7 @@ def table(section: type[Section], key: str, inside: bool = True) -> str:
 
 
 def _values(entry):
-    """Return what the table says of the values of a field."""
+    """Return the description of the values of a field in the table."""
     limits, unit = entry.metadata["limits"], entry.metadata["unit"]
     if entry.metadata["values"]:
         return entry.metadata["values"]
@@ -200,7 +200,7 @@ def _values(entry):
 
 
 def _default(entry):
-    """Return the default of a field as a configuration has it."""
+    """Return the default of a field, written as in a configuration."""
     if entry.default_factory is not MISSING:
         return f"`{json.dumps(entry.default_factory())}`"
     if entry.default is MISSING:
@@ -210,7 +210,7 @@ def _default(entry):
 
 
 def earlier_of(schema: dict) -> dict:
-    """Return the values that reproduce earlier versions, of the properties of a schema that declare one.
+    """Return the values of the keyword ``earlier`` in a schema, nested as its properties.
 
     Examples
     --------
@@ -228,7 +228,7 @@ def earlier_of(schema: dict) -> dict:
 
 
 def without(values: dict, earlier: dict) -> dict:
-    """Return settings without those that have the value of an earlier version, as that version recorded them.
+    """Return settings without those equal to their value in `earlier`, as earlier versions recorded them.
 
     Examples
     --------
@@ -246,7 +246,7 @@ def without(values: dict, earlier: dict) -> dict:
 
 
 def differing(before, now, within=""):
-    """Return the names of the settings that differ between two maps, those of maps in them with a dot.
+    """Return the names of the settings that differ between two maps; names in nested maps have dots.
 
     Examples
     --------
@@ -265,14 +265,13 @@ def differing(before, now, within=""):
 
 
 def merge(config, defaults):
-    """Add to a configuration, in place, what it leaves out; maps are merged, lists and values stay as they are.
+    """Add missing keys to a configuration, in place. Nested maps are merged; lists are not.
 
     Parameters
     ----------
     config : dict
-        As Snakemake merged it, possibly empty.
     defaults : dict
-        Of the same form. Nothing of it is shared with `config` afterwards.
+        Its values are copied.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""Source files of the package that a result depends on: those that its stage imports, unseen by Snakemake.
+"""Stamps of code: digests of the source files that a step imports, directly or indirectly.
 
-A digest of them is a param of every rule, so that an edit runs again what it may change and nothing else. What is
-imported by its name while a program runs (one learner of many, one reader) is not followed: the rules name it.
+The stamp is a parameter of every rule, so an edit repeats the steps that it may change, and no others. Modules that
+are imported by name at run time (one of the learners or readers) are not found here; the rules add them.
 """
 
 import ast
@@ -15,21 +15,21 @@ from pathlib import Path
 from odl.files.atomic import replacing
 
 PACKAGE = Path(__file__).parents[1]
-DATA = (".css", ".js", ".jinja", ".txt")  # of a module, under its name
-CPP = (".cpp", ".h")  # files of kernels, which are named with their suffix
+DATA_ENDINGS = (".css", ".js", ".jinja", ".txt")  # data files of a module, with the module's name
+CPP = (".cpp", ".h")  # endings of kernel files; their names here include the ending
 INCLUDE = re.compile(r'^#include "(\w+)\.h"', re.M)
-# What means something in C++, and what does not: a text, else raw text (documentation), a comment or white space.
-PARTS = re.compile(r'("(?:\\.|[^"\\\n])*")|(?:R"\((?:.|\n)*?\)"|//[^\n]*|\s+)+')
+# A string literal (group 1), or text without effect: raw strings (documentation), comments and white space.
+CPP_PARTS = re.compile(r'("(?:\\.|[^"\\\n])*")|(?:R"\((?:.|\n)*?\)"|//[^\n]*|\s+)+')
 
 
 @functools.cache
 def imports(name):
-    """Return the files of the package that a file imports, at its top or inside a function.
+    """Return the files of the package that a file imports, at its top or inside functions.
 
     Parameters
     ----------
     name : str
-        A file below the package, without its suffix if it is Python: ``coding/exact``, ``kernels/tree_norm.cpp``.
+        Path below the package, without ending for Python: ``coding/exact``, ``kernels/tree_norm.cpp``.
 
     Returns
     -------
@@ -40,16 +40,16 @@ def imports(name):
     FileNotFoundError
         If there is no such file.
     """
-    return _files_of(_stamps().of(name)[1])
+    return _files_of(_stamps().facts(name)[1])
 
 
 def imported(tree):
-    """Return the files of the package that a piece of code imports (a tree of `ast`)."""
+    """Return the files of the package that a syntax tree (`ast`) imports."""
     return _files_of(_names_of(tree))
 
 
 def _names_of(tree):
-    """Return the dotted names inside the package that code imports: modules, or names in one."""
+    """Return the imported dotted names that begin with ``odl.``: modules, or names in modules."""
     names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -60,7 +60,7 @@ def _names_of(tree):
 
 
 def _files_of(names):
-    """Return the files of names: of a module, `odl.coding.exact`, of what is in one, or of a file, kernels/sums.h."""
+    """Return the files of dotted names (``odl.coding.exact``, or a name in it) and of paths (``kernels/sums.h``)."""
     found = {name if "/" in name else _file_of(name) or _file_of(name.rpartition(".")[0]) for name in names}
     return frozenset(found - {None})
 
@@ -82,7 +82,7 @@ def _path_of(name):
 
 
 def closure(*names):
-    """Return every file that importing some files loads, themselves included, but the package's own ``__init__``."""
+    """Return all files that are loaded if some files are imported, with these, without the package's ``__init__``."""
     seen, todo = set(), list(names)
     while todo:
         name = todo.pop()
@@ -96,10 +96,10 @@ def closure(*names):
 
 @functools.cache
 def digest(*names, packages=(), more=""):
-    """Return the stamp of all files that importing some files loads, of versions of packages, and of more."""
+    """Return the stamp of the `closure` of some files, of the versions of packages, and of the string `more`."""
     joined = hashlib.sha256()
     for name in sorted(closure(*names)):
-        joined.update(_said_of(name))
+        joined.update(_stamp_of(name))
     for package in packages:
         joined.update(f"{package}\0{_version_of(package)}".encode())
     joined.update(more.encode())
@@ -107,10 +107,10 @@ def digest(*names, packages=(), more=""):
 
 
 @functools.cache
-def _said_of(name):
-    """Return what a stamp is made from of a file: its digest, and the data under its name."""
-    data = [path.read_bytes() for suffix in DATA if (path := PACKAGE / f"{name}{suffix}").exists()]
-    return b"".join([f"{name}\0{_stamps().of(name)[0]}".encode(), *data])
+def _stamp_of(name):
+    """Return the bytes of a file that enter a stamp: its name, its digest, and its data files."""
+    data = [path.read_bytes() for suffix in DATA_ENDINGS if (path := PACKAGE / f"{name}{suffix}").exists()]
+    return b"".join([f"{name}\0{_stamps().facts(name)[0]}".encode(), *data])
 
 
 def _version_of(package):
@@ -119,17 +119,17 @@ def _version_of(package):
 
     try:
         return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:  # said by the step that needs it
+    except importlib.metadata.PackageNotFoundError:  # the step that needs it reports it
         return "missing"
 
 
 class Stamps:
-    """Digests of what files of the package mean, and what they import; kept from run to run while a file stays.
+    """Digests and imports of the files of the package, cached in a file between runs.
 
     Parameters
     ----------
     path : Path
-        Where they are kept, if it can be written.
+        Cache file. It is not written if the folder is read-only.
     """
 
     def __init__(self, path):
@@ -139,8 +139,8 @@ class Stamps:
         except (OSError, ValueError):
             self.known = {}
 
-    def of(self, name):
-        """Return the digest and the imports of a file; one that is not known yet is parsed and kept."""
+    def facts(self, name):
+        """Return (digest, imports) of a file, from the cache if size and time of the file are unchanged."""
         path = _path_of(name)
         facts = path.stat()
         state = [facts.st_size, facts.st_mtime_ns]
@@ -151,7 +151,7 @@ class Stamps:
         return entry[:2]
 
     def save(self):
-        """Keep what was parsed."""
+        """Write the cache if it has changed."""
         if self.changed:
             with contextlib.suppress(OSError), replacing(self.path) as temporary:
                 Path(temporary).write_text(json.dumps(self.known), encoding="utf-8")
@@ -159,14 +159,14 @@ class Stamps:
 
 
 def facts_of(name, text):
-    """Return the digest of what a file means, and the names that it imports: with a header the source of its name."""
+    """Return (digest without comments, imports) of a file. A C++ header also imports the source with its name."""
     if name.endswith(CPP):
-        meant = hashlib.sha256(PARTS.sub(lambda part: part[1] or " ", text).strip().encode()).hexdigest()[:16]
+        meant = hashlib.sha256(CPP_PARTS.sub(lambda part: part[1] or " ", text).strip().encode()).hexdigest()[:16]
         near = [f"kernels/{header}{suffix}" for header in INCLUDE.findall(text) for suffix in CPP]
         return meant, sorted(file for file in near if _path_of(file).is_file() and file != name)
     tree = ast.parse(text)
     names = _names_of(tree)
-    return _meaning_of(tree), names  # docstrings leave the tree
+    return _meaning_of(tree), names  # last: this removes docstrings from the tree
 
 
 @functools.cache
@@ -175,7 +175,7 @@ def _stamps():
 
 
 def meaning(text):
-    """Return a digest of what a program means: of its syntax tree without comments, docstrings and positions."""
+    """Return a digest of a program's syntax tree without comments, docstrings and positions."""
     return _meaning_of(ast.parse(text))
 
 
@@ -196,7 +196,7 @@ def _is_text(statement):
 
 
 def _plain(node):
-    """Return a syntax tree as tuples; fields without a value are left out, as versions of Python add such."""
+    """Return a syntax tree as tuples without empty fields, which differ between versions of Python."""
     if isinstance(node, list):
         return [_plain(item) for item in node]
     if not isinstance(node, ast.AST):

@@ -1,7 +1,7 @@
-"""The steps of a stream: which files each reads and writes, which settings it depends on, which checkpoints stay.
+"""The steps of a stream: the files that each reads and writes, and the settings that it depends on.
 
-A rule of the workflow and the loop of `odl run` give a step its arguments under these names; `odl step NAME` has the
-same. What is listed as read or as a setting stands in the record of what the step writes (`odl.files.provenance`).
+The workflow, the loop of `odl run` and `odl step NAME` use these names of arguments. The files and settings of a step
+are recorded in its output (`odl.files.provenance`).
 """
 
 from typing import NamedTuple
@@ -22,20 +22,19 @@ ALERTS = RUN + "/alerts/{t}.h5"
 
 
 class Step(NamedTuple):
-    """One step.
+    """Description of a step.
 
     Attributes
     ----------
     reads : dict
-        Argument to the pattern of the file or files that it names; those of the timestep before say ``{before}``.
+        Argument to pattern of the input files. ``{before}`` is the previous timestep.
     writes : dict
-        Argument to the pattern of the file, in the order in which they are finished; the last holds the record that
-        tells whether all are fresh.
+        Argument to pattern of the output file, in the order of writing. The last file contains the record that
+        decides whether all of them are fresh.
     settings : tuple of str
-        Arguments that are no files.
+        Arguments that are not files.
     untraced : tuple of str
-        Of `reads`, those whose content others stand for: the part of documents that a batch takes has a digest of its
-        own, and what came before a checkpoint is in its digest.
+        Members of `reads` that are not recorded, since another argument has a digest of the part that is used.
     """
 
     reads: dict
@@ -71,16 +70,16 @@ STEPS = {
 
 
 def record_of(name, arguments, digest_of):
-    """Return the record of a step with these arguments.
+    """Return the record of a step: the digests of its inputs, its settings, and the stamp of its code.
 
     Parameters
     ----------
     name : str
     arguments : dict
-        Of the step: paths, settings, ``code`` (the stamp of its code; "" where nobody said it).
+        Arguments of the step: paths, settings, and ``code``, the stamp of its code ("" if unknown). A value is a path,
+        a list of paths, or a list of (name, path) for user files, whose names are part of the documents.
     digest_of : callable
-        Of a path the digest of its content. An argument may be a path, or several, of which one digest is made; a
-        person's files come as (name, path), since documents are named after them.
+        Path to the digest of its content.
 
     Returns
     -------
@@ -96,29 +95,29 @@ def record_of(name, arguments, digest_of):
 def _as_recorded(key, value):
     """Return the settings of an argument without those that have the value of an earlier version, which lacked them.
 
-    Those of a run are without them already (`odl.config.chains.run_of`).
+    For a run, `odl.config.chains.run_of` has done this already.
     """
     earlier = {"settings": Alerts.earlier, "stream": Order.earlier, "options": chains.earlier_options}
     return without(value, earlier[key]()) if key in earlier else value
 
 
 def _joint(paths, digest_of):
-    """Return the digest of a file, or one of several with their names."""
+    """Return the digest of a file, or one digest of several files and their names."""
     if isinstance(paths, str):
         return digest_of(paths)
     named = [path if isinstance(path, tuple) else ("", path) for path in paths]
     return provenance.joint([f"{name}\0{digest_of(path)}" for name, path in named])
 
 
-def stays(t, last, keep):
-    """Tell whether the checkpoint of a timestep stays in a chain that ends with `last`; `keep` 0: all do.
+def is_retained(t, last, keep):
+    """Return whether checkpoint t of a chain that ends with timestep `last` is retained (keep=0 retains all).
 
-    The last two do, since the last one is gone on from, and may itself have to be done again.
+    The last two always are: the next run resumes from the last one, or repeats it.
 
     Examples
     --------
-    >>> from odl.config.steps import stays
-    >>> [t for t in range(10) if stays(t, 9, 4)]
+    >>> from odl.config.steps import is_retained
+    >>> [t for t in range(10) if is_retained(t, 9, 4)]
     [0, 4, 8, 9]
     """
     return not keep or t % keep == 0 or t >= last - 1

@@ -173,7 +173,7 @@ def documents_in(name, path, form, columns, strict=True):
     DataError
         Of a fault, where the reading is strict.
     """
-    kind, last, seen, with_ids, damaged = form.of(path), "", set(), None, Counter()
+    kind, last, seen, with_ids, damaged = form.kind_of(path), "", set(), None, Counter()
     tabular = kind in listing.TABULAR
     columns = columns if tabular else own_columns(kind, columns)
     try:
@@ -360,7 +360,7 @@ class Collection:
 
     def add_file(self, name, path, form):
         """Append the documents of one file; set aside what cannot be read, or raise `DataError` where strict."""
-        kind = form.of(path)
+        kind = form.kind_of(path)
         for place, row, with_ids in documents_in(name, path, form, self.columns, self.strict):
             if isinstance(row, Unreadable):
                 self.aside.append(setaside.aside(name, place, row))

@@ -64,7 +64,7 @@ class Form:
     quoted: bool = True
     time_formats: tuple = ()
 
-    def of(self, path):
+    def kind_of(self, path):
         """Return the kind of a file: the one that is set, or that of its content, or of its name."""
         return self.kind or listing.kind_in(path)
 
@@ -111,7 +111,7 @@ def all_rows(path, form):
 
 
 def _rows(path, form, name):
-    kind = form.of(path)
+    kind = form.kind_of(path)
     if kind == "parquet":
         yield from _parquet_rows(path)
         return

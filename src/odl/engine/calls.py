@@ -46,7 +46,11 @@ def index(arguments):
     from odl.config.sections import Order
     from odl.stream import batching
 
-    named = {"stream": Order.of(arguments["stream"], "--stream"), "seed": arguments["seed"], "made": arguments["made"]}
+    named = {
+        "stream": Order.from_map(arguments["stream"], "--stream"),
+        "seed": arguments["seed"],
+        "made": arguments["made"],
+    }
     batching.index(arguments["documents"], arguments["table"], arguments["order"], **named)
     return Done()
 
@@ -80,7 +84,7 @@ def alerts(arguments, learned=None, carried=None):
     from odl.config.sections import Alerts
     from odl.jobs import alerts, runs
 
-    run, settings = runs.parse(arguments["run"]), Alerts.of(arguments["settings"], "--settings")
+    run, settings = runs.parse(arguments["run"]), Alerts.from_map(arguments["settings"], "--settings")
     learned = learned or alerts.Written(*map(arguments.get, alerts.Written._fields))
     more = {"before": runs.Before.of(arguments, carried), "batch": arguments.get("batch") or None}
     return Done(left=alerts.follow(learned, arguments["output"], run=run, settings=settings, **more))

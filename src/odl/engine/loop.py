@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from odl.config import chains, project, sections
 from odl.config.setting import differing
-from odl.config.steps import STEPS, record_of, stays
+from odl.config.steps import STEPS, is_retained, record_of
 from odl.engine import calls, processes
 from odl.engine.folder import files_of
 from odl.engine.ledger import origin_of, read
@@ -291,7 +291,7 @@ class Loop:
 
     def thinned(self, t):
         """Tell whether a chain of checkpoints is without that of a timestep."""
-        return not stays(t, self.n - 1, self.folder.config["checkpoints"]["keep"])
+        return not is_retained(t, self.n - 1, self.folder.config["checkpoints"]["keep"])
 
     def prune(self, t):
         """Delete the checkpoints before a timestep but every `keep`-th."""
@@ -299,7 +299,7 @@ class Loop:
         if self.done and self.done[-1].t == t and keep and not self.dry:
             from odl.files import agentfiles
 
-            agentfiles.prune(self.folder.path(STEPS["update"].writes["state"], t), partial(stays, keep=keep))
+            agentfiles.prune(self.folder.path(STEPS["update"].writes["state"], t), partial(is_retained, keep=keep))
 
     def clear(self, n):
         """Delete what an earlier, longer stream left behind."""

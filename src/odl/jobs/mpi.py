@@ -194,5 +194,5 @@ def collect(source, state, score_file, *, run, previous=None, corpus_features=No
         before = with_terms(earlier.dictionary, earlier.terms, data, previous)
     before = learners.widen(before, n_rows=P.shape[1])
     best = coding.centralised(P, before, learner.model, tolerance=learner.tolerance)
-    scored = novelty.of(learner.network_scores(P, checkpoint.codes, value, best), P)
+    scored = novelty.from_scores(learner.network_scores(P, checkpoint.codes, value, best), P)
     update.write_scores(score_file, data, P, scored, before, checkpoint.dictionary, run)

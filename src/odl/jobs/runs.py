@@ -117,7 +117,7 @@ def parse(chain):
     ParameterError
         If the algorithm or a hyper-parameter is not known, or one of them or of the weighting out of range.
     """
-    Chain.of(chain, "--run")
+    Chain.from_map(chain, "--run")
     if "algorithm" not in chain["learner"]:
         raise ParameterError("--run: learner has no 'algorithm'", "the name of one", "add it")
     typed = {"learner": learners.make(**learner_of(chain["learner"])), "weighting": Weighting(**chain["features"])}
@@ -199,7 +199,7 @@ def beside(step, run, P, scored):
     vectors, lengths = step.data.vectors, np.diff(P[:, step.P.n_pieces :].indptr)
     apart, words = step.meaning.apart(vectors), np.where(scored.empty, np.nan, scored.score)
     after = step.meaning.after(words, apart, vectors, lengths, run.weighting.meaning_bytes)
-    return novelty.beside(scored, step.meaning, apart, run.weighting.meaning), after._asdict()
+    return novelty.with_vectors(scored, step.meaning, apart, run.weighting.meaning), after._asdict()
 
 
 def places_of(known, wanted, path):

@@ -17,7 +17,7 @@ def topics(scores, features, *, output, settings: Json = "{}", corpus_features=N
     from odl.config import sections
     from odl.papers import emerging, emergingfiles
 
-    small = sections.SmallDictionary.of(settings, "--settings")
+    small = sections.SmallDictionary.from_map(settings, "--settings")
     clusters, _ = emerging.of_timestep(scores, features, small, corpus_features)
     emergingfiles.write(output, clusters)
 
@@ -58,7 +58,7 @@ def regret(output, *, checkpoints: list, features: list, options: Json = "{}"):
     from odl.config import sections
     from odl.papers import hindsight
 
-    hindsight.write(output, checkpoints, features, **asdict(sections.BestFixed.of(options, "--options")))
+    hindsight.write(output, checkpoints, features, **asdict(sections.BestFixed.from_map(options, "--options")))
 
 
 @step
@@ -70,7 +70,7 @@ def regrets(plan, output, *, options: Json):
     from odl.config import sections
     from odl.papers import hindsight
 
-    of = sections.Regret.of(options, "--options")
+    of = sections.Regret.from_map(options, "--options")
     hindsight.gather_regret(plan, output, runs=of.runs, sizes=of.sizes)
 
 

@@ -55,7 +55,7 @@ class Stream:
 
     def __init__(self, name, documents, setting, rule, seed, most=0):
         self.name, self.seed, self.rule, self.made_of = name, seed, rule, (documents, setting)
-        parts = batching.split(documents, Order.of(Order.part(setting)), seed)
+        parts = batching.split(documents, Order.from_map(Order.part(setting)), seed)
         self.batches = []
         for part in parts[: most or None]:
             self.batches.append(features.follow(documents.select(part), self.batches[-1] if self.batches else None))

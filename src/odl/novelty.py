@@ -147,7 +147,7 @@ def from_scores(scores: Scores, P: sparse.csr_array) -> Novelty:
     >>> learner = learners.make("dual_averaging")
     >>> state = learner.start(P, 1, np.random.default_rng(0))
     >>> new = csr_array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]])
-
+    >>> novelty.from_scores(learner.score(state, new), new).empty
     array([False, False])
     """
     empty = np.diff(P.indptr) == 0

@@ -38,7 +38,7 @@ class Tree:
     >>> tree = Tree((-1, 0, 0, 1))
     >>> tree.children, tree.depths
     (((1, 2), (3,), (), ()), (0, 1, 1, 2))
-
+    >>> tree.groups()
     [[0, 1, 2, 3], [1, 3], [2], [3]]
     """
 

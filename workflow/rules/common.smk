@@ -51,7 +51,7 @@ wildcard_constraints:
     t=r"\d+",
     k=r"\d+",
     seed=r"\d+",
-    corpus=sections.NAMED,
+    corpus=sections.NAME_PATTERN,
     run=RUN_NAME,
     experiment=r"[a-z0-9][a-z0-9-]*",
     part=r"0|[1-9]\d*",

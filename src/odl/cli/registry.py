@@ -14,7 +14,8 @@ import re
 from odl import corpora, learners
 from odl.config import places, setting, sources
 from odl.config.schema import closed
-from odl.config.sections import NAMES, SECTIONS, Stream, Study
+from odl.config.sections import SECTIONS, Stream, Study
+from odl.config.setting import NAME_ITEMS
 from odl.engine import calls
 from odl.files import storage
 from odl.report import figures
@@ -30,9 +31,9 @@ HEAD = {
 }
 TAKEN = {
     "files": {"type": "array", "items": {"type": "string", "pattern": "[a-z0-9_]+/[^/]+"}},
-    "streams": {"type": "array", **NAMES, "minItems": 1},
-    "learners": {"type": "array", **NAMES},
-    "experiments": {"type": "array", **NAMES, "minItems": 1},
+    "streams": {"type": "array", **NAME_ITEMS, "minItems": 1},
+    "learners": {"type": "array", **NAME_ITEMS},
+    "experiments": {"type": "array", **NAME_ITEMS, "minItems": 1},
 }  # what experiments work on
 UNLISTED = "if it is new, run `odl step schema --write`"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from odl.config.chains import earlier_learner
 from odl.config.places import SNAKEFILE
 from odl.config.schema import MAX_INTEGER, check_map
-from odl.config.sections import NAMED, Alerts, Batches, Study, Weighting
+from odl.config.sections import NAME_PATTERN, Alerts, Batches, Study, Weighting
 from odl.config.setting import merge
 from odl.errors import ConfigError, StorageError, advice
 from odl.files import linesums, links, listing
@@ -203,7 +203,7 @@ def name_of(folder):
     """Return a name for a study, from the name of a folder: lower-case letters of any script, digits and hyphens."""
     signs = unicodedata.normalize("NFC", folder.lower())
     name = "".join(sign if unicodedata.category(sign)[0] in "LMN" else "-" for sign in signs)
-    return "-".join(re.findall(NAMED.replace("-]", "]"), name)) or "mine"
+    return "-".join(re.findall(NAME_PATTERN.replace("-]", "]"), name)) or "mine"
 
 
 def _rule(stream):

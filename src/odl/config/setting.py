@@ -14,6 +14,9 @@ from odl.config.schema import check_map, closed
 from odl.errors import ConfigError, OdlError, ParameterError
 
 KINDS = {bool: "boolean", int: "integer", float: "number", str: "string", types.NoneType: "null"}
+POSITIVE_SHARE: dict[str, Any] = {"exclusiveMinimum": 0, "maximum": 1}  # limits of a share
+NAME_ITEMS: dict[str, Any] = {"items": {"type": "string", "minLength": 1}}  # limits of a list of names
+SIZE_ITEMS: dict[str, Any] = {"items": {"type": "integer", "minimum": 1}}  # limits of a list of dictionary sizes
 
 
 def setting(

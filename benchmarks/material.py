@@ -13,6 +13,7 @@ from scipy import sparse
 from odl import corpora, learners, novelty
 from odl.config import chains
 from odl.config.sections import Batches, Order
+from odl.corpora import download
 from odl.files.documents import Documents
 from odl.stream import batching, features
 
@@ -187,3 +188,12 @@ def find_corpora(given=None):
         if place and Path(place).is_dir():
             return Path(place).resolve()
     return None
+
+
+def read_stream(name):
+    """Return the documents of a stream of config/quality.yaml; ODL_MIRROR is the folder of the corpora."""
+    chosen = yaml.safe_load((ROOT / "config/quality.yaml").read_text(encoding="utf-8"))["corpora"][name]
+    registry = download.load_registry(ROOT / "data/corpora.csv")
+    rows = download.files_of(chosen["reader"], registry)
+    files = [f"{os.environ['ODL_MIRROR']}/{row['folder']}/{row['file']}" for row in rows]
+    return corpora.read(chosen["reader"], files, chosen["options"])

@@ -5,8 +5,8 @@
 Streams, orders and timesteps are those of config/meaning.yaml. The encoder is `wordllama` (extra `meaning`) or `minilm`
 (minilm.py, which says what it needs). `--vectors FOLDER` keeps the vectors of each stream as a
 `.npy` there and reads them from there: those of any other encoder can be put in their place (a row a document, in the
-order of the reader). `--cut WORDS` leaves so many words of each text. One row for each stream, seed and method: average
-AUC plain and in the context of `levels`, among documents that are alike in the same way.
+order of the reader). One row for each stream, seed and method: average AUC of documents scored one by one, and of
+scores that use the whole batch, as `levels` does.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from scipy import sparse
 
 from odl import corpora, learners, novelty
 from odl.config import chains
-from odl.corpora import checks, download
+from odl.corpora import download
 from odl.evaluation import baselines
 from odl.files import tables
 from odl.learners.likeness import by_peers
@@ -46,32 +46,19 @@ RULES = {
 }
 
 
-def shorter(text, words):
-    """Return so many words of a text, from a third of it on, or all."""
-    parts = text.split()
-    first = max(0, min(len(parts) // 3, len(parts) - words))
-    return " ".join(parts[first : first + words]) if len(parts) > words else text
-
-
-def documents_of(name, encoder, folder, cut=0):
-    """Return the setting of a stream of config/meaning.yaml and its documents with vectors; texts are cut to words."""
-
-    def cut_documents_of(records, options):
-        texts = ((*own, shorter(text, cut)) for *own, text in records)
-        return checks.documents_of(texts if cut else records, options)
-
+def documents_of(name, encoder, folder):
+    """Return the setting of a stream of config/meaning.yaml, what is evaluated, and its documents with vectors."""
     study = yaml.safe_load((HERE / "config/meaning.yaml").read_text(encoding="utf-8"))
     chosen, mirror = study["corpora"][name], os.environ["ODL_MIRROR"]
     registry = download.load_registry(HERE / "data/corpora.csv")
     files = [f"{mirror}/{row['folder']}/{row['file']}" for row in download.files_of(chosen["reader"], registry)]
-    kept = folder / f"{name}-{encoder}{cut or ''}.npy" if folder else None
+    kept = folder / f"{name}-{encoder}.npy" if folder else None
     found = kept is not None and kept.exists()
     began = time.process_time()
     # A reader knows encoders of the package by name; another takes the place of the one it asks for.
     other = {"encoder_of": lambda name: minilm.MiniLM() if name else None} if encoder == "minilm" else {}
     options = {**chosen["options"], "vectors": None if found else "wordllama"}
-    reader = mock.patch.object(corpora.readers()[chosen["reader"]], "documents_of", cut_documents_of)
-    with reader, mock.patch.multiple(encoders, **other) if other else nullcontext():
+    with mock.patch.multiple(encoders, **other) if other else nullcontext():
         documents = corpora.read(chosen["reader"], files, options)
     if found:
         documents = replace(documents, vectors=np.load(kept))
@@ -188,12 +175,11 @@ def main():
     words.add_argument("--encoder", default="wordllama")
     words.add_argument("--streams", nargs="+", default=["subjects", "titles"])
     words.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
-    words.add_argument("--cut", type=int, default=0, help="words that are left of a text")
     words.add_argument("--vectors", type=Path, help="folder that keeps vectors")
     words.add_argument("--output", default="meaning.tsv")
     given, rows = words.parse_args(), []
     for name in given.streams:
-        chosen, rule, documents = documents_of(name, given.encoder, given.vectors, given.cut)
+        chosen, rule, documents = documents_of(name, given.encoder, given.vectors)
         for seed in given.seeds:
             order = chains.order_seed({"corpora": {name: chosen}}, name, seed)
             held = quality.Stream(name, documents, chosen, rule, order)

@@ -28,10 +28,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-import levels
+import material
 import newsposts
 import numpy as np
-from members import FEATURES, RAW
+from measure import ROOT
 from scipy import sparse, stats
 
 from odl import corpora, novelty
@@ -45,10 +45,13 @@ from odl.jobs import runs
 from odl.stream.duplicates import near_duplicates
 from odl.stream.weighting import Weighed
 
-sys.path.insert(0, str(levels.HERE / "tests/helpers"))
+sys.path.insert(0, str(ROOT / "tests/helpers"))
 import recipes
 
 SETTINGS = Alerts(gates=True)
+RAW = {"columns": {"time": "sent", "text": "message", "id": "name"}, "min_words": 5}  # options of the reader of posts
+RAW["clean"] = ["headers", "encoded", "quotes", "signatures"]
+FEATURES = {"tf": "log", "idf": "past", "min_df": 0, "vocabulary": "growing"}
 FIRST, EVERY, SIZES = 12, 4, (3, 6, 12, 30)  # planted periods and the documents that enter in them
 RARELY, LASTING = 6, 3  # where a topic has documents in some periods in a row: periods between topics, and these
 FEWEST, MOST, GROUPS = 40, 120, 40  # documents of a word that may be planted, and words kept out
@@ -94,7 +97,7 @@ def stream(name):
         if name == "posts":
             newsposts.write(path := f"{place}/posts.jsonl", newsposts.read(Path(os.environ["ODL_MIRROR"])))
             return corpora.read("documents", [path], RAW), FEATURES
-    return levels.corpus(name)[2], FEATURES
+    return material.read_stream(name), FEATURES
 
 
 def quiet(rows, size, n_periods):

@@ -2,7 +2,6 @@
 
 import csv
 import math
-import re
 import shutil
 import subprocess
 import sys
@@ -133,23 +132,6 @@ def test_costs_along_a_stream(tmp_path):
     assert int(own["jobs"]) > 16 and float(own["children_cpu_s"]) > 0.1 and float(own["snakemake_cpu_s"]) > 0.2
 
 
-@pytest.mark.long
-def test_a_bound_is_measured_along_a_stream(tmp_path):
-    """Two hundred documents a timestep: with a bound no more terms than it and those of a batch, without one all."""
-    command = [sys.executable, FOLDER / "bounded.py", "--documents", "5000", "--batch", "200", "--runs", "adaptive"]
-    for most in ("3000", "0"):
-        done = subprocess.run([*command, "--max-terms", most], capture_output=True, text=True, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-        head, *table = done.stdout.splitlines()
-        assert head.startswith("25 timesteps, 5000 documents") and [line.split()[0] for line in table[1:]] == [
-            "features",
-            "adaptive",
-        ]
-        known, numbered = map(int, re.search(r"(\d+) terms of (\d+)", head).groups())
-        assert known < 3000 + 3000 < numbered if most == "3000" else known == numbered > 6000
-        assert all(math.isfinite(float(cell)) for line in table[1:] for cell in line.split()[1:3])
-
-
 def test_the_cost_of_a_process_is_its_own(measure):
     ballast = bytearray(300_000_000)
     ballast[::4096] = b"x" * len(ballast[::4096])
@@ -272,16 +254,6 @@ def test_alerts_for_encoded_blocks(whatsnew):
 def test_groups_with_a_topic_of_theirs(whatsnew):
     topics = [["a", "a", "b"], ["b", "b", "c", "c"], ["d"], ["a", "c", "e"]]
     assert whatsnew.with_topic(topics) == {"a", "d"}, "half is no majority"
-
-
-def test_members_of_events(measure):
-    import members
-
-    found = [(["a", "b", "c", "d"], [1, 1, 1, 0]), (["e", "f", "g", "h"], [1, 1, 0, 2]), (["i", "j"], [2, 1])]
-    labels = dict(zip("abcdefghij", ["x", "x", "y", "x", "x", "y", "x", "z", "z", None], strict=True))
-    counts = {"events": 2, "joined": 3, "right": 2, "precision": 2 / 3, "recall": 2 / 3}
-    assert members.judged(found, labels) == counts, "of e, g and i, due to topics, g is missed; f is wrong"
-    assert members.thread("From: a\nSubject: RE: re: Oil \n\nSubject: other") == "oil" and not members.thread("From: a")
 
 
 def test_posts_are_written_without_their_groups(measure, tmp_path):

@@ -5,7 +5,6 @@ import json
 import types
 import zipfile
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from places import ROOT
 from scipy import sparse
 from scipy.special import erf, softmax
 
-from odl import corpora, learners
+from odl import corpora
 from odl.learners.likeness import by_peers, in_order
 from odl.papers.experiments import quality
 from odl.papers.rivals import meaning as meaning_weight
@@ -165,14 +164,6 @@ def test_methods_are_what_they_are_called(meaning, both, rng):
     assert np.array_equal(found["levels"][0], own) and found["levels"][1] == 0.0
 
 
-@pytest.mark.parametrize(
-    ("text", "left"),
-    [("a b c d e f g", "c d e"), ("a b c d", "b c d"), ("a  b", "a  b"), ("a b c", "a b c"), ("", "")],
-)
-def test_texts_are_cut(meaning, text, left):
-    assert meaning.shorter(text, 3) == left
-
-
 def test_a_stream_is_measured(meaning, rng):
     documents = corpora.read("simulation", options={"documents": 900, "days": 9})
     documents = replace(documents, vectors=rng.normal(size=(900, 8)).astype(np.float32))
@@ -187,18 +178,3 @@ def test_a_stream_is_measured(meaning, rng):
     assert plain["levels"] > 0.6 > plain["neighbours, a = 1"]
     assert plain["neighbours"] == plain["neighbours, a = 0"]
     assert all(0.2 < weight < 0.5 for weight in weights)
-
-
-def test_vectors_of_atoms_follow_their_documents(meaning, rng):
-    """With the number 1 as the vector of each document, their sum is the number of documents of the atom."""
-    import atomvectors
-
-    learner = learners.make("levels", memory=300, terms=10, half_life=0)
-    followed, state = atomvectors.Followed(1), None
-    for count in (40, 7, 1, 90):
-        P = sparse.random_array((count, 60), density=0.1, rng=rng, format="csr")
-        P = sparse.csr_array(dense.unit(P.toarray()))
-        learn = partial(learner.learn, state, P, None) if state else partial(learner.start, P, 1, rng)
-        state = followed.learn(learn, np.ones((count, 1)))
-        assert np.allclose(followed.sums[:, 0], state.arrays["members"])
-    assert 1 < len(followed.sums) <= learner.limit < 138

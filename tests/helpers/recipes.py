@@ -93,14 +93,14 @@ def made(name, n, seed, quiet=False):
 
 def real(name, n):
     """Yield (id, time, text) of the first documents of a corpus, with the times as they are."""
-    import levels
+    import material
     import newsposts
 
     if name == "posts":
         for post in newsposts.read(Path(os.environ["ODL_MIRROR"]))[:n]:
             yield post.id, datetime.fromtimestamp(post.time / 1000), post.text
         return
-    documents = levels.corpus({"titles": "titles", "news": "reuters"}[name])[2]
+    documents = material.read_stream({"titles": "titles", "news": "reuters"}[name])
     for row in range(min(n, len(documents.ids))):
         span = slice(*documents.counts.indptr[row : row + 2])
         words = [documents.vocabulary[term] for term in documents.counts.indices[span]]

@@ -55,7 +55,7 @@ ROOMS = {
 }
 BESIDE = 10  # modules at most beside the rooms
 SCHEMAS = ROOT / "workflow" / "schemas"
-SCHEMA = json.loads((SCHEMAS / registry.SCHEMA).read_text())
+SCHEMA = json.loads((SCHEMAS / registry.SCHEMA_FILE).read_text())
 STAGES = SCHEMA["registry"]["stages"]
 LIGHT = {"numpy", "scipy", "h5py"}
 
@@ -225,7 +225,7 @@ def test_the_workflow_imports_only_config_and_errors():
 
 def test_the_schema_is_what_the_code_says():
     """Learners, readers, experiments, figures and commands are written once: the schema follows from them."""
-    written = (SCHEMAS / registry.SCHEMA).read_text(encoding="utf-8")
+    written = (SCHEMAS / registry.SCHEMA_FILE).read_text(encoding="utf-8")
     assert written == registry.text(registry.schema(cli.steps())), "the schema is stale: run `make schema`"
     described = (ROOT / "config" / "README.md").read_text(encoding="utf-8")
     assert described == registry.tables(described), "config/README.md is stale: run `make schema`"
@@ -254,7 +254,7 @@ def test_the_registry_knows_every_experiment_and_its_parts():
     for name in experiments.EXPERIMENTS:
         module, known = experiments.module_of(name), SCHEMA["registry"]["experiments"][name]
         assert set(known["algorithms"]) <= set(learners.LEARNERS)
-        assert set(module.TAKES) <= registry.TAKEN.keys()
+        assert set(module.TAKES) <= registry.INPUT_SCHEMAS.keys()
         assert ("part" in known) == hasattr(module, "PART")
         if "part" in known:
             assert (PACKAGE / f"{known['part']['measured_by']}.py").exists()

@@ -64,7 +64,7 @@ REFUSED = {
     ),
     "times with holes": (
         lambda at: jsonl(at / "a.jsonl", [{**row, "time": row["time"] if row["id"] % 3 else None} for row in POSTS]),
-        "20 of 60 rows have nothing in the column 'time'; .*--time ''",
+        "20 of 60 rows have no value in the column 'time'; .*--time ''",
     ),
     "times in one of two files": (
         lambda at: (
@@ -73,7 +73,7 @@ REFUSED = {
                 jsonl(at / "b.jsonl", [{"id": f"b{row['id']}", "text": row["text"], "when": 1} for row in POSTS[:20]]),
             ][0].parent
         ),
-        r"20 of 80 rows have nothing in the column 'time' \(\S*b\.jsonl has no such column, but .*\); .*--time ''",
+        r"20 of 80 rows have no value in the column 'time' \(\S*b\.jsonl has only the columns .*\); .*--time ''",
     ),
     "a line of 64 MiB": (
         lambda at: jsonl(at / "a.jsonl", [POSTS[0], {**POSTS[1], "text": "wort " * 13_500_000}]),
@@ -107,8 +107,8 @@ def test_mixed_encodings_are_named_by_line_and_read(tmp_path, capsys):
     ]
     source = written(tmp_path / "a.jsonl", b"\n".join(lines))
     said, found = understood(tmp_path, capsys, source)
-    told = r"1 lines are not UTF-8; the first, .*a\.jsonl:5, reads '.*Köln.*' so; 59 others are UTF-8"
-    assert re.search(f"{told}; --encoding names another", said)
+    told = r"1 lines are not UTF-8; the first, .*a\.jsonl:5, becomes '.*Köln.*'; 59 others are UTF-8"
+    assert re.search(f"{told}; --encoding sets another one", said)
     assert len(found) == 60 and "köln" in found.vocabulary
     with pytest.raises(DataError, match=r"a\.jsonl line 5: it is not UTF-8 .*option encoding"):
         corpora.read("documents", [str(source)], {})
@@ -130,7 +130,7 @@ def test_without_ids_file_and_line_are_the_ids(tmp_path, capsys):
 def test_ids_that_occur_twice(tmp_path, capsys):
     source = jsonl(tmp_path / "a.jsonl", [*POSTS, {**POSTS[5], "text": "another one of the same author"}])
     said, found = understood(tmp_path, capsys, source)
-    assert "'id' repeats; file and line are the ids" in said and len(found) == 61
+    assert "'id' has repeated values; file and line are the ids" in said and len(found) == 61
 
 
 def test_exports_that_overlap(tmp_path, capsys):
@@ -139,7 +139,7 @@ def test_exports_that_overlap(tmp_path, capsys):
     jsonl(folder / "a.jsonl", POSTS[:40])
     jsonl(folder / "b.jsonl", [*POSTS[30:], {**POSTS[5], "text": "corrected since"}])
     said, found = understood(tmp_path, capsys, folder)
-    assert "'id', each once in a file" in said and len(found) == 60
+    assert "'id', all different within a file" in said and len(found) == 60
     assert "10 repeated rows left out; 1 row left out whose id came before with other content" in said
     assert "if an id occurs twice, the first row is used; options.changed: new also uses changed rows" in said
 

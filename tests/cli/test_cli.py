@@ -78,7 +78,7 @@ def test_stages_by_hand(corpus):
         (["step", "features", "x.h5", "README.md"], "README.md"),
         (["step", "download", "tdt2/absent.mat", "x.mat"], "absent.mat"),
         (["step", "summarise", "README.md", "x"], "README.md"),
-        (["table", "absent"], "absent holds no tables"),
+        (["table", "absent"], "absent contains no tables"),
     ],
 )
 def test_mistakes_are_one_sentence(arguments, message, monkeypatch):
@@ -214,7 +214,7 @@ def test_no_memory_left_is_one_sentence(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(studypage, "main_table", lambda folder: bytearray(1 << 62))
     (tmp_path / "tables").mkdir()
     assert cli.main(["table", str(tmp_path)]) == 1
-    said = "odl table: out of memory (no more could be had); give it more, or fewer documents"
+    said = "odl table: out of memory (allocation failed); give it more, or fewer documents"
     assert said in capsys.readouterr().err
 
 

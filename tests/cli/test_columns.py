@@ -73,7 +73,7 @@ class TestColumns:
 
     def test_words_are_counted_where_there_are_spaces(self):
         found = column("text", "今天天气很好", "明天有雨")
-        assert choose({"text": found}, 2, {})["text"] == (found, "holds text without spaces")
+        assert choose({"text": found}, 2, {})["text"] == (found, "contains text without spaces")
         assert choose({"text": column("text", "p q r")}, 1, {})["text"][1] == "about 3 words each"
 
     def test_a_summary_beside_a_text_is_its_title(self):
@@ -88,7 +88,7 @@ class TestColumns:
         inside = column("fields", {"body": "rain and floods in the whole valley"}, {"n": 4})
         text = column("text", "rain and floods in the valley", "snow on the hills above the valley")
         assert roles(2, text, inside)["text"] == "text"
-        with pytest.raises(ConfigError, match="--text names 'fields', which holds"):
+        with pytest.raises(ConfigError, match="--text names 'fields', which contains"):
             roles(2, text, inside, text="fields")
 
     def test_names_in_other_scripts(self):
@@ -147,14 +147,14 @@ class TestColumns:
 
     def test_a_column_of_times_that_holds_none_is_named(self):
         spoken = {"time": column("time", "05.01.26 um 9"), "text": column("text", "p q")}
-        todo = "--time-format says how they are written"
-        reason = f"no column holds dates ('time' holds '05.01.26 um 9'; {todo}); the order is that of the files"
+        todo = "--time-format sets their format"
+        reason = f"no column contains dates ('time' contains '05.01.26 um 9'; {todo}); the order is that of the files"
         assert choose(spoken, 1, {})["time"] == (None, reason)
-        assert choose(spoken, 1, {}, ("%d.%m.%y um %H",))["time"] == (spoken["time"], "holds dates")
+        assert choose(spoken, 1, {}, ("%d.%m.%y um %H",))["time"] == (spoken["time"], "contains dates")
         assert roles(1, column("ts", 1767254400), column("text", "p q")) == {"time": "ts", "text": "text"}
 
     def test_a_table_without_a_line_of_names_is_refused(self):
-        with pytest.raises(ConfigError, match="put a line of names before the documents"):
+        with pytest.raises(ConfigError, match="add a first line with the names of the columns"):
             roles(1, column("T-0", "T-1"), column("2026-01-01T08:00", "2026-01-01T10:00"), column("p q", "r s"))
 
     @pytest.mark.parametrize(
@@ -172,6 +172,6 @@ class TestColumns:
 
     @pytest.mark.parametrize("values", [["03/04/2026"], ["14/03/2026", "03/14/2026"]])
     def test_dates_of_two_readings_are_asked_for(self, values):
-        with pytest.raises(ConfigError, match="say --dates day-first or --dates month-first"):
+        with pytest.raises(ConfigError, match="type --dates day-first or --dates month-first"):
             date_form(column("time", *values))
         assert date_form(column("time", *values), "day-first")[0] == "day-first"

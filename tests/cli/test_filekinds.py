@@ -42,7 +42,7 @@ class TestSources:
         (tmp_path / "p" / "readme.md").touch()
         assert filekinds.find(paths)[0] == paths
         assert filekinds.find([jsonl(tmp_path / "q" / "inbox", [{"text": "x"}])])[0] == [str(tmp_path / "q" / "inbox")]
-        assert filekinds.beside(paths) == []
+        assert filekinds.unread_siblings(paths) == []
 
     def test_signs_of_patterns_in_names_stand_for_themselves(self, tmp_path, monkeypatch):
         folder, names = tmp_path / "a[1]", ("b[2].jsonl", "c*.jsonl")
@@ -66,12 +66,12 @@ class TestSources:
         monkeypatch.chdir(tmp_path)
         for name in ("p/a.jsonl", "p/b.jsonl", "p/c.jsonl", "p/d.csv", "p/.e.jsonl", "q/a.txt", "q/b.txt"):
             jsonl(tmp_path / name, [{"text": "x"}])
-        others = filekinds.beside(["p/a.jsonl", "q/*.txt"])
+        others = filekinds.unread_siblings(["p/a.jsonl", "q/*.txt"])
         assert others == [str(tmp_path / "p" / name) for name in ("b.jsonl", "c.jsonl")]
-        assert filekinds.unread(others) == "p/b.jsonl, p/c.jsonl, of the same kind beside the sources"
+        assert filekinds.unread(others) == "p/b.jsonl, p/c.jsonl, of the same kind as the sources"
         assert filekinds.unread([f"p/{n}" for n in range(1005)]).startswith("p/0, p/1, p/2 and 1,002 more, of ")
-        assert filekinds.beside(["p", "q/b.txt"]) == [str(tmp_path / "q" / "a.txt")]
-        assert filekinds.beside(["p/*.jsonl"]) == [] and filekinds.beside(["nowhere/*.jsonl"]) == []
+        assert filekinds.unread_siblings(["p", "q/b.txt"]) == [str(tmp_path / "q" / "a.txt")]
+        assert filekinds.unread_siblings(["p/*.jsonl"]) == [] and filekinds.unread_siblings(["nowhere/*.jsonl"]) == []
 
     def test_feedback_beside_documents_is_none_of_them(self, tmp_path):
         rows = [{"text": f"post {n}"} for n in range(3)]
@@ -137,7 +137,7 @@ class TestSources:
             path.write_text("From: a@example.org\nDate: Mon, 5 Jan 2026 10:00:00 +0000\nSubject: rain\n\nrain\n")
         named, kind = filekinds.find(["mail"])
         assert len(listing.find_files(named, kind)) == 2
-        said = "messages in hidden folders, to be named by themselves: mail/"
+        said = "messages in hidden folders, which are read only if named: mail/"
         assert filekinds.left_out(named, kind) == f"3 {said}.Lists.odl, mail/.Sent"
         named, kind = filekinds.find(["mail", "mail/.Sent"])
         assert len(listing.find_files(named, kind)) == 4
@@ -148,7 +148,7 @@ class TestSources:
         for path in paths:
             open(path, "w").close()
         assert filekinds.find(paths) == ([f"{tmp_path}/*.log*"], None)
-        assert filekinds.beside(paths[:1]) == paths[1:]
+        assert filekinds.unread_siblings(paths[:1]) == paths[1:]
 
     @pytest.mark.parametrize(
         ("content", "kind"),

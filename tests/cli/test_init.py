@@ -75,9 +75,9 @@ class TestInit:
     def test_it_says_whether_later_files_are_read(self, tmp_path, monkeypatch, capsys):
         monkeypatch.chdir(tmp_path)
         a, b = (jsonl(tmp_path / "posts" / f"{name}.jsonl", ROWS) for name in "ab")
-        many, told = "files that come later are read too", "files that come later are not read"
+        many, told = "later files are read too", "later files are not read"
         for words, written, said in (
-            ([a, b], ["../posts/*.jsonl"], f"posts/*.jsonl: {many}; --only keeps to those that are there\n"),
+            ([a, b], ["../posts/*.jsonl"], f"posts/*.jsonl: {many}; --only reads the named files only\n"),
             ([a, b, "--only"], ["../posts/a.jsonl", "../posts/b.jsonl"], f"  the 2 files that are named; {told}\n"),
             (["--only", a, b], ["../posts/a.jsonl", "../posts/b.jsonl"], f"  the 2 files that are named; {told}\n"),
             (["posts"], ["../posts/*"], f"  posts/*: {many}\n"),
@@ -142,7 +142,8 @@ class TestInit:
         assert "no files are named" in capsys.readouterr().err and not (tmp_path / "n").exists()
 
     @pytest.mark.parametrize(
-        ("name", "said"), [(b"caf\xe9.jsonl", r"caf\xe9.jsonl is not UTF-8"), (b"a{t}.jsonl", "a{t}.jsonl holds {t}")]
+        ("name", "said"),
+        [(b"caf\xe9.jsonl", r"caf\xe9.jsonl is not UTF-8"), (b"a{t}.jsonl", "a{t}.jsonl contains {t}")],
     )
     def test_names_that_a_run_could_not_take_are_refused(self, tmp_path, capfd, name, said):
         row = {"text": "wheat grain harvest"}
@@ -203,7 +204,7 @@ class TestLook:
         found = survey([str(path)], {})
         assert text.encode(found.options["encoding"]) == text.encode(encoding)
         said = dict(found.said)["encoding"]
-        assert "9 lines are not UTF-8" in said and text[:2] in said and "--encoding names another" in said
+        assert "9 lines are not UTF-8" in said and text[:2] in said and "--encoding sets another one" in said
         assert survey([str(path)], {"encoding": encoding}).options["encoding"] == encoding
 
     def test_utf_8_with_characters_that_are_cut_is_no_other_encoding(self, tmp_path):
@@ -277,8 +278,8 @@ class TestLook:
         refused("does not exist", str(tmp_path / "absent"))
         refused("holds no files", str(tmp_path))
         refused("1 document; expected at least two", jsonl(tmp_path / "a.jsonl", [{"text": "x"}]))
-        refused("no column holds text; the columns are a, b", jsonl(tmp_path / "a.jsonl", [{"a": 1, "b": 2}] * 2))
-        refused("say --dates", table(tmp_path / "a.csv", [{"text": "x y", "time": "03/04/2026"}] * 2))
+        refused("no column contains text; the columns are a, b", jsonl(tmp_path / "a.jsonl", [{"a": 1, "b": 2}] * 2))
+        refused("type --dates", table(tmp_path / "a.csv", [{"text": "x y", "time": "03/04/2026"}] * 2))
         refused("--stop-words is 'klingon'", jsonl(tmp_path / "a.jsonl", [{"text": "x"}] * 2), stop_words="klingon")
 
     def test_korean_is_cut_into_pairs(self, tmp_path):
@@ -301,7 +302,7 @@ class TestTitles:
         source = jsonl(tmp_path / "a.jsonl", self.rows(lambda n: own(n)))
         found = survey([source], {})
         assert found.options["columns"] == {"text": ["subject", "body"], "title": "subject"}
-        assert "100% of the texts do not hold" in dict(found.said)["text"]
+        assert "100% of the texts do not contain" in dict(found.said)["text"]
         read = corpora.read("documents", [source], found.options)
         assert "headlineb" in read.vocabulary and read.titles[1] == "headlineb"
 
@@ -381,7 +382,7 @@ class TestLogs:
         assert not cli.main(["init", str(tmp_path / "n"), str(folder)])
         out = capsys.readouterr().out
         assert "40 documents, 2025-12-01 to 2026-01-20" in out
-        assert "years     of the last change of each file" in out and "'Dec 1 10:00:00'" in out
+        assert "years     from the last change of each file" in out and "'Dec 1 10:00:00'" in out
         assert yaml.safe_load((tmp_path / "n/odl.yaml").read_text())["options"]["times"] == "modified"
 
     def test_days_and_months_are_told_from_all_lines(self, tmp_path, capsys):
@@ -389,7 +390,7 @@ class TestLogs:
         lines = [f"1/{n % 12 + 1}/26, 10:0{n % 10} PM - Ann: it rains {n}\n" for n in range(600)]
         chat.write_text("".join(lines))
         assert cli.main(["init", str(tmp_path / "n"), str(chat)])
-        assert "say --dates day-first or --dates month-first" in capsys.readouterr().err
+        assert "type --dates day-first or --dates month-first" in capsys.readouterr().err
         chat.write_text("".join([*lines, "1/31/26, 10:00 PM - Ann: it rains\n"]))
         assert not cli.main(["init", str(tmp_path / "n"), str(chat)])
         assert "601 documents, 2026-01-01 to 2026-01-31" in capsys.readouterr().out
@@ -401,7 +402,7 @@ def test_authors_count_once_unless_one_wrote_many_documents(tmp_path, most, read
     path = jsonl(tmp_path / "a.jsonl", rows)
     found = survey([path], {})
     assert (found.options.get("columns", {}).get("author") == "author") == read
-    assert ("each counts once a period" in dict(found.said)["author"]) == read
+    assert ("each counts once per period" in dict(found.said)["author"]) == read
     assert survey([path], {"author": ""}).options.get("columns", {}).get("author") is None
     assert survey([path], {"author": "author"}).options["columns"]["author"] == "author"
 

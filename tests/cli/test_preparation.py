@@ -142,7 +142,7 @@ class TestMeaning:
     def test_who_asks_has_them_if_the_encoder_can_be_loaded(self, monkeypatch, tmp_path):
         monkeypatch.setattr(preparation.encoder, "encoder_of", lambda name: name)
         options, features, why = preparation.meaning_of(self.TEXTS, self.TOKENS, True)
-        assert options == {"vectors": "wordllama"} and features == {"meaning": None} and "a checkpoint" in why
+        assert options == {"vectors": "wordllama"} and features == {"meaning": None} and "per checkpoint" in why
         assert "a weight of 0.67 for about 2 distinct words" in why
         long = [" ".join(f"word{chr(97 + n)}{chr(97 + m)}" for n in range(24) for m in range(2))]
         assert "a weight of 0.25 for about 48 distinct words" in preparation.meaning_of(long, self.TOKENS, True)[2]

@@ -144,7 +144,7 @@ class TestRun:
         (tmp_path / "away").symlink_to(tmp_path / "disk that is not there")
         (tmp_path / "file").touch()
         jsonl(tmp_path / "a.jsonl", ROWS)
-        fault = f"^in {tmp_path}: {results.split('/')[0]} may not be written; expected a folder for res"
+        fault = f"^in {tmp_path}: {results.split('/')[0]} cannot be written; expected a folder that can be written"
         with pytest.raises(ConfigError, match=fault):
             run.run(tmp_path)
 
@@ -207,10 +207,10 @@ class TestAccount:
     @pytest.mark.parametrize(
         ("n", "before", "said"),
         [
-            (160, None, "160 documents; no run before this one is on record"),
-            (1200, 1199, "1 document more than in the run before; 1,200 in all"),
-            (40, 42, "2 documents fewer than in the run before; 40 in all"),
-            (40, 40, "documents or their files changed, as many as in the run before; 40 in all"),
+            (160, None, "160 documents; no earlier run is on record"),
+            (1200, 1199, "1 document more than in the last run; 1,200 in all"),
+            (40, 42, "2 documents fewer than in the last run; 40 in all"),
+            (40, 40, "documents or their files changed, the same number as in the last run; 40 in all"),
         ],
     )
     def test_documents_are_counted(self, n, before, said):
@@ -225,13 +225,13 @@ class TestAccount:
         (tmp_path / name).mkdir()
         said = run.unread(name, corpus)
         assert said.startswith("not read: posts/2.jsonl, posts/3.jsonl, posts/4.jsonl and 1 more, of the same kind")
-        assert said.endswith(f"beside the sources of {name}/odl.yaml")
+        assert said.endswith(f"of the same kind as the sources of {name}/odl.yaml")
         assert run.unread(name, {**corpus, "sources": ["../posts"]}) == ""
         assert run.unread(name, {"sources": [str(tmp_path / "posts")], "options": {"kind": "jsonl"}}) == ""
 
 
 def test_times_that_cannot_be_meant_are_counted():
     now = 1_767_571_200
-    times = np.array([NO_TIME, 1000 * now, 1000 * (now + run.DAY) + 1, -1, 0])
+    times = np.array([NO_TIME, 1000 * now, 1000 * (now + run.DAY_SECONDS) + 1, -1, 0])
     assert run._implausible(times, now) == (2, 2)
     assert run._implausible(times[:2], now) == (0, None)

@@ -69,15 +69,15 @@ def test_of_a_row_that_changed_each_text_is_shown(tmp_path):
 def test_nothing_of_a_forgotten_document_stays(folder):
     assert SECRET.encode() in stored(folder) and odl("mute", folder, "w2-7").returncode == 0
     said = odl("forget", folder, "w2-7", "--dry-run").stdout
-    assert "posts/02.jsonl line 8): 2 of 4 periods are learned again, and nothing of it stays in results." in said
+    assert "posts/02.jsonl line 8): 2 of 4 periods are learned again, and nothing of it remains in the results." in said
     assert SECRET.encode() in stored(folder)
     said = odl("forget", folder, "w2-7").stdout
-    assert "w2-7 is forgotten, 2 of 4 periods are learned again. Its row is yours to delete: " in said
-    assert "1 document fewer than in the run before" in said
+    assert "w2-7 is forgotten, 2 of 4 periods are learned again. Its row remains in your file: " in said
+    assert "1 document fewer than in the last run" in said
     held = stored(folder)
     assert SECRET.encode() not in held and b"w2-7" not in held
     assert len(project.forgotten(folder)) == 1
-    assert odl("show", folder, "w2-7").stdout.splitlines()[1].startswith("forgotten: this row of your own file")
+    assert odl("show", folder, "w2-7").stdout.splitlines()[1].startswith("forgotten: this row of your file")
     assert "nothing has changed since the last run" in odl("run", folder).stdout
 
 

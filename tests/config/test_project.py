@@ -1,4 +1,4 @@
-"""The few lines of an odl.yaml, as a whole configuration."""
+"""The few lines of an odl.yaml, as a complete configuration."""
 
 import subprocess
 import sys

@@ -210,7 +210,7 @@ class TestRun:
         write(stream / "b.jsonl", [row(50), row(60)])
         assert cli.main(["run", str(stream)]) == 0
         told = capsys.readouterr()
-        assert "2 documents more than in the run before; 119 in all" in told.out
+        assert "2 documents more than in the last run; 119 in all" in told.out
         assert "changed (late, edited or removed ones)" in told.err
         assert "3 documents were set aside" in told.out
         rows = [row(n, text=f"rain storm{chr(97 + n % 26)} wind") for n in range(120)]

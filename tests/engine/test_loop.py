@@ -232,7 +232,7 @@ class TestFresh:
         plan = capsys.readouterr().out.splitlines()
         folder = "results/news/news/seed0"
         assert plan[1:-1] == [f"  features 0 to 1, 3: {folder}/features/0.h5 is not there"]
-        assert plan[-1] == "and what is made from these, where they come out otherwise"
+        assert plan[-1] == "and every later step whose input changes"
         assert done(news) == ["features 0", "features 1", "features 3"]
         path = news / "odl.yaml"
         path.write_text(path.read_text().replace("budget: 5", "budget: 4").replace("max_share: 0.5", "max_share: 0.4"))
@@ -295,7 +295,7 @@ class TestCode:
         capsys.readouterr()
         assert done(news) == []
         told = capsys.readouterr().out
-        assert re.search(r"made by another version of odl, and kept: .*alerts of 5.* --again", told)
+        assert re.search(r"computed by another version of odl, and still used: .*alerts of 5.* --again", told)
         steps = done(news, "--again")
         assert {step.split()[0] for step in steps} == {
             "read",
@@ -349,7 +349,7 @@ class TestCode:
         sources.digest.cache_clear()
         capsys.readouterr()
         assert done(folder) == []
-        assert "made by another version of odl or jieba, and kept: read; " in capsys.readouterr().out
+        assert "computed by another version of odl or jieba, and still used: read; " in capsys.readouterr().out
         assert done(folder, "--again") == ["read"]
         monkeypatch.undo()
         sources.digest.cache_clear()

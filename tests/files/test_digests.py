@@ -170,7 +170,7 @@ class TestVerify:
     def test_a_whole_study(self, study, capsys):
         assert cli.main(["verify", str(study)]) in (0, None)
         said = capsys.readouterr().out
-        assert re.fullmatch(r"odl verify: 9 files, all of which fit\n", said)
+        assert re.fullmatch(r"odl verify: 9 files, none damaged\n", said)
 
     def test_a_changed_file_is_named(self, study, capsys):
         path = study / "c/seed0/features/1.h5"
@@ -182,7 +182,7 @@ class TestVerify:
         said = capsys.readouterr().out.splitlines()
         assert stop.value.code == 1 and len(said) == 2
         assert said[0].startswith(f"{path} was changed after it was written (bytes 512 to ")
-        assert re.fullmatch(r"odl verify: 9 files, 1 of which does not fit", said[1])
+        assert re.fullmatch(r"odl verify: 9 files, 1 damaged", said[1])
 
     def test_another_agent_is_named(self, study):
         path = study / "c/seed0/net/k3/0.agents/1.h5"

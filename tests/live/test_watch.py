@@ -562,7 +562,7 @@ def test_what_the_run_says_of_the_command_for_alerts_is_told(news, monkeypatch, 
 def test_of_what_a_run_says_that_of_the_command_and_of_versions_is_told_whatever_its_encoding(
     news, monkeypatch, capsys
 ):
-    kept = "made by another version of odl, and kept: batch of 3"
+    kept = "computed by another version of odl, and still used: batch of 3"
     said = f"notify: 1 alert delivered\\nnotify was not run in \\351\\nnotify-x: 7 documents\\n{kept}\\n"
     (news / "run.sh").write_text(f"#!/bin/sh\nprintf '{said}'\n")
     (news / "run.sh").chmod(0o755)

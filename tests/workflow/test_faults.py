@@ -130,9 +130,9 @@ class TestDisks:
             study.run(study.target(study.stream / "batches" / "1.h5"))
             disks.make_read_only(disk)
             text = study.run(features(study), fails=True).text
-            assert text.splitlines()[-1].startswith("odl: results/small may not be written; expected ")
+            assert text.splitlines()[-1].startswith("odl: results/small cannot be written; expected ")
             assert "Traceback" not in text and not faults.locks(study)
-            assert "may not be written" not in study.run("-n", features(study)).text
+            assert "cannot be written" not in study.run("-n", features(study)).text
             disks.resize(disk, 4 << 20)
             study.run(features(study))
             same(study, base[1], features(study))

@@ -98,14 +98,14 @@ def test_from_a_wheel_in_an_empty_directory(installed, tmp_path):
     assert "column 'body'" in said and "by week, the shortest period that usually has 7 documents (median 40)" in said
     said = run(installed, tmp_path, "odl", "run", "news")
     assert "open news/new.html" in said
-    assert "160 documents; no run before this one is on record" in said and len(said.splitlines()) < 40
+    assert "160 documents; no earlier run is on record" in said and len(said.splitlines()) < 40
     assert {path.name for path in tmp_path.iterdir()} == {"posts", "news"}
     assert {path.name for path in (tmp_path / "news").iterdir()} == {"odl.yaml", "results"} | FEEDS
     before = contents(tmp_path / "news")
 
     write(tmp_path, 4, ["grain", "space"])
     said = run(installed, tmp_path, "odl", "run", "news")
-    assert "40 documents more than in the run before; 200 in all" in said
+    assert "40 documents more than in the last run; 200 in all" in said
     after = contents(tmp_path / "news")
     made = {name for name in after if re.search(r"/\d+\.h5$", name) and after[name] != before.get(name)}
     assert made and all(name.endswith("/4.h5") for name in made)
@@ -137,7 +137,7 @@ def test_snakemake_makes_the_same_files(installed, tmp_path):
     assert re.search(r"news is driven by Snakemake \(driver in odl.yaml\); .* type: cd news && snakemake --cores", said)
     shutil.copy(tmp_path / "rules" / "news" / "Snakefile", tmp_path / "loop" / "news")
     said = run(installed, tmp_path / "loop" / "news", "snakemake", "--cores", "1", status=1)
-    assert "results/news is made by odl run; expected one driver a folder; type odl run" in said
+    assert "results/news was written by odl run; expected one driver per folder; type odl run" in said
 
     # A Snakefile as the version before wrote it, beside an odl.yaml that names no driver.
     older = tmp_path / "rules" / "news"

@@ -1,7 +1,7 @@
-"""The ``odl`` command: its subcommands, how they are run and how they end.
+"""The ``odl`` command: parsing of its subcommands, and their exit status.
 
-A command is declared beside its function (`subcommand`), in the file of its subject; a step is its function (`step`).
-Each checks its arguments and calls one module, imported only then.
+A command for users is declared by `subcommand` next to its function; a step of the workflow by `step`. Each checks its
+arguments and calls one module, which is imported only then.
 """
 
 import argparse
@@ -17,20 +17,18 @@ import time
 import types
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
-# Everything else is imported where it is used: a step needs little of it.
-BEGAN = time.monotonic()
-ESCAPED = "odl.escaped"  # name of the handling of signs that the encoding of a stream lacks
-LEAST = 512  # MB of address space: a stream of 6,000 short documents takes 430
+# Other modules are imported in functions: a step needs few of them, and starts faster.
+PROCESS_START = time.monotonic()
+ESCAPE_HANDLER = "odl.escaped"  # name of the codec error handler of standard streams
+MIN_ADDRESS_SPACE = 512  # MB; a stream of 6,000 short documents takes 430
 
-TITLE = "What is new in a stream of documents, and why."
-MORE = """`odl COMMAND --help` says more of each, `odl step --help` lists what the rules of the workflow run."""
-STEPS_TITLE = (
-    "One step of the workflow, as its rules call them, in the order of a study; to run or to look into by hand."
-)
+HELP_SUMMARY = "What is new in a stream of documents, and why."
+HELP_FOOTER = "`odl COMMAND --help` describes a command. `odl step --help` lists the steps of the workflow."
+STEPS_SUMMARY = "One step of a study, as the rules of the workflow call it. Steps are listed in the order of a study."
 
 
 class Declared(NamedTuple):
-    """A subcommand: its line in the list of all, its arguments (`argument`), more for its own help, lines to type."""
+    """Declaration of a subcommand: name, function, line in the list, arguments, and the rest of its own help."""
 
     name: str
     function: Any
@@ -41,7 +39,7 @@ class Declared(NamedTuple):
 
 
 def subcommand(help, *arguments, more="", examples=()):
-    """Declare a function of the parsed arguments as the subcommand of its name."""
+    """Return a decorator that declares a function of the parsed arguments as the subcommand with its name."""
 
     def declared(function):
         function.declared = Declared(function.__name__, function, help, arguments, more, examples)
@@ -51,10 +49,10 @@ def subcommand(help, *arguments, more="", examples=()):
 
 
 def step(function):
-    """Declare a function as the step of its name: help and arguments are those of its docstring and signature.
+    """Declare a function as the step with its name. Help and arguments follow from its docstring and signature.
 
-    Its attribute ``begins_in`` says where the code of its result begins, where it imports more or less than makes that
-    (`odl.config.sources`).
+    The attribute ``begins_in`` of a step names the files where the code of its result begins, if these are not the
+    imports of the function (`odl.config.sources`).
     """
     first, _, more = inspect.getdoc(function).partition("\n\n")
     arguments = tuple(map(_argument_of, inspect.signature(function).parameters.values()))
@@ -64,7 +62,7 @@ def step(function):
 
 
 def _argument_of(parameter):
-    """Return the argument of a command for one of a function, an option where it is named only."""
+    """Return the argument of a command for a parameter of a function. A keyword-only parameter becomes an option."""
     kind, needed = parameter.annotation, parameter.default is parameter.empty
     kind = get_args(kind)[0] if isinstance(kind, types.UnionType) else kind  # int | None
     options = {} if needed else {"default": list(parameter.default) if kind is list else parameter.default}
@@ -84,38 +82,38 @@ def _argument_of(parameter):
 
 
 def declared_in(*modules):
-    """Return the subcommands of some modules: name -> `Declared`, in their order."""
+    """Return the subcommands in some modules, as name to `Declared`, in the order of the modules."""
     functions = (one for module in modules for one in vars(module).values() if hasattr(one, "declared"))
     return {one.declared.name: one.declared for one in functions}
 
 
 def argument(*flags, **options):
-    """Describe an argument, as for `argparse.ArgumentParser.add_argument`."""
+    """Return the flags and options of an argument, as for `argparse.ArgumentParser.add_argument`."""
     return flags, options
 
 
 def parse_map(text):
-    """Parse an argument that is a JSON map."""
+    """Return the map in a string of JSON."""
 
     def refuse(constant):
-        raise argparse.ArgumentTypeError(f"{constant}, where a finite number is expected")
+        raise argparse.ArgumentTypeError(f"{constant}, expected a finite number")
 
     try:
         value = json.loads(text, parse_constant=refuse)
     except (ValueError, RecursionError) as error:
         raise argparse.ArgumentTypeError(f"not JSON: {reprlib.repr(str(error))[1:-1]}") from error
     if not isinstance(value, dict):
-        raise argparse.ArgumentTypeError(f"{reprlib.repr(text)}, where a JSON map is expected")
+        raise argparse.ArgumentTypeError(f"{reprlib.repr(text)}, expected a JSON map")
     return value
 
 
-Json = parse_map  # as a kind of the arguments of steps
+Json = parse_map  # annotation of a step's argument that is a JSON map
 
 
 def _follow_parent():
-    """End when the workflow that started us is gone.
+    """Start a thread that terminates this process when the workflow that started it has ended.
 
-    A killed Snakemake cannot stop its jobs; the Snakefile names its process in ODL_PARENT.
+    A killed Snakemake cannot stop its jobs. The Snakefile writes its process id into ODL_PARENT.
     """
     import platform
     import threading
@@ -126,6 +124,7 @@ def _follow_parent():
 
 
 def _watch(parent):
+    """Terminate this process when the process `parent` is gone."""
     import signal
 
     while True:
@@ -140,19 +139,19 @@ def _watch(parent):
 
 
 def _new(make, *names, **options):
-    """Return a parser whose texts stay as they are written."""
+    """Return a parser whose description and epilog are not rewrapped."""
     return make(*names, formatter_class=argparse.RawDescriptionHelpFormatter, **options)
 
 
 def commands():
-    """Return what people type: name -> `Declared`, in the order of the help."""
+    """Return the commands for users, as name to `Declared`, in the order of the help."""
     from odl.cli import triage, upkeep
 
     return declared_in(triage, upkeep)
 
 
 def steps():
-    """Return what the rules of the workflow call by `odl step NAME`, in the order of a study."""
+    """Return the steps of the workflow (`odl step NAME`), as name to `Declared`, in the order of a study."""
     from odl.cli import studysteps
     from odl.config import places
 
@@ -160,20 +159,20 @@ def steps():
 
 
 def _parser(with_steps=True):
-    """Return the parser of all commands, and of all steps."""
+    """Return the parser of all commands and, if wanted, of all steps."""
     import odl
 
     parser = _new(argparse.ArgumentParser, prog="odl", usage="odl COMMAND ...")
     parser.add_argument("--version", action="version", version=f"odl {odl.__version__}")
     listed = {"dest": "command", "metavar": "COMMAND", "required": True, "help": argparse.SUPPRESS}
     subparsers = parser.add_subparsers(prog="odl", **listed)
-    lines = [TITLE, ""]
+    lines = [HELP_SUMMARY, ""]
     for name, declared in commands().items():
         _fill(_new(subparsers.add_parser, name, help=declared.help), declared)
         lines += [f"  {name:<12}{declared.help}", f"{'':14}$ {declared.examples[0]}"]
-    parser.description, parser.epilog = "\n".join(lines), MORE
+    parser.description, parser.epilog = "\n".join(lines), HELP_FOOTER
     parser_of_steps = _new(
-        subparsers.add_parser, "step", usage="odl step NAME ...", help="what rules of the workflow run"
+        subparsers.add_parser, "step", usage="odl step NAME ...", help="run one step of the workflow"
     )
     if with_steps:
         _add_steps(parser_of_steps)
@@ -181,8 +180,8 @@ def _parser(with_steps=True):
 
 
 def _add_steps(parser):
-    lines = [STEPS_TITLE, "", *(f"  {name:<12}{declared.help}" for name, declared in steps().items())]
-    parser.description, parser.epilog = "\n".join(lines), "`odl step NAME --help` lists the arguments of one."
+    lines = [STEPS_SUMMARY, "", *(f"  {name:<12}{declared.help}" for name, declared in steps().items())]
+    parser.description, parser.epilog = "\n".join(lines), "`odl step NAME --help` lists the arguments of a step."
     listed = {"dest": "command", "metavar": "NAME", "required": True, "help": argparse.SUPPRESS}
     subparsers = parser.add_subparsers(prog="odl step", **listed)
     for name, declared in steps().items():
@@ -190,7 +189,7 @@ def _add_steps(parser):
 
 
 def _fill(parser, declared):
-    """Give a parser what is declared of a command or step."""
+    """Add the help and arguments of a `Declared` to its parser."""
     parser.set_defaults(function=declared.function)
     sentence = f"{declared.help[:1].upper()}{declared.help[1:]}."
     parser.description = "\n\n".join(filter(None, [sentence, declared.more]))
@@ -204,18 +203,18 @@ def _fill_step(parser, declared):
     _fill(parser, declared)
     names = inspect.signature(declared.function).parameters
     parser.set_defaults(function=lambda args: declared.function(**{name: getattr(args, name) for name in names}))
-    parser.add_argument("--costs", metavar="FILE", help="seconds and memory of this call to write, as a table")
+    parser.add_argument("--costs", metavar="FILE", help="write seconds and memory of this call into this table")
 
 
 def _parsed(words):
-    """Return the parsed arguments, None where no command was named, or a step as a command."""
+    """Return the parsed arguments; None if no command was given, or a step that this copy lacks."""
     from odl.config import places
 
     named = words[:1] == ["step"] and "".join(words[1:2])
     if named and named.isalpha() and not places.has_papers() and named not in steps():
-        print(f"odl: no `odl step {named}` is in this copy of odl, which lacks odl.papers.", file=sys.stderr)
+        print(f"odl: `odl step {named}` is not in this copy of odl, which lacks odl.papers.", file=sys.stderr)
         return None
-    if named in (known := steps() if named else {}):  # the parsers of all others take as long as a small step
+    if named in (known := steps() if named else {}):  # parsers of all steps would take as long as a small step
         parser = _new(argparse.ArgumentParser, prog=f"odl step {named}")
         _fill_step(parser, known[named])
         return parser.parse_args(words[2:], argparse.Namespace(command=named))
@@ -225,14 +224,14 @@ def _parsed(words):
         return None
     args, unknown = parser.parse_known_args(words)
     if args.command == "init" and not any(word.startswith("-") for word in unknown):
-        args.sources, unknown = [*args.sources, *unknown], []  # files behind an option, which argparse leaves over
+        args.sources, unknown = [*args.sources, *unknown], []  # argparse does not parse files after an option
     if unknown:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     return args
 
 
 def main(words=None):
-    """Run one subcommand; return the exit status."""
+    """Run one subcommand and return the exit status."""
     if words is not None:
         return _main(words)
     open_streams()
@@ -242,21 +241,22 @@ def main(words=None):
         try:
             _follow_parent()
             status = _main(sys.argv[1:])
-            if not status:  # after a failure, files in a cycle of references have to be closed before HDF5 exits
-                gc.freeze()  # saves the last collection of a process that ends
+            if not status:  # after a failure, a collection must close open HDF5 files
+                gc.freeze()  # no garbage collection at exit
             return status
         except (Exception, KeyboardInterrupt):
-            if heed.number:  # numpy turns what comes while it is imported into an ImportError
+            if heed.number:  # NumPy turns a signal during its import into an ImportError
                 return 128 + heed.number
             raise
 
 
 def open_streams():
-    """Make the standard streams usable: closed ones read and write nothing, and every sign can be written.
+    """Make the standard streams usable: open closed ones on /dev/null, and escape characters that the encoding lacks.
 
-    A file that is opened later would otherwise get the number of a closed stream, and what is printed.
+    If a standard stream is closed, the next file that is opened gets its number, and printed text would go into this
+    file.
     """
-    codecs.register_error(ESCAPED, _escape)
+    codecs.register_error(ESCAPE_HANDLER, _escape)
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         try:
             os.fstat(number)
@@ -268,18 +268,18 @@ def open_streams():
         if getattr(sys, name) is None:
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - it stays open
         if mode == "w":
-            getattr(sys, name).reconfigure(errors=ESCAPED)
+            getattr(sys, name).reconfigure(errors=ESCAPE_HANDLER)
 
 
 def _escape(error):
-    r"""Return what is written for signs that an encoding lacks: \u1234, as JSON has it."""
+    r"""Return the JSON escapes (\u1234) of characters that an encoding lacks."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 def _main(words):
-    """Run the subcommand; return the exit status."""
+    """Run the subcommand and return the exit status. Errors are printed as one sentence."""
     from odl.errors import OdlError
 
     command = "odl"
@@ -294,61 +294,66 @@ def _main(words):
             if getattr(args, "costs", None):
                 _write_costs(args.costs)
         finally:
-            sys.stdout.flush()  # also of --help, which ends at once
+            sys.stdout.flush()  # also after --help, which raises SystemExit
     except OdlError as error:
         _say(f"{command}: {error}")
         return error.status
     except KeyboardInterrupt as error:
         return getattr(error, "status", 130)
     except (MemoryError, ImportError) as error:
-        if isinstance(error, ImportError) and "failed to map segment" not in str(error):  # of a library without room
+        if isinstance(error, ImportError) and "failed to map segment" not in str(
+            error
+        ):  # a shared library does not fit into memory
             raise
-        reason = " ".join(str(error).split()) or "no more could be had"
+        reason = " ".join(str(error).split()) or "allocation failed"
         _say(f"{command}: out of memory ({reason}); give it more, or fewer documents")
         return 1
-    except BrokenPipeError:  # who reads us has enough, such as `odl new FOLDER | head`
-        for stream in (sys.stdout, sys.stderr):  # either may be the pipe; what is left of both is dropped
+    except BrokenPipeError:  # the reader has closed the pipe: `odl new FOLDER | head`
+        for stream in (sys.stdout, sys.stderr):  # either may be the pipe; drop buffered output
             with contextlib.suppress(OSError, ValueError):
                 stream.flush()
                 continue
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return 141
     except OSError as error:
-        # A full disk, a folder that may not be written: nothing half-written remains (storage.replacing).
+        # A full disk or a read-only folder. Files are written atomically, so no partial file remains.
         reason = os.strerror(error.errno) if error.errno else " ".join(str(error).split())
         where = f" ({error.filename})" if error.filename else ""
-        expected = "expected a place to read and write; check space and permissions."
+        expected = "expected a readable file and a writable disk; check space and permissions."
         _say(f"{command}: {reason}{where}; {expected}")
         return 1
     return 0
 
 
 def _check_room():
-    """Refuse too small an address space: OpenBLAS asks for its buffers for ever where there is none for them."""
+    """Refuse a limit on the address space that is too small. OpenBLAS would retry its allocations for ever."""
     import resource
 
     from odl.errors import OdlError
 
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit != resource.RLIM_INFINITY and limit < LEAST << 20:
+    if limit != resource.RLIM_INFINITY and limit < MIN_ADDRESS_SPACE << 20:
         fault = f"the address space of a process is limited to {limit >> 20} MB (ulimit -v)"
-        raise OdlError(fault, f"at least {LEAST} MB", f"type: ulimit -v {LEAST << 10}, or more for long streams")
+        raise OdlError(
+            fault,
+            f"at least {MIN_ADDRESS_SPACE} MB",
+            f"type: ulimit -v {MIN_ADDRESS_SPACE << 10}, or more for long streams",
+        )
 
 
 def _write_costs(path):
-    """Write what this process has taken since it began to work (processes that it waited for: their CPU time).
+    """Write a table with the costs of this process: seconds, maximum MB of memory, CPU seconds with finished children.
 
-    Snakemake's `benchmark:` looks at processes twice a second at most, so that a short job has no figures there. The
-    table has one row, with Snakemake's columns: seconds, MB of memory at most, CPU seconds.
+    The columns are those of Snakemake's `benchmark:`, which samples processes twice a second and misses short jobs.
     """
     from odl.files import tables
 
     cpu = sum(os.times()[:4])
-    tables.write_table(path, [{"s": time.monotonic() - BEGAN, "max_rss": _most_memory(), "cpu_time": cpu}])
+    tables.write_table(path, [{"s": time.monotonic() - PROCESS_START, "max_rss": _most_memory(), "cpu_time": cpu}])
 
 
 def _most_memory():
-    """Return the largest memory of this process in MB; what `resource` says includes that of who started it."""
+    """Return the maximum memory of this process in MB. (`resource` would include the parent process.)"""
     try:
         with open("/proc/self/status", encoding="ascii", errors="replace") as file:
             return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024
@@ -357,7 +362,7 @@ def _most_memory():
 
 
 def _say(sentence):
-    """Print to the log, which may lie on the disk that is full: its buffer is written once more at the end."""
+    """Print to standard error, ignoring a full disk."""
     with contextlib.suppress(OSError):
         print(sentence, file=sys.stderr)
 

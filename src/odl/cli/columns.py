@@ -1,4 +1,4 @@
-"""Column roles of a table: time, text, title, id, address, topics, author, by names and by values."""
+"""Choice of the columns of a table for the roles time, text, title, id, url, topics and author, by names and values."""
 
 import re
 import unicodedata
@@ -12,7 +12,7 @@ from odl.files.documents import NO_TIME
 from odl.files.escaping import readable
 from odl.text import scripts
 
-NAMES = {
+ROLE_NAMES = {
     "time": (
         *("time", "published", "created", "date", "datetime", "timestamp", "ts", "epoch", "posted", "pubdate", "sent"),
         *("datum", "zeit", "erstellt", "fecha", "data", "day", "when", "updated", "modified", "changed"),
@@ -24,7 +24,7 @@ NAMES = {
     "title": (
         *("title", "subject", "headline", "titel", "betreff", "überschrift", "schlagzeile", "titre", "titulo"),
         *("oggetto", "asunto", "assunto", "objet", "onderwerp", "summary"),
-        *("标题", "題名", "件名", "タイトル", "제목", "หัวข้อ"),  # others are told by what they hold
+        *("标题", "題名", "件名", "タイトル", "제목", "หัวข้อ"),  # in other scripts, values decide
     ),
     "id": (
         *("id", "guid", "uuid", "uid", "key", "number", "nr", "nummer", "identifier", "messageid", "ticket"),
@@ -40,32 +40,36 @@ NAMES = {
         *("autor", "autorin", "verfasser", "auteur", "autore", "absender", "from"),
     ),
 }  # fmt: skip
-LONG = 2000  # words of a value that are counted: one odd value does not choose the column of texts
-UNIQUE = ("id", "guid", "uuid")  # names of columns in which a few rows may lack an id
-NAMED = "put a line of names before the documents, such as id,time,text"
-SPACELESS = re.compile(f"[{''.join(scripts.SPACELESS)}]")
-SAMPLE = 500  # values of a column that are looked at
-MOST = 0.95  # share of the values that a role has to fit
-ENOUGH = 0.8  # the same for columns whose name is that of the role; documents with other values are set aside
-LONGEST_NAME = 4  # words of the name of an author
+MAX_COUNTED_WORDS = 2000  # words of a value; limits the effect of one long value
+INCOMPLETE_IDS = ("id", "guid", "uuid")  # columns with these names may lack the id of a few rows
+HEADER_ADVICE = "add a first line with the names of the columns, such as id,time,text"
+SPACELESS_LETTER = re.compile(f"[{''.join(scripts.SPACELESS)}]")
+MAX_VALUES = 500  # values of a column that are inspected
+MIN_SHARE = 0.95  # smallest share of the values that fit a role
+MIN_NAMED_SHARE = 0.8  # the same for a column with the name of the role; documents with other values are set aside
+MAX_AUTHOR_WORDS = 4  # words of an author's name
 UNTITLED = "none; the beginning of the text is shown"
 
 
 @dataclass
 class Column:
-    """What was seen of a column.
+    """Statistics of a column.
 
     Parameters
     ----------
     name : str
     values : list
-        The first `SAMPLE` that are not missing.
+        The first `MAX_VALUES` values that are not missing.
     filled : int
-        Rows that have one.
+        Number of rows with a value.
     distinct : set
-        Hashes of all.
+        Hashes of all values.
     doubled : bool
         Whether a value occurs twice in the same file.
+    files : dict
+        Files with a value, in order, as keys.
+    inside : set
+        Hashes of the values in the current file.
     """
 
     name: str
@@ -73,11 +77,11 @@ class Column:
     filled: int = 0
     distinct: set = field(default_factory=set)
     doubled: bool = False
-    files: dict = field(default_factory=dict)  # that have a value, in their order
-    inside: set = field(default_factory=set)  # hashes of those of this file
+    files: dict = field(default_factory=dict)
+    inside: set = field(default_factory=set)
 
     def add(self, value, file=None):
-        """Look at one value."""
+        """Add one value of a row."""
         if fields.missing(value):
             return
         if isinstance(value, list) and value and self.rank("text"):
@@ -89,42 +93,42 @@ class Column:
         self.doubled |= key in self.inside
         self.inside.add(key)
         self.distinct.add(key)
-        if len(self.values) < SAMPLE:
+        if len(self.values) < MAX_VALUES:
             self.values.append(value)
 
     def share(self, holds):
-        """Return the share of the values for which something holds."""
+        """Return the share of the values for which `holds(value)` is true."""
         return sum(map(bool, map(holds, self.values))) / max(len(self.values), 1)
 
     def texts(self):
-        """Return the values that are text."""
+        """Return the values that are strings."""
         return [value for value in self.values if isinstance(value, str)]
 
     def words(self):
-        """Return how many words a value has on average; one that is no text has none."""
-        return sum(min(len(text.split()), LONG) for text in self.texts()) / max(len(self.values), 1)
+        """Return the mean number of words of a value; 0 for values that are not strings."""
+        return sum(min(len(text.split()), MAX_COUNTED_WORDS) for text in self.texts()) / max(len(self.values), 1)
 
     def length(self):
-        """Return how many characters a value has on average; one that is no text has none."""
+        """Return the mean number of characters of a value; 0 for values that are not strings."""
         return sum(map(len, self.texts())) / max(len(self.values), 1)
 
     def rank(self, role):
-        """Return how much the name speaks for a role: 0 for not at all."""
+        """Return how well the column's name fits a role: 0 if not at all, up to 100."""
         parts = re.findall(r"[a-zäöüßéúí]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", self.name).lower())
         whole = "".join(parts), unicodedata.normalize("NFC", self.name.strip().lower())
-        for place, name in enumerate(NAMES[role]):
+        for place, name in enumerate(ROLE_NAMES[role]):
             if name in whole:
                 return 100 - place
-        return max((50 - NAMES[role].index(part) for part in parts if part in NAMES[role]), default=0)
+        return max((50 - ROLE_NAMES[role].index(part) for part in parts if part in ROLE_NAMES[role]), default=0)
 
     def example(self):
-        """Return the first value, short, as a person reads it."""
+        """Return the first value, shortened and quoted for printing."""
         text = readable(" ".join(str(self.values[0]).split())) if self.values else ""
         return f"'{text[:37] + '...' if len(text) > 40 else text}'"
 
 
 def choose(columns, n_rows, answers, time_formats=()):
-    """Return role -> (column or None, the reason), in the order of `NAMES`.
+    """Return role -> (column or None, reason), in the order of `ROLE_NAMES`.
 
     Parameters
     ----------
@@ -132,21 +136,21 @@ def choose(columns, n_rows, answers, time_formats=()):
         Name -> `Column`.
     n_rows : int
     answers : dict
-        Role -> name of the column that the person named; "" for none.
+        Role -> name of the column that the user chose; "" for none.
     time_formats : sequence of str
-        In which times are written, as the person says.
+        Formats of times that the user gave.
 
     Raises
     ------
     ConfigError
-        If a named column is not there, or none holds text.
+        If a chosen column does not exist, or no column contains text.
     """
     roles, left = {}, dict(columns)
     for role, name in answers.items():
         if name and name not in columns:
             raise ConfigError(f"--{role} names {name!r}", "one of the columns " + ", ".join(columns), "correct it")
         if role == "text" and name and not columns[name].share(lambda value: isinstance(value, str)):
-            fault = f"--text names {name!r}, which holds {columns[name].example()}"
+            fault = f"--text names {name!r}, which contains {columns[name].example()}"
             raise ConfigError(fault, "a column of texts", "name another")
         roles[role] = (left.pop(name) if name else None, "as you say")
     finders = {
@@ -165,56 +169,58 @@ def choose(columns, n_rows, answers, time_formats=()):
                 left.pop(roles[role][0].name)
     if roles["text"][0] is None and not any(name == "counts" for name in columns):
         listed = ", ".join(columns) or "none"
-        raise ConfigError(f"no column holds text; the columns are {listed}", "one of texts", "name it by --text")
-    return {role: roles[role] for role in NAMES}
+        raise ConfigError(
+            f"no column contains text; the columns are {listed}", "a column of texts", "name it by --text"
+        )
+    return {role: roles[role] for role in ROLE_NAMES}
 
 
 def _best(columns, role, fits):
-    """Return the column that fits and whose name speaks most for the role, or None."""
+    """Return the fitting column whose name ranks highest for a role; None if none has such a name."""
     fitting = [column for column in columns if column.values and column.rank(role) and fits(column)]
     return max(fitting, key=lambda column: column.rank(role), default=None)
 
 
 def _url(columns, n_rows, roles):
-    addresses = [column for column in columns if column.values and column.share(fields.parse_url) > MOST]
+    addresses = [column for column in columns if column.values and column.share(fields.parse_url) > MIN_SHARE]
     best = max(addresses, key=lambda column: column.rank("url"), default=None)
-    return (best, "holds addresses") if best else (None, "no column holds addresses")
+    return (best, "contains addresses") if best else (None, "no column contains addresses")
 
 
 def _time(columns, n_rows, roles, formats=()):
     is_time = partial(_is_time, formats=formats)
-    least = {column.name: ENOUGH if column.rank("time") else MOST for column in columns}
+    least = {column.name: MIN_NAMED_SHARE if column.rank("time") else MIN_SHARE for column in columns}
     fitting = [column for column in columns if column.values and column.share(is_time) >= least[column.name]]
     fitting = [column for column in fitting if column.filled >= n_rows / 2] or fitting
     named = [column for column in fitting if column.rank("time")]
-    texts = [column for column in fitting if column.share(lambda value: not _numeric(value)) >= MOST]
+    texts = [column for column in fitting if column.share(lambda value: not _numeric(value)) >= MIN_SHARE]
     best = max(named or texts, key=lambda column: (column.rank("time"), column.filled), default=None)
     if best is None:
-        nearly = (column for column in columns if column.rank("time") and 0.3 < column.share(is_time) < ENOUGH)
+        nearly = (column for column in columns if column.rank("time") and 0.3 < column.share(is_time) < MIN_NAMED_SHARE)
         best = max(nearly, key=lambda column: column.rank("time"), default=None)
         if best is None:
             named = max(columns, key=lambda column: column.rank("time"), default=None)
             wrong = named and named.values and named.rank("time") > 50
-            todo = "; --time-format says how they are written"
-            other = f" ({named.name!r} holds {named.example()}{todo})" if wrong else ""
-            return None, f"no column holds dates{other}; the order is that of the files"
+            todo = "; --time-format sets their format"
+            other = f" ({named.name!r} contains {named.example()}{todo})" if wrong else ""
+            return None, f"no column contains dates{other}; the order is that of the files"
         wrong = next(value for value in best.values if not is_time(value))
-        fault = f"the column {best.name!r} holds {wrong!r}, which is no date"
-        todo = "correct it, say --time-format, name another by --time, or go without: --time ''"
+        fault = f"the column {best.name!r} contains {wrong!r}, which is no date"
+        todo = "correct it, set --time-format, choose another column by --time, or use none: --time ''"
         raise ConfigError(fault, "dates in all rows", todo)
     if not _numeric(best.name) and _is_time(best.name):
-        raise ConfigError(f"a date, {best.name!r}, stands among the names of columns", "names in the first line", NAMED)
+        raise ConfigError(f"a column is named {best.name!r}, which is a date", "names in the first line", HEADER_ADVICE)
     if best.filled < n_rows / 2:
         return None, f"{best.name!r} is mostly empty; the order is that of the files"
-    if best.filled < ENOUGH * n_rows:
+    if best.filled < MIN_NAMED_SHARE * n_rows:
         without = next((file for column in columns for file in column.files if file not in best.files), "")
         its = ", ".join(column.name for column in columns if without in column.files)
-        where = f" ({without} has no such column, but {its})" if without else ""
-        fault = f"{n_rows - best.filled} of {n_rows} rows have nothing in the column {best.name!r}{where}"
-        own = ", give files of other columns their own folder" * bool(without)
-        todo = f"correct it, name another by --time{own}, or go without: --time ''"
+        where = f" ({without} has only the columns {its})" if without else ""
+        fault = f"{n_rows - best.filled} of {n_rows} rows have no value in the column {best.name!r}{where}"
+        own = ", use a separate folder for files with other columns" * bool(without)
+        todo = f"correct it, choose another column by --time{own}, or use none: --time ''"
         raise ConfigError(fault, "dates in all rows", todo)
-    return best, "holds dates" + ("" if best.rank("time") else ", whatever its name")
+    return best, "contains dates" + ("" if best.rank("time") else ", although its name does not say so")
 
 
 def _numeric(value):
@@ -222,7 +228,7 @@ def _numeric(value):
 
 
 def _is_time(value, formats=()):
-    """Return whether `odl.corpora.times.parse_time` reads a value as a date, with the day or the month first."""
+    """Return whether a value can be read as a date, with the day or the month first."""
     for dates in fields.DATES:
         try:
             return fields.parse_time(value, dates, formats) != NO_TIME
@@ -232,51 +238,53 @@ def _is_time(value, formats=()):
 
 
 def _text(columns, n_rows, roles):
-    least = {column.name: ENOUGH if column.rank("text") else MOST for column in columns}
+    least = {column.name: MIN_NAMED_SHARE if column.rank("text") else MIN_SHARE for column in columns}
     texts = [one for one in columns if one.share(lambda value: isinstance(value, str)) >= least[one.name]]
     if not any(column.values for column in texts):
-        return None, "no column holds text"
+        return None, "no column contains text"
     best = max(texts, key=lambda column: column.words() * (3 if column.rank("text") else 1))
-    if best.share(lambda value: isinstance(value, str) and SPACELESS.search(value)) > 0.5:
-        return best, "holds text without spaces"
+    if best.share(lambda value: isinstance(value, str) and SPACELESS_LETTER.search(value)) > 0.5:
+        return best, "contains text without spaces"
     return best, f"about {median_high(len(text.split()) for text in best.texts())} words each"
 
 
 def _title(columns, n_rows, roles):
-    best = _best(columns, "title", lambda column: column.share(lambda value: isinstance(value, str)) >= MOST)
+    best = _best(columns, "title", lambda column: column.share(lambda value: isinstance(value, str)) >= MIN_SHARE)
     if best:
         return best, "by its name"
     text = roles["text"][0]
     short = [
         column for column in columns if text and _fits_title(column, n_rows) and 2 * column.length() < text.length()
     ]
-    return (short[0], "short texts, whatever its name") if len(short) == 1 else (None, UNTITLED)
+    return (short[0], "short texts") if len(short) == 1 else (None, UNTITLED)
 
 
 def _fits_title(column, n_rows):
-    """Say whether a column has a line of its own for most rows, of several words or without spaces."""
+    """Return whether most rows have a different line in a column, of several words or in a script without spaces."""
 
     def is_line(value):
-        return isinstance(value, str) and "\n" not in value and (len(value.split()) > 2 or SPACELESS.search(value))
+        return (
+            isinstance(value, str) and "\n" not in value and (len(value.split()) > 2 or SPACELESS_LETTER.search(value))
+        )
 
-    return column.share(is_line) > 0.5 and len(column.distinct) > MOST * n_rows
+    return column.share(is_line) > 0.5 and len(column.distinct) > MIN_SHARE * n_rows
 
 
 def _id(columns, n_rows, roles):
-    least = {column.name: MOST if column.name.lower() in UNIQUE else 1 for column in columns}
+    least = {column.name: MIN_SHARE if column.name.lower() in INCOMPLETE_IDS else 1 for column in columns}
     whole = [one for one in columns if one.rank("id") and one.filled >= least[one.name] * n_rows]
     best = _best(whole, "id", lambda one: not one.doubled and one.share(_may_be_id) >= least[one.name])
     if best:
-        return best, "each once" + " in a file" * (len(best.distinct) < n_rows)
+        return best, "all different" + " within a file" * (len(best.distinct) < n_rows)
     best = next((column for column in columns if column.filled == n_rows and _may_all_be_ids(column, n_rows)), None)
     if best:
-        return best, "each once, whatever its name"
+        return best, "all different"
     repeated = max(whole, key=lambda column: column.rank("id"), default=None)
-    return None, (f"{repeated.name!r} repeats; file and line" if repeated else "none; file and line") + " are the ids"
+    return None, (f"{repeated.name!r} has repeated values" if repeated else "none") + "; file and line are the ids"
 
 
 def _may_all_be_ids(column, n_rows):
-    """Say whether a column has a word of its own for each row, and not a number, which may be a measurement."""
+    """Return whether each row has a different word in a column. Numbers are not ids: they may be measurements."""
     word = column.share(lambda value: isinstance(value, str) and len(value.split()) == 1 and len(value) <= 80) == 1
     return word and column.share(_numeric) < 1 and len(column.distinct) == n_rows and n_rows > 1
 
@@ -287,32 +295,32 @@ def _may_be_id(value):
 
 def _topics(columns, n_rows, roles):
     named = [column for column in columns if column.values and column.rank("topics")]
-    named = [column for column in named if column.share(_may_be_topics) >= MOST]
+    named = [column for column in named if column.share(_may_be_topics) >= MIN_SHARE]
     fitting = [column for column in named if len(column.distinct) <= max(2, n_rows // 3)]
     best = max(fitting, key=lambda column: column.rank("topics"), default=None)
     others = " or ".join(repr(column.name) for column in fitting if column is not best)
     more = f", rather than {others} (--topics)" if others else ""
-    return (best, f"{len(best.distinct)} different{more}") if best else (None, "none, and none are needed")
+    return (best, f"{len(best.distinct)} different{more}") if best else (None, "none; they are not needed")
 
 
 def _author(columns, n_rows, roles):
-    """Choose a column by its whole name, in which most documents have somebody, and some have the same one."""
+    """Choose a column with the name of the role in which most rows have a value and some values repeat."""
     named = [column for column in columns if column.rank("author") > 50 and column.filled > n_rows / 2]
-    named = [column for column in named if column.share(_may_be_author) >= MOST and not _is_place(column)]
-    repeated = [column for column in named if 1 < len(column.distinct) < MOST * column.filled]
+    named = [column for column in named if column.share(_may_be_author) >= MIN_SHARE and not _is_place(column)]
+    repeated = [column for column in named if 1 < len(column.distinct) < MIN_SHARE * column.filled]
     best = max(repeated, key=lambda column: column.rank("author"), default=None)
     return (best, f"{len(best.distinct):,} different") if best else (None, "")
 
 
 def _is_place(column):
-    """Return whether a column may say where something begins: "from" without addresses of mail."""
-    return column.name.strip().lower() == "from" and column.share(lambda value: "@" in str(value)) < MOST
+    """Return whether a column "from" has no mail addresses, so that it may name a place."""
+    return column.name.strip().lower() == "from" and column.share(lambda value: "@" in str(value)) < MIN_SHARE
 
 
 def _may_be_author(value):
-    """Return whether a value is the name of an account or a person: `LONGEST_NAME` words at most, or an address."""
+    """Return whether a value may be a name or account: at most `MAX_AUTHOR_WORDS` words, or an address."""
     author = fields.parse_author(value)
-    return bool(author) and (len(author.split()) <= LONGEST_NAME or "@" in author)
+    return bool(author) and (len(author.split()) <= MAX_AUTHOR_WORDS or "@" in author)
 
 
 def _may_be_topics(value):
@@ -324,12 +332,12 @@ def _may_be_topics(value):
 
 
 def date_form(column, answer=None):
-    """Return (the option ``dates``, the reason) of the column of times.
+    """Return (the option ``dates``, the reason) for a column of times.
 
     Raises
     ------
     ConfigError
-        If its dates may begin with the day or the month, and nothing tells which.
+        If the order of day and month is ambiguous.
     """
     if answer:
         return answer, "as you say"
@@ -343,7 +351,7 @@ def date_form(column, answer=None):
     if month and not day:
         return "month-first", f"the month first, as in {month[0]}"
     if not day and all(match[2] == "." for match in matches):
-        return "day-first", f"the day first, as is usual with dots, as in {matches[0][0]}"
+        return "day-first", f"the day first, as usual with dots, as in {matches[0][0]}"
     shown = f"{day[0]} and {month[0]}" if day else matches[0][0]
     fault = f"the dates of {column.name!r}, such as {shown}, may begin with the day or the month"
-    raise ConfigError(fault, "to be told", "say --dates day-first or --dates month-first")
+    raise ConfigError(fault, "a known order", "type --dates day-first or --dates month-first")

@@ -1,4 +1,4 @@
-"""File kinds: the patterns of sources, and the kind, encoding and delimiter that files are written in."""
+"""Survey of files for `odl init`: patterns of sources, and the kind, encoding and delimiter of files."""
 
 import contextlib
 import csv
@@ -14,13 +14,13 @@ from odl.errors import ConfigError, DataError
 from odl.files import listing, packing
 from odl.files.escaping import visible
 
-MOST = 200_000  # lines of one that are looked at
-PACKED = {  # how files begin, and what to do
+MAX_SURVEYED_LINES = 200_000  # lines of a file
+PACKED_STARTS = {  # first bytes of packed files -> advice
     b"\x28\xb5\x2f\xfd": "unpack it: unzstd",
     b"PK\3\4": "unpack it: unzip; of a spreadsheet or a document, save it as CSV or text",
     b"\xd0\xcf\x11\xe0": "save it as CSV or text",
 }
-FOREIGN = (  # how files begin, what they are, what is read instead, and what to do
+FOREIGN_STARTS = (  # (first bytes, format, what can be read instead, advice)
     (re.compile(rb"(?s).{257}ustar"), "a tar archive", "the files in it", "unpack it: tar xf"),
     (
         re.compile(rb"__CURSOR=|__REALTIME_TIMESTAMP="),
@@ -42,30 +42,30 @@ FOREIGN = (  # how files begin, what they are, what is read instead, and what to
         "fetch the feeds and name them",
     ),
 )
-PLAIN = ("jsonl", "csv", "text", "log")  # kinds whose bytes are text throughout
-LATIN = ("cp1250", "cp1254", "cp1257", "cp1258")
-FIRST = 100  # lines by which the form of times is told
-SHOWN, ENDS = 3, 8  # names and endings of many
-TODO = {  # ending -> what would make it one that is read
+TEXT_KINDS = ("jsonl", "csv", "text", "log")  # kinds that are plain text
+LATIN_ENCODINGS = ("cp1250", "cp1254", "cp1257", "cp1258")
+MAX_DATED_LINES = 100  # lines of a log in which times without a year are searched
+MAX_NAMES, MAX_ENDINGS = 3, 8  # file names and endings in a message
+CONVERSIONS = {  # ending -> advice that makes the file readable
     ".pdf": " (pdftotext makes texts)",
     **dict.fromkeys((".xlsx", ".xls", ".ods"), " (save as CSV)"),
     **dict.fromkeys((".docx", ".doc", ".odt", ".rtf", ".html", ".htm"), " (save as text)"),
     **dict.fromkeys((".zip", ".tar", ".tgz", ".7z", ".rar", ".zst", ".lz4"), " (unpack)"),
 }
-TRIED = 200  # lines from which an encoding is detected
-NO_ASCII, SURE = re.compile(rb"[\x80-\xff]"), 6  # bytes beyond ASCII from which any encoding is told
+MAX_DETECTED_LINES = 200  # lines from which an encoding is detected; files whose kind is detected
+NON_ASCII, MIN_DETECTED_BYTES = re.compile(rb"[\x80-\xff]"), 6  # with fewer, common encodings only
 
 
 def find(sources, kind=None, only=False):
-    """Return the sources as they are to be written, and the kind if neither names nor contents tell it.
+    """Return the sources for odl.yaml, and the kind of the files if neither names nor contents tell it.
 
-    A folder becomes a pattern, of which all files are read that some reader knows. Files that are all of their ending
-    in a folder become a pattern too, so that later ones belong to it, unless `only` they are to be read.
+    A folder becomes a pattern for all readable files. Sources that are all files of a folder with the same ending
+    become a pattern too, so that later files are read; with `only` they do not.
 
     Raises
     ------
     DataError
-        If a source does not exist, or none of the files is one that is read.
+        If a source does not exist, or no file can be read.
     """
     named = []
     for source in sources:
@@ -79,17 +79,17 @@ def find(sources, kind=None, only=False):
         return named, kind
     if pdf := next((path for path in unknown if path.lower().endswith(".pdf")), None):
         raise DataError(f"{pdf} is a PDF", "texts", "make texts of such files, as pdftotext does, and name those")
-    kinds = {sniff(path) for path in unknown[:TRIED]}
+    kinds = {sniff(path) for path in unknown[:MAX_DETECTED_LINES]}
     return named, kinds.pop() if len(kinds) == 1 and len(unknown) == len(paths) else None
 
 
 def _is_left_out(path):
-    """Return whether a file is one of a pattern that is not read, or one whose content tells its kind."""
+    """Return whether a file of unknown ending is skipped in a pattern, or has a kind by its content."""
     return not listing.is_read(path) or listing.kind_in(path) is not None
 
 
 def _pattern_of(folder):
-    """Return the pattern for the files of a folder, also those of folders in it if one of these is read."""
+    """Return the pattern for the files of a folder; ``**`` if there are readable files in subfolders."""
     every = os.path.join(glob.escape(folder), "**")
     paths = [path for _, path in listing.expand(every, "text")]
     if not paths:
@@ -99,7 +99,7 @@ def _pattern_of(folder):
 
 
 def _gathered(sources):
-    """Return patterns in the place of files that are all of their ending in a folder; one without any stays alone."""
+    """Replace files by a pattern if they are all files of their ending in a folder; not for one file without ending."""
     groups, named = {}, []
     for source in sources:
         if os.path.isfile(source):
@@ -117,7 +117,7 @@ def _gathered(sources):
 
 
 def ending(path):
-    """Return how the name of a file ends, such as ``.jsonl`` or ``.jsonl.gz``; that of a log before its rotation."""
+    """Return the ending of a file name, such as ``.jsonl`` or ``.jsonl.gz``; of a rotated log, that before rotation."""
     if listing.bare_name(path) != _unpacked(path):
         return (listing.ENDING.search(listing.bare_name(path)) or [""])[0]
     return re.search(r"(\.[^\W\d]\w*)?(\.(?:gz|bz2|xz))?$", os.path.basename(path))[0]
@@ -128,8 +128,8 @@ def _unpacked(path):
     return next((name.removesuffix(end) for end in packing.ENDINGS if name.endswith(end)), name)
 
 
-def beside(sources, kind=None):
-    """Return the files that lie in the folders of those that are read, end as they do, and are not read."""
+def unread_siblings(sources, kind=None):
+    """Return the unread files in the folders of the sources that have the same ending as the sources."""
     read = {os.path.abspath(path) for source in sources for _, path in listing.expand(source, kind) or ()}
     patterns = {os.path.join(glob.escape(os.path.dirname(path)), f"*{end}") for path in read if (end := ending(path))}
     patterns |= {f"{pattern}*" for pattern in patterns if pattern.endswith(".log")}
@@ -137,35 +137,35 @@ def beside(sources, kind=None):
 
 
 def account(sources, named):
-    """Return whether files that come later are read, for the sources that a person gave and those that are written."""
+    """Return a phrase for `odl init`: sources that are patterns, whose later files are read, and named files."""
     files, others = [], []
     for source in named:
         (files if os.path.isfile(source) else others).append(source)
     said = []
     if others:
         gathered = any(os.path.isfile(source) and source not in files for source in sources)
-        rest = "; --only keeps to those that are there" if gathered else ""
-        said.append(f"{_few(others)}: files that come later are read too{rest}")
+        rest = "; --only reads the named files only" if gathered else ""
+        said.append(f"{_few(others)}: later files are read too{rest}")
     if files:
         what = f"the {len(files):,} files that are" if len(files) > 1 else f"{visible(files[0])}, which is"
-        said.append(f"{what} named; files that come later are not read")
+        said.append(f"{what} named; later files are not read")
     return "; ".join(said)
 
 
 def unread(paths):
-    """Return a sentence's part that names some of the files that are not read."""
-    shown = [min(path, os.path.relpath(path), key=len) for path in paths[:SHOWN]]
-    return f"{_few([*shown, *paths[SHOWN:]])}, of the same kind beside the sources"
+    """Return a phrase that names some of the unread files next to the sources."""
+    shown = [min(path, os.path.relpath(path), key=len) for path in paths[:MAX_NAMES]]
+    return f"{_few([*shown, *paths[MAX_NAMES:]])}, of the same kind as the sources"
 
 
 def left_out(sources, kind=None):
-    """Return a sentence's part on files of folders and patterns that are not read, "" if there are none."""
+    """Return a phrase about files in folders and patterns that are not read; "" if there are none."""
     wide = [source for source in sources if kind is None and not os.path.isfile(source)]
     every = {path for source in wide for _, path in listing.expand(source, "text") or ()}
     others = sorted(every - {path for source in wide for _, path in listing.expand(source) or ()})
     counts = Counter((listing.ENDING.search(path.lower()) or ["no ending"])[0] for path in others)
-    parts = [f"{n:,} in {end}{TODO.get(end, '')}" for end, n in counts.most_common(ENDS)]
-    more = sum(counts.values()) - sum(n for _, n in counts.most_common(ENDS))
+    parts = [f"{n:,} in {end}{CONVERSIONS.get(end, '')}" for end, n in counts.most_common(MAX_ENDINGS)]
+    more = sum(counts.values()) - sum(n for _, n in counts.most_common(MAX_ENDINGS))
     parts += [f"{more:,} others"] * bool(more)
     said = [f"{len(others):,} files of other kinds: {', '.join(parts)}"] * bool(others)
     paths = [path for source in sources for _, path in listing.expand(source, kind) or ()]
@@ -175,30 +175,30 @@ def left_out(sources, kind=None):
     said += [f"{len(copies):,} packed {what}: {_few(named)}"] * bool(copies)
     mail = listing.hidden_mail(sources)
     n, folders = sum(n for _, n in mail), _few([folder for folder, _ in mail])
-    return "; ".join(said + [f"{n:,} messages in hidden folders, to be named by themselves: {folders}"] * bool(mail))
+    return "; ".join(said + [f"{n:,} messages in hidden folders, which are read only if named: {folders}"] * bool(mail))
 
 
 def _few(names):
-    """Return the first names, and how many more there are."""
-    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
-    return ", ".join(map(visible, names[:SHOWN])) + more
+    """Return the first names as text, and the number of the others."""
+    more = f" and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(map(visible, names[:MAX_NAMES])) + more
 
 
 def sniff(path):
-    """Return the kind of a file whose name does not tell it.
+    """Return the kind of a file by its content.
 
     Raises
     ------
     DataError
-        If it is none that is read.
+        If the file cannot be read.
     """
     with open(path, "rb") as file:
         start = file.read(16)
     with contextlib.suppress(OSError, EOFError, ValueError, zlib.error), packing.opened(path) as file:
         head = file.read(512)
-        if foreign := next((told for begin, *told in FOREIGN if begin.match(head)), None):
+        if foreign := next((told for begin, *told in FOREIGN_STARTS if begin.match(head)), None):
             raise DataError(f"{path} is {foreign[0]}", foreign[1], foreign[2])
-    if unpack := next((unpack for begin, unpack in PACKED.items() if start.startswith(begin)), None):
+    if unpack := next((unpack for begin, unpack in PACKED_STARTS.items() if start.startswith(begin)), None):
         raise DataError(f"{path} is packed", "plain files, .gz, .bz2 or .xz", unpack)
     kind = listing.kind_in(path)
     if kind is None:
@@ -207,13 +207,13 @@ def sniff(path):
 
 
 def encoding_of(files, kind=None):
-    """Return the option ``encoding``, None for UTF-8, and what to say of it.
+    """Return the option ``encoding`` (None for UTF-8), and a phrase about it.
 
-    chardet proposes it from lines that are not UTF-8. Files in UTF-16 need none: they begin with a byte order mark.
+    The encoding is detected from lines that are not UTF-8. UTF-16 with a byte order mark needs no option.
     """
     good, wrong, first, lines = 0, 0, (), []
     for _, path in files:
-        for number, line in _lines(path) if (kind or listing.kind_in(path)) in PLAIN else ():
+        for number, line in _lines(path) if (kind or listing.kind_in(path)) in TEXT_KINDS else ():
             if line.isascii():
                 continue
             try:
@@ -222,35 +222,38 @@ def encoding_of(files, kind=None):
             except UnicodeDecodeError as error:
                 first = first or (f"{path}:{number}", line[max(0, error.start - 12) : error.start + 12])
                 wrong += 1
-                kept = NO_ASCII.findall(line.decode("utf-8", "ignore").encode())  # UTF-8 with a character that is cut
-                lines += [line] * (wrong <= TRIED and 2 * len(kept) < len(NO_ASCII.findall(line)))
+                kept = NON_ASCII.findall(
+                    line.decode("utf-8", "ignore").encode()
+                )  # more than half is UTF-8: only a cut character is wrong
+                lines += [line] * (wrong <= MAX_DETECTED_LINES and 2 * len(kept) < len(NON_ASCII.findall(line)))
     if not wrong:
         return None, ""
     name = detected(b"".join(lines))
     option, others = (["utf-8", name], f"; {good} others are UTF-8") if good else (name, "")
-    first = f"the first, {first[0]}, reads {first[1].decode(name, 'replace').strip()!r} so"
-    return option, f"{name}: {wrong} lines are not UTF-8; {first}{others}; --encoding names another"
+    first = f"the first, {first[0]}, becomes {first[1].decode(name, 'replace').strip()!r}"
+    return option, f"{name}: {wrong} lines are not UTF-8; {first}{others}; --encoding sets another one"
 
 
 def detected(data):
-    """Return the encoding that chardet proposes for bytes that are not UTF-8; cp1252 if it reads them in the same way.
+    """Return the encoding that chardet detects in bytes that are not UTF-8; cp1252 if it gives the same text.
 
-    From a few letters, it chooses among the encodings of web pages, and cp1252 among those of Latin letters.
+    With few non-ASCII bytes, chardet chooses among the encodings of web pages, and other encodings of Latin letters
+    than cp1252 are not taken.
     """
     import chardet
 
-    few = len(NO_ASCII.findall(data)) < SURE
+    few = len(NON_ASCII.findall(data)) < MIN_DETECTED_BYTES
     era = chardet.EncodingEra.MODERN_WEB if few else chardet.EncodingEra.ALL
     name = next(iter(codecs_of(chardet.detect(data, encoding_era=era)["encoding"] or "")), FALLBACK)
     with contextlib.suppress(UnicodeDecodeError, ConfigError):
         check_encoding(["utf-8", name])
         same = data.decode(name) == data.decode(FALLBACK, "replace")
-        return FALLBACK if same or (few and name in LATIN) else name
+        return FALLBACK if same or (few and name in LATIN_ENCODINGS) else name
     return FALLBACK
 
 
 def _texts(path, reader):
-    """Yield the numbered lines of a file, decoded."""
+    """Yield (number, text) of each line of a file."""
     for number, line in _lines(path, reader):
         try:
             yield number, (UTF8 if reader.wide else reader).text(line, number == 1)
@@ -259,31 +262,34 @@ def _texts(path, reader):
 
 
 def _lines(path, encoding=UTF8):
-    """Yield the numbered lines of a file as bytes, up to a bound."""
+    """Yield (number, bytes) of each line of a file, at most `MAX_SURVEYED_LINES`."""
     from odl.corpora import formats
 
-    with contextlib.suppress(DataError, OSError, EOFError, zlib.error), formats.opened(path) as file:  # set aside later
+    with (
+        contextlib.suppress(DataError, OSError, EOFError, zlib.error),
+        formats.opened(path) as file,
+    ):  # the reader sets the file aside
         for number, line in enumerate(formats.lines(recoded(file, path, encoding)[0], path), start=1):
-            if number > MOST:
+            if number > MAX_SURVEYED_LINES:
                 return
             yield number, line
 
 
 def yearless(files, kind, encoding):
-    """Return (log, time) of the first log whose times and name have no year, None if there is none."""
+    """Return (path, time) of the first log whose times and name have no year; None if there is none."""
     from odl.corpora import formats, logs
 
     reader = check_encoding(encoding or "utf-8")
     for name, path in files:
         if (kind or listing.kind_in(path)) == "log" and not formats.day_of(name):
-            head = (line.decode("utf-8", "replace") for _, line in islice(_lines(path, reader), FIRST))
+            head = (line.decode("utf-8", "replace") for _, line in islice(_lines(path, reader), MAX_DATED_LINES))
             if first := logs.lacks_year(head):
                 return path, first
     return None
 
 
 def delimiter_of(files, kind, encoding):
-    """Return what to print of the delimiter of the first table, "" if it is the usual one."""
+    """Return a phrase about the delimiter of the first table; "" if it is the usual one."""
     from odl.corpora import formats
 
     path = next((path for _, path in files if (kind or listing.kind_in(path)) == "csv"), None)
@@ -296,13 +302,13 @@ def delimiter_of(files, kind, encoding):
             break
     best, above = formats.beginning_of(head, path)
     header = next((line.strip() for line in head[above:] if line.strip()), "")
-    skipped = f"; lines above it are no rows of {path}" * (above > 0)
+    skipped = f"; lines above this header are skipped in {path}" * (above > 0)
     same = best == formats.usual_delimiter(path) and not above
     return "" if same else f"{best!r}, as in {header[:60]!r}{skipped}"
 
 
 def unquoted(files, options):
-    """Return the first table with tabs in which quotation marks enclose no fields, None where there is none."""
+    """Return the path of the first tab-separated table in which quotation marks do not enclose fields, or None."""
     from odl.corpora import formats
 
     kind, reader = options.get("kind"), check_encoding(options.get("encoding", "utf-8"))
@@ -316,7 +322,7 @@ def unquoted(files, options):
 
 
 def _wrong_rows(path, reader, quoted):
-    """Return whether a table with tabs has rows of another length than its header, or that are none."""
+    """Return whether a tab-separated table has invalid rows, or rows of different lengths."""
     from odl.corpora import formats
 
     try:

@@ -1,4 +1,4 @@
-"""``odl init``: a survey of a person's files, and the folder of a few lines of configuration that follow from it."""
+"""``odl init``: survey of a user's files, and the folder with the configuration that follows from it."""
 
 import glob
 import os
@@ -25,19 +25,19 @@ from odl.files.documents import NO_REPEATS, NO_TIME, Repeats
 from odl.files.listing import CATEGORY
 
 FILE, SNAKEFILE, PROFILE = project.FILE, "Snakefile", "profiles/default/config.yaml"
-OF_SNAKEMAKE = {SNAKEFILE: places.FOLDER_SNAKEFILE, PROFILE: places.PROFILE}
-MOST = 200_000  # rows that are looked at
-SAMPLE = 2000  # texts that are
+SNAKEMAKE_FILES = {SNAKEFILE: places.FOLDER_SNAKEFILE, PROFILE: places.PROFILE}
+MAX_SURVEYED_ROWS = 200_000  # rows of all files that are inspected
+MAX_SAMPLED_TEXTS = 2000  # texts from which languages, cleaners and pieces are chosen
 DAY_MS = 86_400_000
 UNTIMED = (
-    "none, such as 2026-03-01 or, in logs, 2026-03-01T08:00:00; the order is that of the files; --time-format says how "
-    "times are written, --times modified takes what is missing from the last change of each file"
+    "none, such as 2026-03-01 or, in logs, 2026-03-01T08:00:00; the order is that of the files; --time-format sets the "
+    "format of times, --times modified takes missing times from the last change of each file"
 )
-KEPT = 2000  # characters of a text that are kept
-LABELS = {**{kind: kind for kind in listing.KINDS}, "jsonl": "JSONL", "csv": "CSV", "parquet": "Parquet"}
-ASIDE = 0.2  # largest share of documents that may be set aside
-SHOWN = 3  # reasons
-ANSWERED = {  # an option of odl.yaml as a message names it -> what to say to odl init
+KEEP_TEXT = 2000  # characters of a text that are stored
+KIND_LABELS = {**{kind: kind for kind in listing.KINDS}, "jsonl": "JSONL", "csv": "CSV", "parquet": "Parquet"}
+MAX_ASIDE_SHARE = 0.2  # largest share of documents that may be set aside
+MAX_REASONS = 3  # reasons in a message
+INIT_OPTIONS = {  # advice about odl.yaml in a message -> advice for odl init
     "set options.quoted: false": "say --unquoted",
     "set the option encoding, such as [": "say --encoding, such as [",
     "set the option encoding to": "say --encoding",
@@ -46,26 +46,26 @@ ANSWERED = {  # an option of odl.yaml as a message names it -> what to say to od
     "set columns.text or columns.counts": "name it by --text",
     "set the option kind": "say --kind",
 }
-VALUE = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")  # in a reason
-FEW_WRITE = 0.1  # share of the documents of one author from which on authors do not count once
-TITLES = 0.5  # share of the texts from which on their titles count as missing in them
+VALUE_IN_REASON = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")  # reasons that differ in values only are grouped
+MAX_AUTHOR_SHARE = 0.1  # share of one author's documents above which authors are not read
+MIN_TITLE_SHARE = 0.5  # share of texts without their title from which titles are added to texts
 
 
 def write(folder, sources, answers, force=False, snakemake=False):
-    """Look at documents and write a folder that `odl run` runs, or Snakemake.
+    """Inspect documents and write a folder for `odl run` or Snakemake.
 
     Parameters
     ----------
     folder : path-like
-        Made if it is not there.
+        Created if it does not exist.
     sources : list of str
-        Files, folders, patterns; none: what lies in the folder.
+        Files, folders, patterns; empty: the files in the folder.
     answers : dict
         As in `survey`.
     force : bool
-        Replace what is written there already.
+        Replace existing configuration files.
     snakemake : bool
-        Whether Snakemake is to run the folder, as on a cluster.
+        Whether Snakemake will run the folder, as on a cluster.
 
     Returns
     -------
@@ -74,27 +74,27 @@ def write(folder, sources, answers, force=False, snakemake=False):
     folder = Path(folder)
     path = folder / FILE
     if path.exists() and not force:
-        raise ConfigError(f"{path} exists", "a folder of its own for each stream", "say --force to replace it")
+        raise ConfigError(f"{path} exists", "a separate folder for each stream", "type --force to replace it")
     if not sources and not folder.is_dir():
         todo = f"name them, such as odl init {folder} posts/*.jsonl"
         raise ConfigError(f"no files are named, and {folder} is no folder", "the files of your documents", todo)
     try:
         report = survey(list(sources) or [str(folder)], answers)
-    except DataError as error:  # which names options, and there is no odl.yaml yet
+    except DataError as error:  # there is no odl.yaml yet, so advise options of odl init
         raise DataError(_answered(error.given), error.expected, _answered(error.todo)) from error
     files = listing.find_files(report.sources, report.options.get("kind"))
     refuse_names([_from(folder, path) for _, path in files], wildcards=snakemake)
     contents = {FILE: text(report, project.name_of(folder.resolve().name), folder)}
     if snakemake:
         contents[FILE] += f"{project.DRIVER}: snakemake\n"
-        contents |= {name: path.read_text(encoding="utf-8") for name, path in OF_SNAKEMAKE.items()}
+        contents |= {name: path.read_text(encoding="utf-8") for name, path in SNAKEMAKE_FILES.items()}
     links.refuse(folder)
     _write(folder, contents)
     return report
 
 
 def text(report, name, folder):
-    """Return the lines of an odl.yaml."""
+    """Return the content of odl.yaml."""
     n, span = report.n_documents, f", {report.span}" if report.span else ""
     lines = [
         f"# {n:,} document{'s' * (n != 1)}{span}. Other keys are those of odl's config/README.md.",
@@ -111,9 +111,9 @@ def text(report, name, folder):
 
 
 def _from(folder, source):
-    """Return a path or pattern as it is named from the folder: relative, unless that would climb to the root."""
+    """Return a path or pattern relative to the folder; absolute if they have only the root in common."""
     here, folder = os.getcwd(), os.path.abspath(folder)
-    if not os.path.exists(source):  # a pattern: what is put before it is to be read as it stands
+    if not os.path.exists(source):  # a pattern: escape the path that is put before it
         here, folder = glob.escape(here), glob.escape(folder)
     source = os.path.normpath(os.path.join(here, source))
     outside = os.path.commonpath([source, folder]) == os.sep
@@ -128,7 +128,7 @@ def _flow(value):
 
 
 def _write(folder, contents):
-    """Write files that belong together: renamed when all are whole, the first last, by which the folder is told."""
+    """Write files together: they are renamed when all are complete, odl.yaml (the first) last."""
     with ExitStack() as stack:
         for name, content in contents.items():
             temporary = stack.enter_context(storage.replacing(folder / name))
@@ -137,23 +137,23 @@ def _write(folder, contents):
 
 @dataclass
 class Survey:
-    """What was understood of files.
+    """Result of a survey of files.
 
     Parameters
     ----------
     sources : list of str
-        As an odl.yaml names them, from the working directory.
+        Sources, relative to the working directory.
     options : dict
-        Of the reader `odl.corpora.collection`; what is not needed is left out.
+        Options of the reader `odl.corpora.collection` that are not the default.
     batches, features : dict
-        Of the configuration, where they differ from the default.
+        Settings that differ from the default.
     n_documents : int
     repeats : odl.files.documents.Repeats
-        Rows whose id occurs once more.
+        Number of rows with a repeated id.
     span : str
-        First and last day, "" where there are no times.
+        First and last day, "" without times.
     ties : str, optional
-        "source" where there are no times: the order of the files, and not one that is drawn.
+        "source" without times: the order of the files is used, not a random one.
     said : list of (str, str)
         What was understood, and why.
     """
@@ -169,11 +169,11 @@ class Survey:
     said: list = field(default_factory=list)
 
     def say(self, what, why):
-        """Add a line."""
+        """Add a line to the printed report."""
         self.said.append((what, why))
 
     def set(self, option, value, why=""):
-        """Set an option that is not the default, and say why."""
+        """Set an option unless it is None, and add a line with the reason."""
         if value is not None:
             self.options[option] = value
         if why:
@@ -181,15 +181,15 @@ class Survey:
 
 
 def survey(sources, answers):
-    """Look at files, folders or patterns.
+    """Inspect files, folders or patterns.
 
     Parameters
     ----------
     sources : list of str
     answers : dict
-        What the person said: roles of `odl.cli.columns.NAMES`; kind, delimiter, encoding, dates, times of the
-        reader's options; stop_words, period. None or missing: to be found out. ``only``: true where files that come
-        later are not to be read. ``meaning``: true for vectors beside words.
+        Choices of the user: roles of `odl.cli.columns.ROLE_NAMES`; the reader's options kind, delimiter, encoding,
+        dates and times; stop_words, period. None or missing: detected. ``only``: whether later files are not to be
+        read. ``meaning``: whether vectors are used next to words.
 
     Returns
     -------
@@ -205,9 +205,9 @@ def survey(sources, answers):
     report, files = Survey(named), listing.find_files(named, kind)
     report.set("kind", kind)
     kinds = Counter(kind or listing.kind_in(path) for _, path in files)
-    report.say("files", ", ".join(f"{n} {LABELS[one]} file{'s' * (n > 1)}" for one, n in kinds.items()))
+    report.say("files", ", ".join(f"{n} {KIND_LABELS[one]} file{'s' * (n > 1)}" for one, n in kinds.items()))
     report.say("sources", filekinds.account(sources, named))
-    if others := filekinds.beside(named, kind):
+    if others := filekinds.unread_siblings(named, kind):
         report.say("not read", filekinds.unread(others))
     if left_out := filekinds.left_out(named, kind):
         report.say("left out", left_out)
@@ -242,12 +242,14 @@ def survey(sources, answers):
     report.features |= weights
     if why:
         report.say("meaning", why)
-    if "encoded" in shares:  # what is left of a part of an encoded file is no document
-        fewest = preparation.FEWEST
+    if "encoded" in shares:  # the remainder of an encoded file is no document
+        fewest = preparation.MIN_WORDS
         report.set("min_words", fewest, f"{fewest}; documents with fewer words after cleaning are left out and counted")
     report.set("duplicates", True)
-    told = f"the first {KEPT:,} characters of each text are stored in results/ to show passages"
-    report.set("keep_text", KEPT if texts else None, (told + "; options.keep_text: 0 stores titles only") * bool(texts))
+    told = f"the first {KEEP_TEXT:,} characters of each text are stored in results/ to show passages"
+    report.set(
+        "keep_text", KEEP_TEXT if texts else None, (told + "; options.keep_text: 0 stores titles only") * bool(texts)
+    )
     report.batches, why = preparation.batches_of(times, answers.get("period"))
     report.say("batches", why)
     if report.span and report.batches.get("by") != "period":
@@ -256,7 +258,7 @@ def survey(sources, answers):
 
 
 def _years(report, files, answers):
-    """Set where texts have their times, and logs the years of theirs."""
+    """Set where texts take their times from, and logs their years."""
     times, kind = answers.get("times"), report.options.get("kind")
     report.set("times", times)
     known = times or answers.get("time_format")
@@ -264,16 +266,18 @@ def _years(report, files, answers):
     if found:
         path, first = found
         if any((kind or listing.kind_in(path)) == "text" for _, path in files):
-            todo = "--times modified takes it from the last change of each file, and that is the time of each text then"
+            todo = (
+                "--times modified takes it from the last change of each file, which is then also the time of each text"
+            )
             report.say("years", f"none in {path}, such as {first!r}: {todo}")
         else:
-            why = f"of the last change of each file, where its name has no day: {path} has times such as {first!r}"
+            why = f"from the last change of each file, unless its name has a day: {path} has times such as {first!r}"
             report.set("times", "modified")
             report.say("years", why)
 
 
 def _encoding(report, files, answers):
-    """Set what text files are written in and what separates the fields of tables."""
+    """Set the encoding of text files, and delimiter and quoting of tables."""
     kind, encoding, why = report.options.get("kind"), None, ""
     if "encoding" in answers:
         names = [name.strip() for name in answers["encoding"].split(",")]
@@ -294,32 +298,34 @@ def _encoding(report, files, answers):
 
 
 def _rows(report, files):
-    """Yield (path of a table or None, row) of the documents that are looked at."""
+    """Yield (path of a table or None, row) of at most `MAX_SURVEYED_ROWS` readable rows."""
     form, n_rows, wrong = collection.form_of(report.options), 0, None
     for name, path in files:
         tabular = form.kind_of(path) in listing.TABULAR
         try:
             for _, row in formats.rows(path, form, name):
                 n_rows += 1
-                if n_rows > MOST:
+                if n_rows > MAX_SURVEYED_ROWS:
                     return
                 if not isinstance(row, Unreadable):
                     yield path if tabular else None, row
-        except DataError as error:  # `_check` counts it
+        except DataError as error:  # `_check_aside` reports it
             wrong = wrong or error
     if wrong and not n_rows:
         raise wrong
 
 
 def _read(report, files):
-    """Return the columns of tables, the categories of feeds, the times of others whose order of day and month may be
-    unclear, and a sample of (path of a table or None, row).
+    """Return (columns, categories, times, sample) of the files.
+
+    Columns are those of tables, categories those of feeds. Times are values of mail, feeds and logs whose order of day
+    and month may be unclear. The sample contains (path of a table or None, row).
     """
     columns, sample, n_rows, n, draw, rows = {}, [], 0, -1, random.Random(0), set()
     days = set()
     categories, stamps, dated = roles.Column(CATEGORY), roles.Column("time"), not report.options.get("time_format")
     for table, row in _rows(report, files):
-        if (key := hash(repr(row))) in rows:  # as in exports that overlap: nothing more is learned from it
+        if (key := hash(repr(row))) in rows:  # repeated in overlapping exports
             continue
         rows.add(key)
         n += 1
@@ -331,9 +337,9 @@ def _read(report, files):
         if dated and not table and (date := fields.year_last(row.get("time") or "")) and date[0] not in days:
             days.add(date[0])
             stamps.add(row["time"])
-        if n < SAMPLE:
+        if n < MAX_SAMPLED_TEXTS:
             sample.append((table, row))
-        elif (place := draw.randrange(n + 1)) < SAMPLE:
+        elif (place := draw.randrange(n + 1)) < MAX_SAMPLED_TEXTS:
             sample[place] = (table, row)
     report.n_documents = n + 1
     for column in columns.values():
@@ -342,9 +348,9 @@ def _read(report, files):
 
 
 def _columns(report, columns, answers):
-    """Choose the columns, and write down those that the reader would not take by itself."""
+    """Choose the columns, and set those that the reader would not use by default."""
     n_rows = next(iter(columns.values())).n_rows
-    said = {role: answers[role] for role in roles.NAMES if role in answers}
+    said = {role: answers[role] for role in roles.ROLE_NAMES if role in answers}
     fitting = roles.choose(columns, n_rows, said, check_formats(report.options.get("time_format")))
     written = {}
     for role, (column, why) in fitting.items():
@@ -353,7 +359,7 @@ def _columns(report, columns, answers):
         alike = any(other.strip().lower() == role for other in columns)
         if name != usual and (name or (usual and alike)):
             written[role] = name
-        if role != "author":  # `_authors` says it
+        if role != "author":  # `_authors` reports it
             report.say(role, f"column {name!r}, {why}: {column.example()}" if column else why)
     report.set("columns", written or None)
     if fitting["time"][0]:
@@ -363,9 +369,10 @@ def _columns(report, columns, answers):
 
 
 def _authors(report, sample, answers):
-    """Read the authors, each of whom then counts once in a period, unless one of them writes a large share of all.
+    """Set the column of authors, unless one author wrote a large share of all documents.
 
-    Where few people write all documents, what one of them writes about all week is the news.
+    Each author counts once in a period. If few people write all documents, this would hide what one of them writes
+    about.
     """
     columns = dict(report.options.get("columns", {}))
     column, answer = columns.pop("author", None), answers.get("author")
@@ -376,25 +383,25 @@ def _authors(report, sample, answers):
         return
     (first, most), column = known.most_common(1)[0] if known else ("", 0), column or "author"
     where = f"column {column!r}" if any(table for table, _ in sample) else "those of mail and feeds"
-    if answer is None and most > FEW_WRITE * known.total():
-        why = f"{where}, but not read: {first!r} wrote {most / known.total():.0%}, and would count once a period"
+    if answer is None and most > MAX_AUTHOR_SHARE * known.total():
+        why = f"{where}, but not read: {first!r} wrote {most / known.total():.0%}, and would count once per period"
         report.say("author", f"{why} (--author {column} reads it)")
         report.options |= {"columns": columns}
     else:
         report.set("columns", columns | {"author": column})
-        report.say("author", f"{where}, {len(known):,} in {known.total():,} documents; each counts once a period")
+        report.say("author", f"{where}, {len(known):,} in {known.total():,} documents; each counts once per period")
 
 
 def _join_titles(report, sample, answers):
-    """Count the words of titles as well, where texts do not hold them."""
+    """Add titles to the texts if at least `MIN_TITLE_SHARE` of the texts do not contain their title."""
     columns = collection.columns_of(report.options)
     title, text = columns.get("title"), columns.get("text")
     pairs = [(_plain(row.get(title)), _plain(row.get(text))) for table, row in sample if table]
     pairs = [(one, other) for one, other in pairs if one]
     apart = sum(one not in other for one, other in pairs)
-    if "text" not in answers and pairs and apart >= TITLES * len(pairs):
+    if "text" not in answers and pairs and apart >= MIN_TITLE_SHARE * len(pairs):
         report.options["columns"] = {**(report.options.get("columns") or {}), "text": [title, text]}
-        report.say("text", f"with the words of {title!r}, which {apart / len(pairs):.0%} of the texts do not hold")
+        report.say("text", f"with the words of {title!r}, which {apart / len(pairs):.0%} of the texts do not contain")
 
 
 def _plain(value):
@@ -402,30 +409,30 @@ def _plain(value):
 
 
 def _categories(report, column, name):
-    """Take the categories of feeds as topics where they are few, or the person says so."""
+    """Use the categories of feeds as topics if they are few, or if the user says so."""
     n = len(column.distinct)
     if name not in (None, "", CATEGORY):
         raise ConfigError(f"--topics names {name!r}", f"{CATEGORY!r} or nothing for feeds", "correct it")
     if name == CATEGORY or (name is None and n and n <= max(2, report.n_documents // 3)):
         report.options["columns"] = {"topics": CATEGORY}
-        report.say("topics", f"categories of the feeds, {n} different: {column.example()} (--topics '' goes without)")
+        report.say("topics", f"categories of the feeds, {n} different: {column.example()} (--topics '' uses none)")
     elif n and name is None:
-        report.say("topics", f"none; {n} different categories are too many (--topics {CATEGORY} takes them)")
+        report.say("topics", f"none; {n} different categories are too many (--topics {CATEGORY} uses them)")
 
 
 def _documents(report, files):
-    """Yield (name of the file, kind, place, row, with_ids) as `odl.corpora.collection.documents_in`, up to a bound."""
+    """Yield (file name, kind, place, row, with_ids) of documents, at most `MAX_SURVEYED_ROWS` (see `documents_in`)."""
     form, columns, n_rows = collection.form_of(report.options), collection.columns_of(report.options), 0
     for name, path in files:
         for one in collection.documents_in(name, path, form, columns, strict=False):
             n_rows += 1
-            if n_rows > MOST:
+            if n_rows > MAX_SURVEYED_ROWS:
                 return
             yield name, form.kind_of(path), *one
 
 
 def _times(report, files, answers):
-    """Return the times of the documents that are looked at; refuse them if too many cannot be read."""
+    """Return the times of the inspected documents, and report unreadable ones; refuse if there are too many."""
     parser = collection.Parser({"dates": answers.get("dates"), **report.options})
     times, untimed, aside, read, ids, kind, todos = [], [], [], [], collection.Register(), None, {}
     for name, kind, place, row, with_ids in _documents(report, files):
@@ -463,7 +470,7 @@ def _times(report, files, answers):
     if times and not missing:
         report.span = " to ".join(_day(end(times)) for end in (min, max))
         if late := sum(value > time_ns() // 1_000_000 + DAY_MS for value in times):
-            why = f"{late} of the dates, the last {_day(max(times))}; correct it: it stays the last period"
+            why = f"{late} of the dates, the last {_day(max(times))}; correct it: it remains the last period"
             report.say("to come", why)
         if early := sum(value < 0 for value in times):
             report.say("long ago", f"{early} of the dates are before 1970, the first {_day(min(times))}")
@@ -476,34 +483,37 @@ def _times(report, files, answers):
 
 
 def _check_aside(report, aside, todos, n, strict):
-    """Report what would be set aside of n more documents; refuse it if it is too much. `todos`: reason to advice."""
+    """Report the documents that would be set aside, next to n others; refuse if they are too many.
+
+    `todos` maps a reason to advice.
+    """
     if strict:
         report.set("strict", True)
     if damaged := [f"{entry.reason} ({entry.file})" for entry in aside if entry.place == setaside.READ]:
-        more = f"; {len(damaged) - SHOWN:,} more" if len(damaged) > SHOWN else ""
-        report.say("damaged", "; ".join(damaged[:SHOWN]) + more)
+        more = f"; {len(damaged) - MAX_REASONS:,} more" if len(damaged) > MAX_REASONS else ""
+        report.say("damaged", "; ".join(damaged[:MAX_REASONS]) + more)
     aside = [entry for entry in aside if entry.place != setaside.READ]
     if not aside:
         return
     groups = {}
     for entry in aside:
-        groups.setdefault(VALUE.sub("...", entry.reason), []).append(entry)
-    groups = sorted(groups.values(), key=len, reverse=True)[:SHOWN]
+        groups.setdefault(VALUE_IN_REASON.sub("...", entry.reason), []).append(entry)
+    groups = sorted(groups.values(), key=len, reverse=True)[:MAX_REASONS]
     firsts = [" ".join(filter(None, group[0][:2])) for group in groups]
     parts = [f"{group[0].reason} ({len(group):,}, first {first})" for group, first in zip(groups, firsts, strict=True)]
     n_documents = sum(bool(entry.place) and not entry.place.startswith(setaside.REST) for entry in aside)
     account = setaside.account(aside).replace("was set", "is set").replace("were set", "are set")
-    if strict or n < 2 or n_documents > ASIDE * (n + n_documents):
+    if strict or n < 2 or n_documents > MAX_ASIDE_SHARE * (n + n_documents):
         first = groups[0][0].reason
         todo = todos.get(first) or "correct or remove them"
-        expected = "none (--strict)" if strict else f"at most {ASIDE:.0%} of {n + n_documents:,} documents"
+        expected = "none (--strict)" if strict else f"at most {MAX_ASIDE_SHARE:.0%} of {n + n_documents:,} documents"
         raise DataError(f"{account}: {'; '.join(parts)}", expected, todo)
     report.say("set aside", _answered(f"{account} by odl run, which lists them: {'; '.join(parts)}"))
 
 
 def _answered(text):
-    """Return a message that names options of odl.yaml with those of odl init in their place."""
-    for option, answer in ANSWERED.items():
+    """Return a message with options of odl.yaml replaced by those of odl init."""
+    for option, answer in INIT_OPTIONS.items():
         text = text.replace(option, answer)
     return text
 

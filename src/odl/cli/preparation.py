@@ -1,4 +1,4 @@
-"""Options that texts and times ask for: stop words, cleaners, and how the stream is cut into batches."""
+"""Options that `odl init` derives from texts and times: stop words, cleaners, pieces, vectors and batches."""
 
 import re
 from collections import Counter
@@ -17,10 +17,13 @@ from odl.text.counts import left
 from odl.text.shingles import Splitter, split
 from odl.text.tokens import count_words
 
-WORD = re.compile(r"[^\W\d_]{2,}")
-HANGUL, KOREAN = re.compile("[\uac00-\ud7a3]"), 0.05  # share of the letters, from which on Korean is cut into pairs
-LONG = 5000  # characters of a text that its language is told by
-LEAST = {  # share of the documents that a cleaner takes something out of, from which on it is needed
+LETTERS = re.compile(r"[^\W\d_]{2,}")
+HANGUL_SYLLABLE, MIN_HANGUL_SHARE = (
+    re.compile("[\uac00-\ud7a3]"),
+    0.05,
+)  # share of letters above which Korean is cut into pairs
+MAX_DETECTED_CHARACTERS = 5000  # characters of a text by which its language is detected
+MIN_CLEANED_SHARES = {  # cleaner -> share of changed documents from which it is used
     "headers": 0.05,
     "encoded": 0.001,
     "html": 0.05,
@@ -29,24 +32,26 @@ LEAST = {  # share of the documents that a cleaner takes something out of, from 
     "trailers": 0.02,
     CHAINED: 0.05,
 }
-FEWEST = 5  # words
-MAX_SHARE = 0.5  # of the documents, from which on a word is a stop word
-MIDDLE = 7  # least documents of the median period, else a longer one is taken
-BATCHES = 40  # of a stream without times
-BRIEF = 16  # distinct words of a text, up to which vectors count half or more (docs/method.md#meaning-beside-words)
-ENCODER, COST = "wordllama", "about .1 ms and 3 kB a document, 320 kB a checkpoint"
-MORE = "add more; a file of text is one document, unless --kind log makes each line one"
-FIRST = 100  # documents that a dictionary starts from, where there are enough
+MIN_WORDS = 5  # words of a document
+STOP_WORD_SHARE = 0.5  # share of documents above which a word is a stop word
+MIN_MEDIAN_PERIOD = 7  # documents of the median period; with fewer, a longer period is used
+UNDATED_BATCHES = 40  # number of batches of a stream without times
+MAX_SHORT_TEXT = 16  # distinct words up to which vectors weigh half or more (docs/method.md#meaning-beside-words)
+ENCODER, ENCODER_COST = "wordllama", "about .1 ms and 3 kB per document, 320 kB per checkpoint"
+MORE_DOCUMENTS = "add more; a text file is one document, unless --kind log makes each line a document"
+FIRST_BATCH = 100  # maximum number of documents in the first batch
 
 
 def stop_words_of(texts, name=None):
-    """Return the option ``stop_words`` and ``features`` for the languages of texts, or the one named, and why."""
+    """Return (option ``stop_words``, ``features``, reason) for the languages of texts, or for the language `name`."""
     if name is not None:
         if name not in ("none", *stopwords.LANGUAGES):
             expected = f"one of none, {', '.join(stopwords.LANGUAGES)}"
             raise ConfigError(f"--stop-words is {name!r}", expected, "correct it")
         return None if name == "none" else name, {}, "as you say"
-    counts, vocabulary = count_words((text[:LONG] for text in texts), {"tokeniser": "words", "stop_words": None})
+    counts, vocabulary = count_words(
+        (text[:MAX_DETECTED_CHARACTERS] for text in texts), {"tokeniser": "words", "stop_words": None}
+    )
     stop_words = stopwords.StopWords(vocabulary, np.bincount(counts.indices, minlength=len(vocabulary)))
     mix = stopwords.mix(counts, stop_words, alone=True)
     listed, why = mix.keys() & stopwords.LISTS.keys(), "not known (--stop-words names one)"
@@ -54,12 +59,12 @@ def stop_words_of(texts, name=None):
         names = sorted(mix, key=lambda name: (not name, -mix[name]))
         why = ", ".join(f"{stopwords.shown(name, 'not known')} ({mix[name] / len(texts):.0%})" for name in names)
         why += "; stop words of a document's language have no weight" if listed else ", without a list of stop words"
-    why += f"; words in more than {MAX_SHARE:.0%} of the documents have no weight"
-    return None, {"languages": True, "max_share": MAX_SHARE}, why
+    why += f"; words in more than {STOP_WORD_SHARE:.0%} of the documents have no weight"
+    return None, {"languages": True, "max_share": STOP_WORD_SHARE}, why
 
 
 def _count(texts, tokens):
-    """Return counts and words of texts without the stop words of each one's language, and whether most are English."""
+    """Return (counts, words, is_english) of texts without the stop words of their languages."""
     counts, words = count_words(texts, tokens)
     if tokens["stop_words"]:
         return counts, words, tokens["stop_words"] == "english"
@@ -69,65 +74,66 @@ def _count(texts, tokens):
 
 
 def tokens_of(texts, stop_words):
-    """Return the option ``tokens``: words of every script, Korean in pairs of syllables where the texts hold some."""
+    """Return the option ``tokens``: words of every script; Korean in pairs of syllables if texts contain some."""
     tokens = {"tokeniser": "words", "stop_words": stop_words}
-    letters = "".join(word for text in texts for word in WORD.findall(text[:LONG]))
-    return tokens | ({"hangul": "pairs"} if len(HANGUL.findall(letters)) > KOREAN * len(letters) else {})
+    letters = "".join(word for text in texts for word in LETTERS.findall(text[:MAX_DETECTED_CHARACTERS]))
+    return tokens | (
+        {"hangul": "pairs"} if len(HANGUL_SYLLABLE.findall(letters)) > MIN_HANGUL_SHARE * len(letters) else {}
+    )
 
 
 def meaning_of(texts, tokens, asked):
-    """Return the options ``vectors`` and features for vectors beside words where they are asked for, and why.
+    """Return (options, features, reason) for vectors next to words, if the user asked for them.
 
-    Where they are not, English texts of so few distinct words that vectors would count half or more have a line about
-    them.
+    Otherwise options and features are empty, and English texts with few words have a reason that recommends vectors.
 
     Raises
     ------
     ConfigError
-        If they are asked for, and their encoder cannot be loaded.
+        If the encoder cannot be loaded.
     """
     counts, _, english = _count(texts, tokens)
     length = np.median(np.diff(counts.indptr)) if len(texts) else 0
     if asked:
         encoder.encoder_of(ENCODER)
         weight = f"with a weight of {weight_of([length]):.2f} for about {length:.0f} distinct words a text"
-        return {"vectors": ENCODER}, {"meaning": None}, f"vectors of {ENCODER} beside words, {weight}; {COST}"
-    if not 0 < length <= BRIEF or not english:
+        return {"vectors": ENCODER}, {"meaning": None}, f"vectors of {ENCODER} next to words, {weight}; {ENCODER_COST}"
+    if not 0 < length <= MAX_SHORT_TEXT or not english:
         return {}, {}, ""
     offer = f"none; texts have about {length:.0f} distinct words; with texts this short, vectors would help"
-    return {}, {}, f"{offer}: odl init --meaning, with the extra meaning; {COST}"
+    return {}, {}, f"{offer}: odl init --meaning, with the extra meaning; {ENCODER_COST}"
 
 
 def pieces_of(texts, tokens, cleaners, n_documents):
-    """Return the option ``features`` for pieces of words that texts ask for, once cleaned, and why."""
+    """Return (weight of pieces of words in ``features``, reason); empty if the words of the cleaned texts need none."""
     for name in cleaners:
         texts = [CLEANERS[name](text) for text in texts] if name in CLEANERS else texts
     share = pieces.weight(*_count(texts, tokens)[:2], n_documents)
-    why = f"weigh {share:g} beside words: many words are new, and share letters with others as a rule"
+    why = f"weight {share:g} relative to words: many words are new forms of others"
     return ({"pieces": share}, why) if share else ({}, "")
 
 
 def cleaners_of(texts):
-    """Return the cleaners that take something out of enough texts: name -> share of the texts, each after the last."""
+    """Return the cleaners that change enough texts, applied one after another, as name -> share of changed texts."""
     shares = {}
     for name, clean in CLEANERS.items():
         cleaned = [clean(text) for text in texts]
         share = sum(map(str.__ne__, cleaned, texts)) / max(len(texts), 1)
-        if share >= LEAST[name]:
+        if share >= MIN_CLEANED_SHARES[name]:
             shares[name], texts = share, cleaned
-    if (share := repeating(texts)) >= LEAST[CHAINED]:
+    if (share := repeating(texts)) >= MIN_CLEANED_SHARES[CHAINED]:
         shares[CHAINED] = share
     return shares
 
 
 def sentence(shares):
-    """Return in words what cleaners leave out, "" of none."""
+    """Return a phrase about the cleaners and their shares; "" if there are none."""
     why = ", ".join(f"{name} (in {share:.1%} of the documents)" for name, share in shares.items())
     return f"left out: {why}" if why else ""
 
 
 def repeating(texts):
-    """Return the share of texts that hold what `odl.stream.boilerplate` would take out, were they one timestep."""
+    """Return the share of texts with repeated passages, which `odl.stream.boilerplate` would remove."""
     splitter = Splitter()
     for text in texts:
         keys = split(text)[1]
@@ -140,18 +146,14 @@ def repeating(texts):
 
 
 def batches_of(times, period=None):
-    """Return the batches of a configuration, and a sentence on them.
+    """Return (settings of batches, reason).
 
     Parameters
     ----------
     times : list of int
-        Milliseconds of all documents; any of them `NO_TIME` where they have none.
+        Milliseconds of all documents; `NO_TIME` if a document has no time.
     period : str, optional
-        One of `odl.stream.batching.PERIODS`, if it is to be that one.
-
-    Returns
-    -------
-    (dict, str)
+        One of `odl.stream.batching.PERIODS`, if the user chose it.
 
     Raises
     ------
@@ -160,22 +162,24 @@ def batches_of(times, period=None):
     """
     n = len(times)
     if n < 2:
-        raise DataError(f"{n} document", "at least two: one to start from and one to score", MORE)
-    initial = min(FIRST, max(1, n // 5))
+        raise DataError(
+            f"{n} document{'s' * (n != 1)}", "at least two: one to start from and one to score", MORE_DOCUMENTS
+        )
+    initial = min(FIRST_BATCH, max(1, n // 5))
     dated = n and NO_TIME not in times
     for name in (period,) if period else batching.PERIODS if dated else ():
         keys = batching.periods_of(np.sort(times), name) if dated else []
         rest = [len(rows) for rows in batching.cut(range(n), keys, initial)[1:]] if dated else []
-        if rest and (period or median(Counter(keys).values()) >= MIDDLE):
+        if rest and (period or median(Counter(keys).values()) >= MIN_MEDIAN_PERIOD):
             first, middle = n - sum(rest), median(Counter(keys).values())
-            why = "as you say" if period else f"the shortest period that usually has {MIDDLE} documents"
+            why = "as you say" if period else f"the shortest period that usually has {MIN_MEDIAN_PERIOD} documents"
             said = f"by {name}, {why} (median {middle:.0f}): each {name} is compared with those before it; "
             said += f"the first batch has {first} documents, then {len(rest)} {name}{'s' * (len(rest) > 1)}; "
             said += alerts_begin(rest)
             return {"by": "period", "period": name, "initial": initial}, said
     if period:
-        raise DataError(f"batches by {period}", "documents of several such periods, all with times", "say another")
-    size = min(500, max(MIDDLE, (n - initial) // BATCHES))
+        raise DataError(f"batches by {period}", "documents of several such periods, all with times", "choose another")
+    size = min(500, max(MIN_MEDIAN_PERIOD, (n - initial) // UNDATED_BATCHES))
     said = f"of {size} document{'s' * (size > 1)}; the first has {initial}"
     said += "" if dated else ", since there are no times"
     said += f"; {alerts_begin([min(size, n - at) for at in range(initial, n, size)])}"
@@ -183,7 +187,7 @@ def batches_of(times, period=None):
 
 
 def alerts_begin(sizes):
-    """Say from which batch on there are alerts: the first that has `Alerts.warm_up` scored documents before it.
+    """Return a phrase: the first batch with alerts, which has `Alerts.warm_up` scored documents before it.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Registry of learners, readers, experiments, figures and stages: the one file that the workflow reads.
+"""The schema file of the workflow: settings, learners, readers, experiments, figures and stages.
 
-``workflow/schemas/config.schema.json`` has the sections of a configuration (`odl.config.sections`), the settings of
-every learner, reader and experiment, and under ``registry`` what the rules have to know of them. `odl step schema
---write` writes it; a test says when it is stale.
+``workflow/schemas/config.schema.json`` contains the sections of a configuration (`odl.config.sections`), the settings
+of every learner, reader and experiment, and under ``registry`` the facts that the rules need. `odl step schema --write`
+writes it; a test fails if it is stale.
 """
 
 import ast
@@ -20,39 +20,39 @@ from odl.engine import calls
 from odl.files import storage
 from odl.report import figures
 
-SCHEMA = "config.schema.json"
-FOLDER = "workflow/schemas"
-README = os.path.join("..", "..", "config", "README.md")
-HEAD = {
+SCHEMA_FILE = "config.schema.json"
+SCHEMA_FOLDER = "workflow/schemas"
+README_PATH = os.path.join("..", "..", "config", "README.md")
+SCHEMA_HEAD = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "title": "Configuration of a study",
     "description": "Made by `odl step schema --write`. Checked by odl.config, which also reads 'select': more "
     "properties of a map by the value of one of its keys.",
 }
-TAKEN = {
+INPUT_SCHEMAS = {
     "files": {"type": "array", "items": {"type": "string", "pattern": "[a-z0-9_]+/[^/]+"}},
     "streams": {"type": "array", **NAME_ITEMS, "minItems": 1},
     "learners": {"type": "array", **NAME_ITEMS},
     "experiments": {"type": "array", **NAME_ITEMS, "minItems": 1},
-}  # what experiments work on
-UNLISTED = "if it is new, run `odl step schema --write`"
+}  # schema of each input that an experiment may have
+NEW_NAME_ADVICE = "if it is new, run `odl step schema --write`"
 
 
 def schema(steps):
-    """Return the schema of a configuration, with the registry; `steps` is what `odl.cli.steps` returns."""
+    """Return the schema of a configuration, with the registry. `steps` comes from `odl.cli.steps`."""
     whole = Study.schema()
     for section, key, entries in (
         ("corpora", "reader", _readers()),
         ("learners", "algorithm", {name: {"properties": entry} for name, entry in learners.schema().items()}),
         ("experiments", "experiment", _experiments()),
     ):
-        select = {"key": key, "todo": UNLISTED, "schemas": entries}
+        select = {"key": key, "todo": NEW_NAME_ADVICE, "schemas": entries}
         whole["properties"][section]["additionalProperties"]["select"] = select
-    return {**HEAD, **whole, "registry": registry(steps)}
+    return {**SCHEMA_HEAD, **whole, "registry": registry(steps)}
 
 
 def registry(steps):
-    """Return what the rules have to know: learners, readers, experiments, figures, stages, keys of commands."""
+    """Return the facts that the rules need about learners, readers, experiments, figures and stages."""
     classes = {name: learners.learner_class(name) for name in learners.LEARNERS}
     facts = ("needs_history", "has_regret", "over_ranks", "opens", "beside")
     return {
@@ -65,12 +65,12 @@ def registry(steps):
 
 
 def text(whole):
-    """Return a schema as text."""
+    """Return a schema as JSON text."""
     return json.dumps(whole, ensure_ascii=False, indent=1) + "\n"
 
 
 def tables(text):
-    """Return config/README.md with the tables of the sections, and the rows of single settings, as they are written."""
+    """Return config/README.md with current tables of sections and rows of single settings."""
     for section in (Stream, *SECTIONS):
         rows = rf"(?:^\| `{re.escape(section.place)}\.(?!reader|sources|options)[^\n]*\n)+"
         text = re.sub(rows, lambda _, section=section: setting.table(section, section.place), text, count=1, flags=re.M)
@@ -79,12 +79,12 @@ def tables(text):
     return text
 
 
-def write(steps, folder=FOLDER):
-    """Write `SCHEMA`, and the tables of config/README.md."""
-    readme = os.path.join(folder, README)
+def write(steps, folder=SCHEMA_FOLDER):
+    """Write the schema file and the tables of config/README.md."""
+    readme = os.path.join(folder, README_PATH)
     with open(readme, encoding="utf-8") as file:
         described = tables(file.read())
-    for path, content in ((os.path.join(folder, SCHEMA), text(schema(steps))), (readme, described)):
+    for path, content in ((os.path.join(folder, SCHEMA_FILE), text(schema(steps))), (readme, described)):
         with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
             file.write(content)
 
@@ -102,7 +102,7 @@ def _readers():
 
 
 def _modules():
-    """Return the modules of the experiments by name; none where the room of the papers is not there."""
+    """Return the modules of the experiments by name; empty if `odl.papers` is not installed."""
     if not places.has_papers():
         return {}
     experiments = places.papers("experiments")
@@ -112,8 +112,8 @@ def _modules():
 def _experiments():
     entries = {}
     for name, module in _modules().items():
-        entries[name] = {"properties": {**{key: TAKEN[key] for key in module.TAKES}, **module.SETTINGS}}
-        if needed := [key for key in module.TAKES if TAKEN[key].get("minItems")]:
+        entries[name] = {"properties": {**{key: INPUT_SCHEMAS[key] for key in module.TAKES}, **module.SETTINGS}}
+        if needed := [key for key in module.TAKES if INPUT_SCHEMAS[key].get("minItems")]:
             entries[name]["required"] = needed
     return entries
 
@@ -130,6 +130,6 @@ def _experiment(module):
 
 
 def _roots(function):
-    """Return where the code of a step begins: what it declares (``begins_in``), or what it imports."""
+    """Return the files where the code of a step begins: its ``begins_in``, or the imports of its function."""
     tree = ast.parse(inspect.getsource(function))
     return list(getattr(function, "begins_in", ())) or sorted(sources.imported(tree))

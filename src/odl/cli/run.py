@@ -1,7 +1,7 @@
-"""``odl run``: the loop over a person's folder, its progress on the screen, what is new and what was read at the end.
+"""``odl run``: the loop over a user's folder, its progress, and its printed report.
 
-The loop knows of no run before, so that its results are the same however often one runs. How many documents there were
-is noted when a run has ended well.
+Results do not depend on earlier runs. The number of documents is stored after a successful run, to report the
+difference.
 """
 
 import contextlib
@@ -27,37 +27,37 @@ from odl.files.columns import duration
 from odl.files.escaping import visible
 from odl.files.provenance import FORMAT
 
-EVERY = 0.2  # seconds between two pictures on a terminal
-DAY = 86_400  # seconds
+REDRAW_SECONDS = 0.2  # seconds between updates of the progress on a terminal
+DAY_SECONDS = 86_400
 
 
 def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
-    """Run what is new in a folder.
+    """Run the steps of a folder that are not up to date; return the report to print.
 
     Parameters
     ----------
     folder : path-like
         Written by `odl.cli.init`.
     again : bool
-        Do again what another version of the code made.
+        Repeat the steps whose results another version of the code wrote.
     check : bool
-        Read and verify every file, whatever was remembered of it.
+        Read and verify every file, without the record of verified files.
     dry : bool
-        Only say what would be done, and why.
+        Only report what would be done, and why.
     wait : float
         Seconds to wait for another run of the folder.
     cores : int, optional
-        Processes that read files at a time; by default as many as there are cores.
+        Number of processes that read files; by default the number of cores.
 
     Returns
     -------
     str
-        What to tell: what is new, or what would be done.
+        What is new, or what would be done.
 
     Raises
     ------
     OdlError
-        If the folder, its configuration or a file is wrong; `BusyError` if another run has it.
+        If the folder, its configuration or a file is wrong; `BusyError` if another run uses the folder.
     """
     began, named = time.monotonic(), os.fspath(folder)
     said, words, first = project.read(folder), [], []
@@ -66,21 +66,23 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
         raise ConfigError(fault, "a folder of `odl run`", f"type: cd {folder} && snakemake --cores {processes.cores()}")
     with contextlib.chdir(folder), _told_from(named):
         if os.path.isdir("inbox"):
-            from odl.live import inbox  # of a folder that is watched
+            from odl.live import inbox  # of a watched folder
 
             if inbox.settle(dry) and dry:
-                first = ["would be done first: what no watch holds of the inbox becomes a source"]
+                first = ["would be done first: closed files of the inbox become sources"]
         if project.NOTIFY in said:
             from odl.config import commands
 
             words = commands.named(".").get(project.NOTIFY, [])
         place = folders.opened(named)
         if wrong := places.unwritable(place.names["root"]):
-            raise ConfigError(f"{wrong} may not be written", "a folder for results", "correct it, or set 'results'")
+            raise ConfigError(
+                f"{wrong} cannot be written", "a folder that can be written", "correct it or set 'results'"
+            )
         alone = contextlib.nullcontext() if dry else processes.alone(place.lock, wait)
         with processes.heeding() as heed, alone:
             ledger = Ledger(place.ledger, check)
-            known = again or ledger.told.get("format") == FORMAT  # to look into a file takes libraries
+            known = again or ledger.told.get("format") == FORMAT  # avoids importing HDF5
             if not known and (error := folders.earlier_error(place, named)):
                 raise error
             options = {"words": words, "again": again, "dry": dry, "cores": cores or processes.cores()}
@@ -90,7 +92,7 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
 
 @contextlib.contextmanager
 def _told_from(named):
-    """Say of an error in which folder its paths begin, to a person who is in another one."""
+    """Add the name of the folder to an error, since its paths are relative to it."""
     try:
         yield
     except OdlError as error:
@@ -113,9 +115,9 @@ def _run(place, ledger, named, began, *, words, dry, **options):
     except BaseException as error:
         shown.close()
         if isinstance(error, KeyboardInterrupt):
-            told = f"what was finished is kept, and `odl run {named}` goes on from there"
+            told = f"finished steps are stored; `odl run {named}` continues from there"
             print(f"odl run: stopped; {told}", file=sys.stderr)
-        with contextlib.suppress(OSError):  # the first file that found no room is the one to name
+        with contextlib.suppress(OSError):  # report the original error
             if not dry:
                 ledger.save()
         raise
@@ -132,7 +134,7 @@ def _run(place, ledger, named, began, *, words, dry, **options):
 
 
 def _ending(place, ledger, n, loop):
-    """Return what this run and those before it that did not end well brought; it is kept as long as the page is."""
+    """Return the text about what is new since the last successful run. It is stored as long as the page is valid."""
     key = [ledger.digest("new.html") or "", ledger.digest("feedback.csv") or ""]
     ending = ledger.told.get("ending")
     if ending and ending[:2] == key:
@@ -149,7 +151,7 @@ def _ending(place, ledger, n, loop):
     ledger.tell("format", FORMAT)
     first = min(done, default=n - 1)
     _, watch = loop.left.get("newpage", (None, None))
-    if watch is None or watch.periods[0].t > first:  # of what the page does not show
+    if watch is None or watch.periods[0].t > first:  # the page does not show all of them
         watch = read.alerts_of(".", last=n - first)
     periods = watch.periods[first - watch.periods[0].t :]
     stream = Path(place.names["root"], place.names["corpus"])
@@ -160,18 +162,18 @@ def _ending(place, ledger, n, loop):
 
 
 def _begin_again(place, ledger):
-    """Prepare for alerts that are made again; delete those of an earlier format, which no other file may follow."""
+    """Prepare to compute all alerts again: store the events in feedback.csv, and delete alerts of an earlier format."""
     from odl.alerts import periods
 
     _note_events(place, ledger)
     folder = place.folder_of("alerts")
     if periods.are_earlier(folder):
-        for path in list(periods.paths(folder))[:0:-1]:  # the first one says so if this run is killed
+        for path in list(periods.paths(folder))[:0:-1]:  # the first one remains: its format is checked again
             ledger.forget(path)
 
 
 def _note_events(place, ledger):
-    """Store the documents of the events that feedback.csv names, until `_renumber` has found them again."""
+    """Store the documents of the events in feedback.csv, so that `_renumber` can find the events again."""
     from odl.alerts import feedback
 
     numbers = {entry.event for entry in feedback.read(".") if entry.event}
@@ -181,7 +183,7 @@ def _note_events(place, ledger):
 
 
 def _renumber(place, ledger):
-    """Return what changed in feedback.csv, in sentences; killed at any moment, it ends with the same lines."""
+    """Write new numbers of events into feedback.csv; return the changes as sentences. Can be repeated after a kill."""
     before, said = ledger.told.get("topics"), []
     if not before and not ledger.told.get("renumbered"):
         return said
@@ -201,11 +203,11 @@ def _renumber(place, ledger):
 
 
 def _documents(place, ledger):
-    """Return how many documents there are, and how many more than at the end of the run before."""
+    """Return a phrase with the number of documents, the difference to the run before, and implausible times."""
     path = os.path.join(place.names["root"], place.names["corpus"], "documents.h5")
     key, (noted, before) = ledger.digest(path), ledger.told.get("counted", ["", None])
     if key == noted:
-        return f"the documents of the run before; {before:,} in all"
+        return f"no new documents since the last run; {before:,} in all"
     from odl.files import documents as docs
     from odl.files import storage
 
@@ -225,15 +227,15 @@ def _documents(place, ledger):
 
 
 def _implausible(times, now):
-    """Return how many times are before 1970 or after tomorrow, and the first row with one; `now` is in seconds."""
+    """Return the number of times before 1970 or after tomorrow, and the first row with one. `now` is in seconds."""
     from odl.files.documents import NO_TIME
 
-    wrong = (times != NO_TIME) & ((times < 0) | (times > 1000 * (now + DAY)))
+    wrong = (times != NO_TIME) & ((times < 0) | (times > 1000 * (now + DAY_SECONDS)))
     return int(wrong.sum()), int(wrong.argmax()) if wrong.any() else None
 
 
 def _set_aside(place, ledger, named):
-    """Write the table of what was set aside; return the count of it and where the table is, in a sentence."""
+    """Write the table of documents that were set aside; return a phrase with their number and the path of the table."""
     documents = os.path.join(place.names["root"], place.names["corpus"], "documents.h5")
     table = os.path.join(place.config["results"], "set-aside.tsv")
     of_watch = os.path.join("inbox", ".refused")
@@ -246,7 +248,7 @@ def _set_aside(place, ledger, named):
             entries = setaside.read(file)
         try:
             more, older = refused.listed()
-        except StorageError as error:  # the watch that runs, or the next one, begins a new list
+        except StorageError as error:  # a watch will begin a new list
             return [str(error)]
         setaside.write_table(table, entries + more)
         account = setaside.account(entries + more, older)
@@ -256,17 +258,17 @@ def _set_aside(place, ledger, named):
 
 
 def account_of(n, before=None):
-    """Return in words how many documents there are, and how many more than before where that is known."""
+    """Return a phrase with the number of documents, and the difference to `before` if it is known."""
     if before is None:
-        return f"{n:,} document{'s' * (n != 1)}; no run before this one is on record"
-    if n == before:  # asked where the list of documents is another
-        return f"documents or their files changed, as many as in the run before; {n:,} in all"
+        return f"{n:,} document{'s' * (n != 1)}; no earlier run is on record"
+    if n == before:  # called if the list of documents has changed
+        return f"documents or files changed, the same number as in the last run; {n:,} in all"
     difference = f"{abs(n - before):,} document{'s' * (abs(n - before) != 1)} {'fewer' if n < before else 'more'}"
-    return f"{difference} than in the run before; {n:,} in all"
+    return f"{difference} than in the last run; {n:,} in all"
 
 
 def _told(ledger, words, named):
-    """Give the alerts to the command of the folder, if it names one; return what to tell of that."""
+    """Send the alerts to the command of the folder, if there is one; return lines about it."""
     key = [*words, ledger.digest("new.html"), ledger.digest("feedback.csv")]
     if not words or ledger.told.get(project.NOTIFY) == key:
         return []
@@ -279,29 +281,29 @@ def _told(ledger, words, named):
 
 
 def _outdated(loop, named):
-    """Return what another version of the code made, in a sentence."""
+    """Return a line about results that another version of the code wrote."""
     if not loop.outdated:
         return []
     parts = ", ".join(f"{name} of {len(steps)}" if len(steps) > 1 else name for name, steps in loop.outdated.items())
     options = loop.folder.stream["options"]
     encoder = ["the encoder"] if isinstance(options.get("vectors"), dict) else []
     made = " or ".join(["odl", *packages_of(options), *encoder])
-    return [f"made by another version of {made}, and kept: {parts}; `odl run {named} --again` makes it anew"]
+    return [f"computed by another version of {made}, and still used: {parts}; `odl run {named} --again` repeats them"]
 
 
 def _plan(loop):
-    """Return what would be done, a line for each step and reason."""
+    """Return what would be done: a line for each step and reason."""
     if not loop.done:
         return "nothing to do: all results are up to date"
     groups = {}
     for one in loop.done:
         groups.setdefault((one.step, re.sub(r"\d+\.h5", "", one.reason)), []).append(one)
     lines = [f"  {name}{_spans([one.t for one in steps])}: {steps[0].reason}" for (name, _), steps in groups.items()]
-    return "\n".join(["would be done:", *lines, "and what is made from these, where they come out otherwise"])
+    return "\n".join(["would be done:", *lines, "and every later step whose input changes"])
 
 
 def _spans(times):
-    """Return timesteps in words, those that follow one another from first to last; "" where a step has none."""
+    """Return timesteps as text, such as " 3 to 5, 8"; "" for steps without a timestep."""
     spans = []
     for t in filter(lambda t: t is not None, times):
         if spans and t == spans[-1][1] + 1:
@@ -314,37 +316,37 @@ def _spans(times):
 
 @dataclass
 class Progress:
-    """Where a run is: a line for what is read and one for the timesteps, which changes on a terminal.
+    """Progress of a run: a line for reading and a line for the timesteps, which is updated on a terminal.
 
     Parameters
     ----------
     stream : text file
     live : bool
-        Whether it is a terminal; elsewhere a line is written when it says all.
+        Whether `stream` is a terminal. On others, only finished lines are written.
     clock : callable
 
     Attributes
     ----------
     steps : int
-        Timesteps that there are.
+        Number of timesteps.
     """
 
     stream: Any
     live: bool
     clock: Any = time.monotonic
     steps: int = 0
-    first: int | None = None  # timestep that is done
+    first: int | None = None  # first timestep of this run
     began: float = 0.0
     drawn: float = 0.0
     text: str = ""
 
     def started(self, step, t=None):
-        """A step begins."""
+        """Note that a step begins."""
         if not self.began or (t is not None and self.first is None):
             self.began, self.first = self.clock(), t
 
     def finished(self, step, t=None, note=""):
-        """A step has ended well; `note` says what was read, or names the days of the timestep."""
+        """Show that a step has ended. `note` says what was read, or contains the days of the timestep."""
         spent = self.clock() - self.began
         if step == "read":
             self._show(f"reading      {note}", f"  {duration(spent)}", end=True)
@@ -354,13 +356,13 @@ class Progress:
             self._show(f"timestep     {t} of {self.steps - 1}{f'  {days[0]}' if days else ''}", left)
 
     def close(self):
-        """End the line at work; of a run that ended before its time as far as it came."""
+        """End the current line. If the run ended early, the line shows the last state."""
         if self.text:
             self._show(self.text, f"  {duration(self.clock() - self.began)}", end=True)
 
     def _show(self, text, more="", end=False):
         now, self.text = self.clock(), "" if end else text
-        if self.live and (end or now - self.drawn > EVERY):
+        if self.live and (end or now - self.drawn > REDRAW_SECONDS):
             width, self.drawn = shutil.get_terminal_size((100, 24)).columns - 1, now
             self.stream.write(f"\r\x1b[K{(text + more)[:width]}")
         elif end:
@@ -370,18 +372,18 @@ class Progress:
 
 
 def unread(folder, corpus):
-    """Return which files beside those of the sources are not read, "" for none.
+    """Return a phrase about files next to the sources that are not read; "" if there are none.
 
     Parameters
     ----------
     folder : path-like
-        Which paths of the sources begin in.
+        Folder to which the sources are relative.
     corpus : dict
         ``sources`` and ``options`` of the stream.
     """
     named = [_placed(os.fspath(folder), source) for source in corpus["sources"]]
     kind = corpus["options"].get("kind")
-    others, left_out = filekinds.beside(named, kind), filekinds.left_out(named, kind)
+    others, left_out = filekinds.unread_siblings(named, kind), filekinds.left_out(named, kind)
     parts = [f"{filekinds.unread(others)} of {Path(folder, project.FILE)}"] * bool(others)
     parts += [left_out] * bool(left_out)
     return f"not read: {'; '.join(parts)}" if parts else ""

@@ -1,4 +1,4 @@
-"""Steps of a study as the rules of the workflow call them, of a stream at first: a process each."""
+"""The steps of a study that the rules of the workflow call, each in a process of its own."""
 
 import functools
 import inspect
@@ -20,9 +20,9 @@ def download(file, output, *, registry="data/corpora.csv"):
 
 
 def _described(function):
-    """Declare a step that `odl.config.steps` describes: it writes the record that the loop of `odl run` writes.
+    """Declare a step that `odl.config.steps` describes. It writes the same record as the loop of `odl run`.
 
-    What it reads of the timestep before are options that the description names.
+    Its inputs from the previous timestep become options.
     """
 
     @functools.wraps(function)
@@ -51,14 +51,14 @@ def _described(function):
 
 
 def _prune(state):
-    """Delete checkpoints that do not stay; how many do comes by environment, since it changes no result."""
+    """Delete checkpoints that are not retained. The interval comes from the environment, since it changes no result."""
     from odl.files import agentfiles
 
     agentfiles.prune(state, partial(is_retained, keep=int(os.environ.get("ODL_KEEP") or 0)))
 
 
 def _files(arguments):
-    """Return name and path of a person's files that are read; none of another corpus, and of shares that are joined."""
+    """Return (name, path) of the user files that the step ``read`` reads; empty for other corpora and joined shares."""
     from odl.corpora import collection, portions
     from odl.files import listing
 
@@ -66,14 +66,14 @@ def _files(arguments):
     own = arguments["reader"] == collection.READER
     if (ends or arguments["shares"]) and (not own or (ends and arguments["shares"])):
         fault = f"--files or --shares of {arguments['reader']}"
-        raise ParameterError(fault, "one of them, of one's own files", "correct it")
+        raise ParameterError(fault, "only one of them, for the reader documents", "correct it")
     if ends:
         return portions.members(source, options, *ends)
     return listing.find_files(source, options.get("kind")) if own and not arguments["shares"] else []
 
 
 def _page_inputs(arguments):
-    """Return the files that a page is made of."""
+    """Return the files that a page is computed from."""
     from odl.alerts import feedback, read
 
     place = read.place_of(arguments["folder"], arguments["stream"])
@@ -88,17 +88,15 @@ def _page_inputs(arguments):
 def read(reader, output, *, source: list = (), options: Json = "{}", files: tuple[str, str] = (), shares: list = ()):
     """Read a corpus into the internal form.
 
-    --files FIRST LAST: of one's own files only these, and those between. --shares: what that made of all files, in
-    order, to be joined.
+    --files FIRST LAST: read only these user files and those between. --shares: outputs of --files for all files.
     """
 
 
 @_described
 def index(documents, table, order, *, seed: int, stream: Json, made=None):
-    """Cut the stream into batches.
+    """Divide the stream into batches.
 
-    --stream: JSON of batches, protocol, topic_entry, ties. --made: folder of the batches made before, to warn of late
-    documents.
+    --stream: JSON of batches, protocol, topic_entry, ties. --made: folder of existing batches, to find late documents.
     """
 
 
@@ -118,15 +116,15 @@ def aside(documents, output):
 def batch(documents, order, output, *, t: int, sha256=""):
     """Write the documents of one timestep.
 
-    --sha256: of its documents, as in the index, for the record.
+    --sha256: digest of its documents, as in the index, for the record.
     """
 
 
 @_described
 def features(output, batch, *, max_terms: int = 0):
-    """Continue the chain of vocabulary, frequencies, near-duplicates.
+    """Update vocabulary, frequencies and near-duplicates by a timestep.
 
-    Batches before lie beside the one named. --max-terms: terms known after a batch; others leave. 0: all stay.
+    Earlier batches are in the same folder. --max-terms: maximum size of the vocabulary; 0: unlimited.
     """
 
 
@@ -134,17 +132,16 @@ def features(output, batch, *, max_terms: int = 0):
 def update(features, *, state, scores, timings, run: Json, corpus_features=None, history=None):
     """Score one timestep, then learn from it.
 
-    --run: JSON of corpus, seed, run, atoms, learner, features. --previous: checkpoint of the timestep before.
-    --corpus-features: last ones of the stream, for idf: corpus. --history: folder of the features of all timesteps
-    before, for batch learners.
+    --run: JSON of corpus, seed, run, atoms, learner, features. --previous: previous checkpoint. --corpus-features: last
+    features of the stream, for idf: corpus. --history: folder of all earlier features, for batch learners.
     """
 
 
 @_described
 def alerts(features, scores, state, output, *, run: Json, batch=None, corpus_features=None, settings: Json = "{}"):
-    """Continue the chain of alerts: headlines, events, reasons.
+    """Compute the alerts of one timestep: headlines, events, reasons.
 
-    --known and --previous: checkpoint and alerts of the timestep before. --batch: for the sources of its documents.
+    --known and --previous: checkpoint and alerts of the previous timestep. --batch: for the sources of its documents.
     --settings: JSON of budget, level, window, ....
     """
 
@@ -153,16 +150,16 @@ def alerts(features, scores, state, output, *, run: Json, batch=None, corpus_fea
 def newpage(output, folder, *, stream=None, home=None, study=None, atom=None, feed=None):
     """Write the page about what is new in a stream.
 
-    FOLDER has an odl.yaml, or is results/STUDY, or that of the alerts. --home: where feedback.csv lies, if not there.
-    --study: the study page, linked where documents have topics. --atom, --feed: Atom and JSON, written beside it.
+    FOLDER contains odl.yaml, or is results/STUDY, or contains the alerts. --home: folder of feedback.csv, if it is
+    another one. --study: the study page, linked if documents have topics. --atom, --feed: Atom and JSON feeds to write.
     """
 
 
 @step
 def rank(n: int, features, *, state, timings, run: Json, previous=None, corpus_features=None):
-    """Update one timestep of diffusion on one of N MPI ranks.
+    """Update one timestep of diffusion on N MPI ranks.
 
-    Each owns some of the agents. Run it by `mpiexec -n N odl step rank N ...`.
+    Each rank owns some of the agents. Run it by `mpiexec -n N odl step rank N ...`.
     """
     from odl.distributed import messages
 
@@ -181,7 +178,7 @@ rank.begins_in = "jobs/mpi", "learners/diffusion"
 
 @step
 def collect(features, *, state, scores, run: Json, previous=None, corpus_features=None):
-    """Write the scores of a timestep that ranks have worked on."""
+    """Write the scores of a timestep from the files of all ranks."""
     from odl.jobs import mpi, runs
 
     chain = {"run": runs.parse(run), "previous": previous, "corpus_features": corpus_features}
@@ -193,8 +190,8 @@ def collect(features, *, state, scores, run: Json, previous=None, corpus_feature
 def baselines(output, features, *, past, window: int | None = None):
     """Score one timestep by neighbours, unknown words and length.
 
-    --past: folder of the features of the earlier timesteps. --window: compare with so many timesteps, 0: all. By
-    default with all documents of a past of 50,000, with the last 10,000 of a longer one.
+    --past: folder of the features of earlier timesteps. --window: number of earlier timesteps to compare with; 0: all.
+    Default: all documents up to 50,000, or the last 10,000 if there are more.
     """
     from odl.evaluation import baselines, scorefiles
     from odl.files import storage
@@ -213,7 +210,7 @@ def baselines(output, features, *, past, window: int | None = None):
 
 @step
 def evaluate(auc, summary, *, options: Json, scores: list = ()):
-    """Write AUC per timestep and on average of one run.
+    """Write the AUC of a run, per timestep and on average.
 
     --options: JSON of timesteps, min_novel, topics, bootstrap, ....
     """
@@ -226,12 +223,12 @@ def evaluate(auc, summary, *, options: Json, scores: list = ()):
 
 @step
 def plan(output, *, config: Json):
-    """List what a study runs."""
+    """Write the plan of a study: all its runs."""
     from odl.config import chains, sections
     from odl.evaluation import study
 
     if missing := [name for name in sections.PLANNED if name not in config]:
-        raise ParameterError(f"--config has no '{missing[0]}'", "a whole configuration", "add what is missing")
+        raise ParameterError(f"--config has no '{missing[0]}'", "a complete configuration", "add the missing keys")
     study.write_plan(output, chains.plan(config, chains.lengths(config)))
 
 
@@ -240,7 +237,7 @@ plan.begins_in = "config/chains", "config/sections", "evaluation/study"
 
 @step
 def summarise(plan, folder):
-    """Gather the runs of a study over seeds."""
+    """Write tables of all runs of a study, averaged over seeds."""
     from odl.evaluation import study
 
     study.summarise(plan, folder)
@@ -268,7 +265,7 @@ def page(
 ):
     """Write the page of a study.
 
-    --emerging: table of emerging topics over seeds, to show as well. --experiments: folders of finished ones.
+    --emerging: table of emerging topics over seeds. --experiments: folders of finished experiments.
     """
     from odl.config import places
     from odl.report import studypage
@@ -282,15 +279,15 @@ def page(
     studypage.write(output, streams if plan is not None else None, title=title, config=config, experiments=shown)
 
 
-page.begins_in = "report/studypage", "config/places"  # the rule names what it asks odl.papers for
+page.begins_in = "report/studypage", "config/places"  # the rule adds the modules of odl.papers
 
 
 @step
 def schema(*, write: bool = False, folder="workflow/schemas"):
     """Print the schema of the configuration.
 
-    It has what the workflow has to know of learners, readers and experiments. --write: write it where the workflow
-    reads it.
+    It includes the facts that the workflow needs about learners, readers and experiments. --write: write it to the file
+    of the workflow.
     """
     from odl import cli
     from odl.cli import registry

@@ -1,4 +1,4 @@
-"""Commands around a folder or a study: original texts, the main table, digests."""
+"""Commands for the upkeep of a folder or study: show, forget, table, verify."""
 
 import contextlib
 import glob
@@ -11,17 +11,18 @@ from odl.cli import argument, subcommand
 from odl.config import project
 from odl.errors import DataError, StorageError
 
-FOLDER = argument("folder", help="a folder with odl.yaml")
-IDENT = argument("id", help="the id of a document, as odl new and odl explain name it")
+FOLDER_ARGUMENT = argument("folder", help="a folder with odl.yaml")
+ID_ARGUMENT = argument("id", help="id of a document, as odl new and odl explain print it")
 
 
 @subcommand(
-    "print the whole text of a document, by file and line",
-    *(FOLDER, IDENT),
-    more="It is read from the file it came from, not from the results.",
+    "print the complete text of a document, with its file and line",
+    *(FOLDER_ARGUMENT, ID_ARGUMENT),
+    more="The text is read from the source file, not from the results.",
     examples=("odl show news d21",),
 )
 def show(args):
+    """Print the place, title and text of a document in the sources."""
     from odl.corpora import collection, fields
     from odl.files.escaping import readable, visible
 
@@ -30,21 +31,22 @@ def show(args):
     counts = (row.get("counts") or {}).items()
     text = fields.joined(row.get("text")) or "\n".join(f"{word} {count}" for word, count in counts)
     gone = collection.forgotten_as(row["id"]) in project.forgotten(args.folder)
-    note = ["forgotten: this row of your own file is not read any more"] * gone
+    note = ["forgotten: this row of your file is no longer read"] * gone
     head = [place, *note, *(str(row[name]) for name in ("time", "title", "url") if row.get(name))]
     print("\n".join([*map(visible, map(fields.without_ansi, head)), "", *map(readable, str(text).splitlines())]))
 
 
 @subcommand(
-    "take a document out of all that is stored",
-    *(FOLDER, IDENT),
-    argument("--dry-run", "-n", action="store_true", help="say what would be learned again; do nothing"),
-    more="Its text, its words and what was learned from them go: the stream is learned again from its period on.\n"
-    "A line of the inbox goes, too. A row in your own file stays, and is not read any more: forgotten.txt has a\n"
-    "digest of its id.",
+    "remove a document from all stored results",
+    *(FOLDER_ARGUMENT, ID_ARGUMENT),
+    argument("--dry-run", "-n", action="store_true", help="print what would be learned again; change nothing"),
+    more="Its text, its words and what was learned from them are removed: later periods are learned again.\n"
+    "Its line in the inbox is removed. Its row in your own file remains, but is no longer read: forgotten.txt\n"
+    "contains a digest of its id.",
     examples=("odl forget news d21 --dry-run", "odl forget news d21"),
 )
 def forget(args):
+    """Remove a document from the results, the inbox and feedback.csv, and learn later periods again."""
     from odl.alerts import feedback
     from odl.cli import run
     from odl.corpora import collection
@@ -63,29 +65,29 @@ def forget(args):
             place, row = (
                 f"/{inbox.FOLDER}/",
                 {"id": args.id},
-            )  # a run of this command before took the row, and was killed
+            )  # an earlier call removed the row and was killed
     t, n = _period_of(args)
-    cost = "no period has it"
+    cost = "no period contains it"
     if t is not None:
         cost = f"{n - t} of {n} periods {'is' if n - t == 1 else 'are'} learned again"
     if args.dry_run:
-        print(visible(f"{args.id} ({place}): {cost}, and nothing of it stays in results."))
+        print(visible(f"{args.id} ({place}): {cost}, and nothing of it remains in the results."))
         return
-    project.forget(args.folder, collection.forgotten_as(row["id"]))  # first: what follows can be repeated after a kill
+    project.forget(args.folder, collection.forgotten_as(row["id"]))  # first, so that a killed command can be repeated
     with contextlib.chdir(args.folder):
         inbox.remove(row["id"])
-        Path(project.VECTORS).unlink(missing_ok=True)  # which does not say whose they are
+        Path(project.VECTORS).unlink(missing_ok=True)  # its rows do not name their documents
     feedback.remove(args.folder, args.id)
     if project.read(args.folder).get(project.DRIVER) == "snakemake":
-        print(visible(f"{args.id} is not read any more. Now run snakemake in {args.folder}: {cost}."))
+        print(visible(f"{args.id} is no longer read. Now run snakemake in {args.folder}: {cost}."))
         return
     print(run.run(args.folder))
-    left = "" if f"/{inbox.FOLDER}/" in place else f" Its row is yours to delete: {place}."
+    left = "" if f"/{inbox.FOLDER}/" in place else f" Its row remains in your file: {place}."
     print(visible(f"{args.id} is forgotten, {cost}.{left}"))
 
 
 def _period_of(args):
-    """Return the period of a document, None where no result has it, and the number of periods."""
+    """Return (period of a document or None, number of periods)."""
     from odl.alerts import explain, read
 
     try:
@@ -97,7 +99,7 @@ def _period_of(args):
 
 
 def _row_of(folder, ident):
-    """Return where a row of the sources is, in words, and its values by role; called in the folder of odl.yaml."""
+    """Return (place of a row in the sources, its values by role). The working directory is the folder of odl.yaml."""
     from odl.corpora import collection, fields
     from odl.corpora.checks import Unreadable
     from odl.engine import folder as folders
@@ -107,26 +109,27 @@ def _row_of(folder, ident):
     form, columns = collection.form_of(stream["options"]), collection.columns_of(stream["options"])
     for name, path in listing.find_files(stream["sources"], form.kind):
         for place, row, _ in collection.documents_in(name, path, form, columns, strict=False):
-            with contextlib.suppress(ValueError):  # said by the run
+            with contextlib.suppress(ValueError):  # odl run reports it
                 if isinstance(row, Unreadable):
                     continue
                 identity = collection.identity_of(row, name, place)
                 if ident in (identity, identity + collection.name_end(collection.content_of(row))):
                     values = {role: value for role, value in row.items() if not fields.missing(value)}
                     return f"{os.path.normpath(os.path.join(folder, path))} {place}", {**values, "id": identity}
-    raise DataError(f"no row of the sources of {folder} has the id {ident}", "the id of one", "look at odl new")
+    raise DataError(f"no row of the sources of {folder} has the id {ident}", "an id that odl new prints", "correct it")
 
 
 @subcommand(
     "print the main table of a finished study",
     argument("folder", help="results/STUDY"),
     argument("--beside", metavar="FILE", help="CSV with the columns id and score: compare these scores with the study"),
-    argument("--stream", help="with --beside: which stream, where the study has several"),
-    argument("--seed", type=int, help="with --beside: whose batches (default: the first)"),
-    more="AUC of novel documents by run and number of atoms, where documents have topics; report.html has all.",
+    argument("--stream", help="with --beside: the stream, if the study has several"),
+    argument("--seed", type=int, help="with --beside: seed of the batches (default: the first)"),
+    more="AUC of novel documents by run and number of atoms, for documents with topics; report.html has more.",
     examples=("odl table results/default", "odl table results/default --beside mine.csv"),
 )
 def table(args):
+    """Print the main table of a study, or the comparison of a user's scores with it."""
     from odl.report import studypage
 
     _check_finished(args.folder)
@@ -141,22 +144,23 @@ def table(args):
 
 
 def _check_finished(folder):
-    """Refuse a folder without tables; where studies lie below it, as below a person's own, say which."""
+    """Refuse a folder without tables; the message names a study below it, if there is one."""
     if os.path.isdir(os.path.join(folder, "tables")):
         return
     below = sorted(glob.glob(os.path.join(*map(glob.escape, (folder, project.results_of(folder))), "*", "tables")))
     todo = f"name {os.path.dirname(below[0])}" if below else "run it first, or name another"
-    raise DataError(f"{folder} holds no tables", "the folder results/STUDY of a finished study", todo)
+    raise DataError(f"{folder} contains no tables", "the folder results/STUDY of a finished study", todo)
 
 
 @subcommand(
-    "hold every file of a study to its digests",
+    "compare every file of a study with its digests",
     argument("folder", help="results/STUDY, or a folder with odl.yaml"),
-    more="Of a folder with odl.yaml also the inbox, forgotten.txt and up to where files are followed.\n"
-    "It names what is damaged and what to do, and ends with status 1 if there is any.",
+    more="In a folder with odl.yaml also the inbox, forgotten.txt and the positions in followed files.\n"
+    "It prints each damaged file and what to do. The exit status is 1 if a file is damaged.",
     examples=("odl verify results/default", "odl verify news"),
 )
 def verify(args):
+    """Compare the files of a study or folder with their digests, and print those that differ."""
     from odl.files import verify
 
     folder = _results_of(args.folder)
@@ -165,14 +169,14 @@ def verify(args):
     n_files, wrong = n_files + n_own, [*lost, *wrong]
     for sentence in wrong:
         print(sentence)
-    fits = f"{len(wrong)} of which {'do' if len(wrong) > 1 else 'does'} not fit" if wrong else "all of which fit"
+    fits = f"{len(wrong)} damaged" if wrong else "none damaged"
     print(f"odl verify: {n_files} files, {fits}")
     if wrong:
         sys.exit(1)
 
 
 def _results_of(folder):
-    """Return the results of a folder that odl init wrote, where it is one; else the folder itself."""
+    """Return the results of a folder with odl.yaml; another folder is returned as it is."""
     if not os.path.exists(os.path.join(folder, project.FILE)):
         return folder
     study = project.read(folder).get("study") or project.name_of(Path(folder).resolve().name)
@@ -180,7 +184,7 @@ def _results_of(folder):
 
 
 def _verify_own(folder):
-    """Return the number of the files that a folder holds the only copy of, and a sentence for each that was changed."""
+    """Return (number of files without a second copy, a sentence for each damaged one): inbox, forgotten documents."""
     from odl.live import inboxsums, lines, refused
 
     wrong: list[str] = []
@@ -197,16 +201,16 @@ def _verify_own(folder):
 
 
 def _pages(folder):
-    """Return the pages about what is new of a folder of results, or of the folder of one's own that it is of."""
+    """Return the pages new*.html in a folder of results, and in the user's folder that it belongs to."""
     own = folder.parent.parent
     places = [folder, own] if (own / project.FILE).exists() else [folder]
     return [path for place in places for name in ("new.html", "new-*.html") for path in sorted(place.glob(name))]
 
 
 def _inputs_of(path, record):
-    """Yield (name, path with a * for the seed of a stream that seeds may share, digest) of what a file was made from.
+    """Yield (name, path, digest) of the inputs of a file, as far as its record and the description of its step tell.
 
-    As far as the description of its step and its record say it.
+    The path contains * in place of the seed if seeds may share the input.
     """
     from odl.config import steps
 

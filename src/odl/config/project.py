@@ -100,7 +100,7 @@ def checked(config):
         whole = expand(config)
         root = Path(str(whole.get("results", "results")), str(whole["study"]))
         if config.get(DRIVER) != "snakemake" and (root / VERIFIED).exists():
-            defect, todo = f"odl run wrote {root}", f"type odl run, or write '{DRIVER}: snakemake' into {FILE}"
+            defect, todo = f"{root} was written by odl run", f"type odl run, or write '{DRIVER}: snakemake' into {FILE}"
             raise ConfigError(defect, "one driver per folder", todo)
         return whole
     except ConfigError as error:

@@ -492,7 +492,7 @@ class TestStrikes:
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
-        assert process.returncode == 130 and "stopped; what was finished is kept" in said and "Traceback" not in said
+        assert process.returncode == 130 and "stopped; finished steps are stored" in said and "Traceback" not in said
 
 
 def strike(first, place, number):

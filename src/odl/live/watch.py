@@ -337,7 +337,7 @@ class Watch:
             said.seek(0)
             lines = visible(said.read()).strip().split("\n")
         for line in lines:
-            kept = line.startswith("made by another version of odl")
+            kept = line.startswith("computed by another version of odl")
             if (kept and not self.kept) or line.startswith((f"{project.NOTIFY}:", f"{project.NOTIFY} was")):
                 print(f"odl watch: {line}", file=sys.stderr, flush=True)
             self.kept |= kept

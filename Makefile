@@ -8,7 +8,13 @@ KERNELS := CMakeLists.txt $(wildcard src/odl/kernels/*.cpp src/odl/kernels/*.h)
 # Python compiles a module when it is first imported; to compile all that is installed takes 27 of 90 CPU seconds.
 INSTALL := $(BIN)/pip install --quiet --no-build-isolation --no-compile --constraint $(CONSTRAINTS)
 
-.PHONY: run kernels schema test test-long mutants fuzz bench faults slurm scale lint format docs dist release clean
+# A variable that keeps Python from storing bytecode would make each of many processes compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
+# Tests of one file share what they prepare, so each file runs in one process.
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+
+.PHONY: run kernels schema test test-all test-long mutants fuzz bench faults slurm scale lint format docs dist release clean
 
 run: .venv/installed
 	@$(BIN)/snakemake --logger odl
@@ -16,13 +22,18 @@ run: .venv/installed
 	@$(BIN)/odl new results/default --budget 3
 	@echo "what is new: results/default/new.html; how it was learned: results/default/report.html"
 
+# Style, types and the fast tests: three minutes on two cores.
 test: .venv/tested
 	$(MAKE) --no-print-directory lint
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+	$(PYTEST) -m "not slow and not long"
 
-# What takes long, before an issue is called resolved: real schedulers, many strikes, many malformed files.
+# `make test`, then the tests that it leaves out because they are slow: a quarter of an hour on two cores.
+test-all: test
+	$(PYTEST) -m "slow and not long"
+
+# Tests of many minutes, before a release: real schedulers, hundreds of kills, thousands of malformed files.
 test-long: .venv/tested
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m long
+	$(PYTEST) -m long
 	$(BIN)/python tests/helpers/sanitized.py
 	$(BIN)/python tests/helpers/fuzz.py
 	$(BIN)/python tests/helpers/faultrun.py
@@ -101,7 +112,7 @@ dist: .venv/installed
 release: .venv/tested
 	$(BIN)/python release/version.py "$(VERSION)" --address "$(ADDRESS)" --doi "$(DOI)"
 	rm -rf dist
-	$(MAKE) --no-print-directory test docs dist
+	$(MAKE) --no-print-directory test-all docs dist
 	cd dist && sha256sum * > SHA256SUMS
 	@echo "dist/ has version $(VERSION). Look at it, then: git commit -am 'Version $(VERSION)' && git tag v$(VERSION)"
 

@@ -141,6 +141,7 @@ def test_types_go_with_the_package():
     assert taken == odl._PUBLIC
 
 
+@pytest.mark.slow
 def test_a_strict_program_may_call_every_public_name(tmp_path):
     """`mypy --strict` knows the types of all that `odl.__all__` offers."""
     lines = ["from typing import Any", "import odl", "def program(*given: Any, **named: Any) -> None:"]

@@ -116,6 +116,7 @@ def hidden(module):
     return any(private(part) for part in module.split("."))
 
 
+@pytest.mark.slow
 def test_only_documented_names_of_other_packages():
     trees = {path: ast.parse(path.read_text()) for path in CODE}
     known = ours(trees.values())

@@ -127,6 +127,7 @@ def posts(name):
 PIECES = "features: {max_share: 0.5, pieces: 0.6%s}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "features", "segment"),
     [(name, "", None) for name in STREAMS]
@@ -210,6 +211,7 @@ def page(language, week, number):
     return " ".join(words)
 
 
+@pytest.mark.slow
 def test_a_page_in_ten_languages(tmp_path, capsys):
     """Each loses its own stop words; the topic that enters in all of them alerts; a language that goes is said."""
     moment = datetime(2026, 1, 5)
@@ -262,6 +264,7 @@ def test_odl_init_takes_the_files_of_a_recipe(name, tmp_path, capsys):
     assert "240 documents, 2026-01-05 to 2026-03-29" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_an_incident_that_tickets_mention_beside_other_things_is_one_event(seed):
     """Its words bring the tickets together, in both weeks; nothing else is an alert."""

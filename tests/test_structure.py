@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 
+import pytest
 from places import ROOT
 
 from odl import cli, learners
@@ -189,6 +190,7 @@ class TestSources:
         asked = set(re.findall(r'\bcode\(\s*"(\w+)"', "\n".join(texts)))
         assert len(asked) > 15 and asked <= STAGES.keys()
 
+    @pytest.mark.slow
     def test_a_digest_changes_with_any_file(self, tmp_path, monkeypatch):
         def digests():
             for cached in (sources.imports, sources.digest, sources._file_of, sources._stamp_of, sources._stamps):
@@ -243,6 +245,7 @@ def test_every_learner_is_registered():
         assert learners.learner_class(name).algorithm == name
 
 
+@pytest.mark.slow
 def test_asking_for_a_learner_imports_no_other():
     code = "import sys; from odl import learners; learners.make('levels'); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()

@@ -46,6 +46,7 @@ def test_other_shapes():
     assert trees.path(3).groups() == [[0, 1, 2], [1, 2], [2]]
 
 
+@pytest.mark.slow
 @given(forests())
 @settings(max_examples=150)
 def test_groups_are_nested_or_apart_and_preorder_runs_through_subtrees(tree):
@@ -132,6 +133,7 @@ def test_wrong_settings(text, n_atoms, message):
         trees.parse(text, n_atoms)
 
 
+@pytest.mark.slow
 def test_a_long_path_needs_no_recursion():
     tree = trees.path(50_000)
     assert tree.depths[-1] == 49_999 and tree.preorder[-1] == 49_999

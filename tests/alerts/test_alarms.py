@@ -144,6 +144,7 @@ def test_what_changes_is_a_prediction_of_students_law(rng):
     assert alarms._beyond([*rng.uniform(0.5, 0.9, 9), *past, above, above], 2)  # of long ago
 
 
+@pytest.mark.slow
 def test_fail_ends_with_the_status_of_news_or_else_of_an_alarm(tmp_path, monkeypatch):
     """The made stream is of January: since then nothing came; so far back it would be an archive."""
     monkeypatch.setattr(alarms, "ARCHIVE", np.inf)

@@ -29,6 +29,7 @@ def alert(shares, own=(), context=0.0, kept=12, rest=True):
                    rest=left if rest else None)  # fmt: skip
 
 
+@pytest.mark.slow
 @given(SHARES, SHARES, st.floats(-0.5, 0.5), st.booleans())
 def test_printed_parts_add_up(shares, own, context, rest):
     each = alert(shares, own, context, rest=rest)
@@ -137,12 +138,14 @@ def test_many_small_words_have_a_bound():
     assert line == "w0 46 %, and 540 more words 54 % (none above .1 %)"
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(-100, 100), min_size=1, max_size=20))
 def test_largest_remainders(values):
     whole = breakdown.apportioned(values)
     assert sum(whole) == round(sum(values)) and all(abs(a - b) < 1 + 1e-9 for a, b in zip(whole, values, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rest", [False, True])
 def test_a_stream_adds_up(tmp_path, rest):
     """In all forms; with context, which only a score of the batch has."""

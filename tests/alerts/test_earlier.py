@@ -77,6 +77,7 @@ def test_keys_of_the_earlier_version_are_named_with_what_to_type(stream, capsys)
     assert cli.main(["run", str(stream)]) == 1 and "'alerts.pool' means nothing any more" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_learned_again_feedback_follows_events_by_their_documents(stream, capsys):
     feedback.add(stream, feedback.Entry("topic:3", "muted"))
     place = read.place_of(stream)
@@ -93,6 +94,7 @@ def test_learned_again_feedback_follows_events_by_their_documents(stream, capsys
     assert cli.main(["run", str(stream)]) == 0  # as any folder
 
 
+@pytest.mark.slow
 def test_a_run_that_is_stopped_half_way_leaves_a_folder_that_is_read_and_ends_the_same(stream, monkeypatch, capsys):
     follow = calls.FUNCTIONS["alerts"]
 

@@ -15,6 +15,7 @@ from odl.report import page
 WORDS = st.lists(st.sampled_from(["oil", "new_york", "Öl", "石油", "c++", "_", ""]), max_size=5)
 
 
+@pytest.mark.slow
 @given(st.text(max_size=900), WORDS)
 def test_an_excerpt_is_bounded(text, words):
     part = excerpts.excerpt(text, words)
@@ -42,6 +43,7 @@ def test_words_stand_where_they_are_counted():
     assert found == ["New  York", "OIL", "石油"]
 
 
+@pytest.mark.slow
 def test_from_the_file_to_the_reader(tmp_path, capsys):
     """With a title of its own the text is shown, escaped and marked."""
     rows = []

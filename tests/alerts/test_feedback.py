@@ -113,6 +113,7 @@ def stay_locked(folder, meet):
         time.sleep(60)
 
 
+@pytest.mark.slow
 def test_what_is_said_at_the_same_time_is_all_kept(tmp_path):
     """Twelve pairs of processes: without a lock, each of a pair reads the table before the other has written."""
     at_once = multiprocessing.get_context("fork")

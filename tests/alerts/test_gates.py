@@ -37,6 +37,7 @@ def test_what_the_upper_half_of_the_periods_had_does_not_count(rng):
     assert gates.least_of(0.01, 100, past_of(busy)) == gates.least_of(0.01, 100, past_of(quiet))
 
 
+@pytest.mark.slow
 def test_few_periods_make_the_gate_stricter(rng):
     law, speak = stats.gumbel_r(3, gates.SCALE), {}
     for n in (2, 5, 40):

@@ -33,6 +33,7 @@ def test_phrases_are_those_of_the_text():
     assert phrasing.phrases([""], ["oil", "absent"]) == [("oil", ["oil"]), ("absent", ["absent"])]
 
 
+@pytest.mark.slow
 @given(st.text(max_size=300), WORDS)
 def test_each_word_is_in_one_phrase(text, words):
     assert sorted(word for _, own in phrasing.phrases([text], words) for word in own) == sorted(words)

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 import watched
 from called import odl
+from contract import EACH
 from fuzzing import edited
 
-from odl import cli, learners
+from odl import cli
 from odl.alerts import breakdown, explain, feedback, gates, maps, periods, read, show
 from odl.config.sections import Alerts
 from odl.errors import DataError, ParameterError, StorageError
@@ -89,6 +90,7 @@ def explained(watch, document):
     return explain.explain_document(watch.place, *explain.find(watch.place, document.id))[0]
 
 
+@pytest.mark.slow
 def test_a_score_spread_over_many_words_is_summed_up(tmp_path):
     """Of four hundred words that were seen before, none is worth a name: not "because: rare1 0 %, rare2 0 %"."""
     rare = [f"rare{i:03}" for i in range(400)]
@@ -146,6 +148,7 @@ class TestStream:
         for document in documents_of(watch):
             assert not any(one.word.startswith(("odd", "copy")) for one in document.reasons[: document.led])
 
+    @pytest.mark.slow
     def test_shares_that_are_told_are_those_of_all_words(self, watch):
         """What is named is 1 % or more; what is summed up is the sum of the words that are not named."""
         several = 0
@@ -256,7 +259,7 @@ class TestSettings:
                 Alerts(budget=budget)
 
 
-@pytest.mark.parametrize("algorithm", learners.LEARNERS)
+@pytest.mark.parametrize("algorithm", EACH)
 def test_reasons_add_up_to_the_score(algorithm, tmp_path):
     """For every learner and every document, from the files alone; only a score of the batch has context."""
     settings = {"adaptive": {"context": 0.4, "contrast": 0.3}, "hierarchical": {"rounds": 2}, "flat": {"rounds": 2}}
@@ -365,6 +368,7 @@ class TestFeedback:
         assert {shown.documents_of[row].feedback for row in shown.headlines[0].examples} == {"follow"}
         assert len(read.watch(records, budget=1).periods[3].headlines) == 1
 
+    @pytest.mark.slow
     def test_a_document_and_a_source_without_gates(self, tmp_path):
         """The alerts are documents by rank: one that is held back leaves its room to others."""
         watched.follow(tmp_path, watched.run_of(), watched.LAUNCHES[:4])
@@ -402,6 +406,7 @@ class TestCommands:
         quiet = odl("new", root, "--fail")
         assert quiet.returncode == 0 and "Nothing new." in quiet.stdout
 
+    @pytest.mark.slow
     def test_mute_by_number_and_by_id(self, made, said):
         root = made[0]
         done = odl("mute", root, 1, "--until", "grows", "--note", "my own")
@@ -420,6 +425,7 @@ class TestCommands:
         done = odl("mute", root, "9999")
         assert done.returncode == 1 and done.stderr.startswith("odl mute: 9999 is no document or event")
 
+    @pytest.mark.slow
     def test_an_event_that_grows_is_not_said_to_be_held_back(self, made, watch, tmp_path):
         """Muted until it grows, in a stream that ends with the period in which it does."""
         root = tmp_path / "made"
@@ -500,6 +506,7 @@ def test_the_words_of_a_headline_are_told(watch):
     assert json.loads(maps.as_jsonl(watch, [period]).splitlines()[0])["opening"]
 
 
+@pytest.mark.slow
 def test_events_only_leaves_out_what_stands_alone(made, monkeypatch):
     """As if the oddest document of each period spoke by itself."""
 

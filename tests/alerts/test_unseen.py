@@ -247,6 +247,7 @@ def test_from_the_files_to_the_reader(folder, capsys):
     assert "expected one of text, jsonl" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_words_of_their_own_make_no_period_speak(folder, tmp_path):
     """The alerts are those of the same stream without the setting, and so is the rest of the record."""
     (place,) = (folder / "results").rglob("alerts")
@@ -261,6 +262,7 @@ def test_words_of_their_own_make_no_period_speak(folder, tmp_path):
     assert NO_TIME not in [one.facts["first"] for one in without]
 
 
+@pytest.mark.slow
 def test_words_that_are_not_weighed_yet_are_told_and_stop_words_are_not(tmp_path):
     more = "alerts: {gates: true, warm_up: 50, unseen: 3}\n"
     folder = streams.begin(tmp_path, more=more)

@@ -52,6 +52,7 @@ def run(tmp_path, *arguments):
     return rows
 
 
+@pytest.mark.slow
 def test_every_part_in_this_process(tmp_path):
     rows = run(tmp_path, "coder", "step", "checkpoint", "adaptive", "arxiv")
     assert [row["part"] for row in rows if row["verdict"]] == ["arxiv"], "only arxiv has no stream of its own"
@@ -67,6 +68,7 @@ def test_every_part_in_this_process(tmp_path):
     assert all(float(row["value"]) > 1 for row in rows if "dense ADMM" in row["what"])
 
 
+@pytest.mark.slow
 def test_the_part_over_agents(tmp_path):
     rows = run(tmp_path, "agents")
     assert len(rows) == 2 * (3 + 2 * 6 + 4)
@@ -80,6 +82,7 @@ def test_the_part_over_agents(tmp_path):
         assert found[f"{where}, erdos_renyi, mu 0.001: largest relative error of a score"] <= 1e-3
 
 
+@pytest.mark.slow
 def test_trees_without_the_peer(tmp_path, monkeypatch):
     """spams-bin is no dependency: its row says what is missing."""
     monkeypatch.delenv("ODL_SPAMS_PYTHON", raising=False)
@@ -90,6 +93,7 @@ def test_trees_without_the_peer(tmp_path, monkeypatch):
     assert all(float(row["value"]) <= 1e-2 for row in rows if "objectives differ" in row["what"])
 
 
+@pytest.mark.slow
 def test_the_peer_of_the_l2_coder_solves_the_same_problem(tmp_path):
     rows = {row["what"].split(": ")[1]: float(row["value"]) for row in run(tmp_path, "lars")}
     (apart,) = (value for what, value in rows.items() if "differs" in what)
@@ -132,6 +136,7 @@ def test_costs_along_a_stream(tmp_path):
     assert int(own["jobs"]) > 16 and float(own["children_cpu_s"]) > 0.1 and float(own["snakemake_cpu_s"]) > 0.2
 
 
+@pytest.mark.slow
 def test_the_cost_of_a_process_is_its_own(measure):
     ballast = bytearray(300_000_000)
     ballast[::4096] = b"x" * len(ballast[::4096])
@@ -349,6 +354,7 @@ def test_a_peer_that_cannot_be_installed_is_a_row(peers, tmp_path, monkeypatch):
     assert {line.count("|") for line in lines} == {len(peers.peers_table.COLUMNS) + 1}
 
 
+@pytest.mark.slow
 def test_times_of_peers_are_ratios_within_a_round(peers, tmp_path):
     """The second round was twice as slow; a method that gave nothing has neither ratio nor point."""
     held = {"precision": 0.5, "auc": 0.8, "mb": 100, "lines": 9, "environment": 200, "remark": ""}

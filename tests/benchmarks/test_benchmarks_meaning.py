@@ -164,6 +164,7 @@ def test_methods_are_what_they_are_called(meaning, both, rng):
     assert np.array_equal(found["levels"][0], own) and found["levels"][1] == 0.0
 
 
+@pytest.mark.slow
 def test_a_stream_is_measured(meaning, rng):
     documents = corpora.read("simulation", options={"documents": 900, "days": 9})
     documents = replace(documents, vectors=rng.normal(size=(900, 8)).astype(np.float32))

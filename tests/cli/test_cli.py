@@ -58,6 +58,7 @@ def cut(corpus, run=odl, steps=1):
         assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_stages_by_hand(corpus):
     cut(corpus, process, 2)
     names = ["--state", corpus / "s0.h5", "--scores", corpus / "sc0.h5", "--timings", corpus / "t0.tsv"]
@@ -201,6 +202,7 @@ def test_a_stopped_job_removes_its_temporary_file(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_job_ends_when_its_workflow_is_gone(tmp_path):
     workflow = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     process = start(tmp_path / "x.h5", ODL_PARENT=str(workflow.pid))
@@ -288,6 +290,7 @@ def test_closed_and_full_streams_are_no_traceback(line, status):
     assert done.returncode == status and "Traceback" not in done.stderr and "Exception" not in done.stderr
 
 
+@pytest.mark.slow
 def test_steps_import_no_more_than_they_use():
     """A study starts hundreds of them: what an import takes counts as often."""
     lines = (

@@ -44,6 +44,7 @@ class TestSources:
         assert filekinds.find([jsonl(tmp_path / "q" / "inbox", [{"text": "x"}])])[0] == [str(tmp_path / "q" / "inbox")]
         assert filekinds.unread_siblings(paths) == []
 
+    @pytest.mark.slow
     def test_signs_of_patterns_in_names_stand_for_themselves(self, tmp_path, monkeypatch):
         folder, names = tmp_path / "a[1]", ("b[2].jsonl", "c*.jsonl")
         paths = [jsonl(folder / name, [{"text": f"{name} {n}"} for n in range(3)]) for name in names]

@@ -162,6 +162,7 @@ def test_a_wrong_file_is_one_sentence(world, tmp_path, command, monkeypatch):
                 check(status, said, (command, place, what))
 
 
+@pytest.mark.slow
 def test_another_kind_of_file_is_refused(world, tmp_path):
     """Every HDF5 file in the place of every other."""
     kinds = [

@@ -110,6 +110,7 @@ class TestCleaners:
     def test_one_text_of_many_needs_no_cleaner(self, tmp_path):
         assert cleaners(tmp_path / "a.jsonl", lambda n: own(n) + ("\n-- \nSome Body" if n == 5 else ""))[0] == []
 
+    @pytest.mark.slow
     def test_boilerplate_and_what_else_goes_first(self, tmp_path):
         assert cleaners(tmp_path / "a.jsonl", lambda n: f"Title\n{own(n)}\n{FOOTER}")[0] == ["boilerplate"]
         assert cleaners(tmp_path / "b.jsonl", lambda n: f"Title\n{own(n)}\n-- \n{FOOTER}")[0] == ["signatures"]

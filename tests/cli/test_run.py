@@ -64,11 +64,11 @@ class TestRun:
     @pytest.mark.parametrize(
         ("folder", "name"),
         [
-            ("Новости дня", "новости-дня"),
+            pytest.param("Новости дня", "новости-дня", marks=pytest.mark.slow),
             ("Ko\u0308ln, 2", "köln-2"),
-            ("समाचार", "समाचार"),
-            ("ニュース_1", "ニュース-1"),
-            ("…", "mine"),
+            pytest.param("समाचार", "समाचार", marks=pytest.mark.slow),
+            pytest.param("ニュース_1", "ニュース-1", marks=pytest.mark.slow),
+            pytest.param("…", "mine", marks=pytest.mark.slow),
         ],
     )
     def test_a_folder_of_any_script_keeps_its_name(self, tmp_path, folder, name):
@@ -94,6 +94,7 @@ class TestRun:
         told = capsys.readouterr().err
         assert said in told and "odl init FOLDER SOURCES --snakemake" in told and told.count("\n") == 1
 
+    @pytest.mark.slow
     def test_with_nothing_to_do_it_loads_no_libraries(self, tmp_path):
         folder = streams.begin(tmp_path, weeks=3)
         assert cli.main(["run", str(folder)]) == 0
@@ -101,6 +102,7 @@ class TestRun:
         told = subprocess.run([sys.executable, "-c", code, "run", str(folder)], capture_output=True, text=True)
         assert "nothing has changed" in told.stdout and told.stdout.endswith("\n\n")
 
+    @pytest.mark.slow
     def test_what_a_run_that_did_not_end_brought_is_told_by_the_next(self, tmp_path, capsys):
         """Of two weeks, after which the page found no place; a run that has nothing left to do tells the same."""
         folder = streams.begin(tmp_path, weeks=4)

@@ -57,6 +57,7 @@ def test_an_event_and_a_document_are_explained(home):
     assert json.loads(odl("explain", home, document["id"], "--format", "jsonl").stdout)["event"] == 1
 
 
+@pytest.mark.slow
 def test_an_event_is_muted_by_its_number(home):
     day = ("--since", "1998-01-22", "--until", "1998-01-22")
     shown = odl("new", home, *day).stdout
@@ -67,6 +68,7 @@ def test_an_event_is_muted_by_its_number(home):
         assert odl("unmute", home, name).returncode == 0 and odl("new", home, *day).stdout == shown
 
 
+@pytest.mark.slow
 def test_a_span_is_named_by_its_begin_and_end(unseen):
     first, *_, last = read.alerts_of(unseen).periods
     days = [show.date_of(period.first) for period in (first, last)]
@@ -81,6 +83,7 @@ def test_a_span_is_named_by_its_begin_and_end(unseen):
         assert refused.returncode == 1 and said in refused.stderr
 
 
+@pytest.mark.slow
 def test_the_mark_moves_by_seen_only(unseen):
     before = contents(unseen)
     whole = odl("new", unseen, "--since", "last").stdout

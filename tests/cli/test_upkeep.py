@@ -66,6 +66,7 @@ def test_of_a_row_that_changed_each_text_is_shown(tmp_path):
     assert odl("show", tmp_path, changed).stdout.endswith("a.jsonl line 2\n\ngreen grass\n")
 
 
+@pytest.mark.slow
 def test_nothing_of_a_forgotten_document_stays(folder):
     assert SECRET.encode() in stored(folder) and odl("mute", folder, "w2-7").returncode == 0
     said = odl("forget", folder, "w2-7", "--dry-run").stdout
@@ -81,6 +82,7 @@ def test_nothing_of_a_forgotten_document_stays(folder):
     assert "nothing has changed since the last run" in odl("run", folder).stdout
 
 
+@pytest.mark.slow
 def test_alerts_are_as_if_a_forgotten_document_had_never_come(tmp_path):
     """Headlines, events and examples; what later periods carry on of them too."""
     folder = streams.begin(tmp_path, weeks=4)
@@ -161,6 +163,7 @@ def test_a_list_of_an_earlier_version_is_read_and_gets_digests(tmp_path):
         project.forgotten(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_list_that_is_gone_is_missed_and_verify_reads_it(folder):
     assert odl("forget", folder, "w1-55").returncode == 0
     assert odl("verify", folder).returncode == 0
@@ -176,6 +179,7 @@ def test_a_list_that_is_gone_is_missed_and_verify_reads_it(folder):
     assert odl("run", folder).returncode == 0 and b"w1-55" not in stored(folder)
 
 
+@pytest.mark.slow
 def test_a_forget_that_was_killed_can_be_repeated(folder, monkeypatch):
     """At each of its parts; the row of the inbox may be gone already."""
     from odl.alerts import feedback

@@ -73,6 +73,7 @@ def test_weights_of_many_orders_of_magnitude(rng, orders):
 small = st.integers(0, 3).map(float)
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=150)
 def test_any_small_problem(data):
@@ -153,6 +154,7 @@ def test_what_the_kernel_cannot_prove_is_solved_again(rng, monkeypatch):
         exact.solve(P, A, 0.1, limit=0)
 
 
+@pytest.mark.slow
 def test_documents_in_the_span_seldom_need_another_solver(rng, monkeypatch):
     """Every residual is zero at the solution: where zero steps do not end, HiGHS is as good."""
     solve, calls = exact._solve_by_highs, []
@@ -209,7 +211,7 @@ def learn(P, A, rounds):
 
 @pytest.mark.corpora
 @pytest.mark.parametrize("lam", [0.1, 0.0])
-@pytest.mark.parametrize("rounds", [0, 10])
+@pytest.mark.parametrize("rounds", [0, pytest.param(10, marks=pytest.mark.slow)])
 def test_every_tdt2_document_is_certified(tdt2, rounds, lam):
     A = learn(tdt2[:1000], sparse.csc_array(tdt2[:1000:5].T), rounds)
     X, value, gap = sparse_code(tdt2, A, lam, return_gap=True)

@@ -171,6 +171,7 @@ def test_without_penalty_it_is_non_negative_least_squares(rng):
         assert np.allclose(found.objective, expected, atol=1e-7), kind.__name__
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=120)
 def test_any_small_problem(data):
@@ -262,6 +263,7 @@ def test_documents_are_independent_and_arguments_unchanged(rng):
     assert all((old != new).nnz == 0 for old, new in zip(before, (P, A), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.corpora
 def test_real_documents(corpora):
     """TDT2 with 500 documents as atoms, some of them twice: every code is proved."""

@@ -195,6 +195,7 @@ def stream(tmp_path_factory):
 
 
 class TestRun:
+    @pytest.mark.slow
     def test_the_count_is_printed_and_the_table_follows_the_files(self, stream, capsys):
         table = stream / "results" / "set-aside.tsv"
         assert cli.main(["run", str(stream)]) == 0
@@ -224,6 +225,7 @@ class TestInit:
     def init(self, folder, *words):
         return cli.main(["init", str(folder / "news"), str(folder / "docs"), *words])
 
+    @pytest.mark.slow
     def test_what_odl_init_counts_is_what_odl_run_sets_aside(self, tmp_path, capsys):
         rows = [row(n, text=f"rain storm{chr(97 + n % 26)} wind") for n in range(120)]
         rows[7], rows[9], rows[11] = row(7, text=None), row(9, time=None), row(11, time="32 Jan")

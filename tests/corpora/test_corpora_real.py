@@ -54,6 +54,7 @@ def test_tdt2(corpora):
     assert first["topic14"] == day("1998-06-04") and first["topic05"] == day("1998-04-06")
 
 
+@pytest.mark.slow
 def test_reuters21578(corpora):
     documents = readers.read("reuters21578", [corpora / "reuters21578" / "reuters21578.tar.gz"])
     assert documents.ids == [str(number) for number in range(1, 21579)]
@@ -102,6 +103,7 @@ def test_reuters21578_cai(corpora):
     assert (documents.times == NO_TIME).all()
 
 
+@pytest.mark.slow
 def test_20news(corpora):
     folder = corpora / "20news"
     documents = readers.read("20news", [folder / "20news-bydate.tar.gz", folder / "20news-bydate-dates.tsv.gz"])
@@ -150,6 +152,7 @@ def test_arxiv_cs(corpora):
     assert (documents.times.min(), documents.times.max()) == (day("1989-12-31"), day("2019-12-31"))
 
 
+@pytest.mark.slow
 def test_nips(corpora):
     documents = readers.read("nips", [corpora / "nips" / "nips_0-12.tar.gz"])
     assert documents.counts.shape == (1740, 13649)
@@ -173,6 +176,7 @@ def test_sentences_of_a_language(corpora, tmp_path):
     assert (tmp_path / files[0].name).read_bytes() == files[0].read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tdt2", "nips"])
 def test_reading_twice_gives_the_same_bytes(corpora, tmp_path, name):
     file = {"tdt2": "TDT2_with_time.mat", "nips": "nips_0-12.tar.gz"}[name]

@@ -164,6 +164,7 @@ def test_transfer_that_dies_begins_again(server, tmp_path):
     assert len(server.requests) == 3
 
 
+@pytest.mark.slow
 def test_slow_server_is_waited_for(server, tmp_path):
     """Each piece comes within the timeout; the whole takes longer than it."""
     server.behaviours = [send(chunks=8, pause=0.3)]

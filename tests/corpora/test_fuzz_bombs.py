@@ -113,6 +113,7 @@ def test_a_tree_that_fills_no_memory(text):
     refused("nodes|digits|roots", trees.parse, text, 10**12, error=OdlError)
 
 
+@pytest.mark.slow
 def test_nothing_is_unpacked_into_a_folder_and_nothing_is_run():
     """No pickle, no archive written out, no YAML of Python objects, no code from a file."""
     forbidden = {"pickle", "cPickle", "dill", "marshal", "shelve", "joblib", "cloudpickle", "jsonpickle"}

@@ -253,6 +253,7 @@ def test_characters_in_no_encoding_are_counted():
     assert text("Subject: s", "дождь".encode("koi8-r"), encodings.Encoding("koi8-r"))[1] == "дождь"
 
 
+@pytest.mark.slow
 def test_a_damaged_message_leaves_the_others(monkeypatch):
     deep = b"From a@b\nSubject: s\n" + b"".join(
         b"Content-Type: multipart/mixed; boundary=B%d\n\n--B%d\n" % (n, n) for n in range(2000)

@@ -48,6 +48,7 @@ def test_kinds_are_there_when_they_should(made):
             assert held == everywhere - found[name[:-2]] and 3 <= min(held) <= 5
 
 
+@pytest.mark.slow
 def test_labels_say_what_is_new(made):
     days, found = days_of(made)
     previous = None

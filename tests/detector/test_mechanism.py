@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from contract import ALL, L1, quick
+from contract import ALL, EACH, L1, quick
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
@@ -47,7 +47,7 @@ def fitted(learner, rng, settings=None, **options):
     return NoveltyDetector(learner, n_atoms=60, settings=settings, **options).fit(batch(rng)[0])
 
 
-@pytest.mark.parametrize("learner", ALL)
+@pytest.mark.parametrize("learner", EACH)
 @pytest.mark.parametrize("batches", [0, 4])
 def test_predict_keeps_the_level(learner, batches, rng):
     """After the first batch, which held-out parts calibrate, and once the scores of others do.
@@ -71,7 +71,7 @@ def test_what_is_novel_is_found(learner, rng):
     assert detector.score(X, novel) > 0.95
 
 
-@pytest.mark.parametrize("learner", ALL)
+@pytest.mark.parametrize("learner", EACH)
 def test_decisions_are_tail_probabilities_of_earlier_scores(learner, rng):
     batches = [batch(rng)[0] for _ in range(2)]
     X = batch(rng, new=True)[0]
@@ -114,7 +114,7 @@ def test_an_empty_document_is_never_novel(rng):
     assert len(detector.partial_fit(X).window_) == 476
 
 
-@pytest.mark.parametrize("learner", ALL)
+@pytest.mark.parametrize("learner", EACH)
 def test_the_first_batch_is_calibrated_by_parts_held_out(learner, rng):
     X = batch(rng)[0]
     settings = quick(learner)
@@ -158,7 +158,7 @@ def test_shares_of_words_and_context_are_the_score(learner, settings, rng):
     assert np.abs(rest).max() > 0.01 if of_batch else np.all((rest == 0.0) | np.delete(lifted, 5))
 
 
-@pytest.mark.parametrize("learner", ALL)
+@pytest.mark.parametrize("learner", EACH)
 def test_unknown_words_have_the_largest_shares(learner, rng):
     detector = fitted(learner, rng)
     X = batch(rng)[0][:20]
@@ -209,7 +209,7 @@ def test_a_price_that_explains_nothing_is_borne_by_all_words():
     assert np.allclose(words.toarray(), [[0.75 * 1.44, 0.25 * 1.44, 0.0]])
 
 
-@pytest.mark.parametrize("learner", ALL)
+@pytest.mark.parametrize("learner", EACH)
 def test_nearest_atoms_are_by_cosine(learner, rng):
     detector = fitted(learner, rng)
     X = batch(rng)[0][:10]
@@ -246,7 +246,7 @@ def test_columns_of_a_data_frame_that_grows(rng):
         detector.score_samples(wider[wider.columns[::-1]])
 
 
-@pytest.mark.parametrize("learner", ALL)
+@pytest.mark.parametrize("learner", EACH)
 def test_grid_search_reaches_the_settings(learner, rng):
     known = learners.learner_class(learner)
     name = "lam" if "lam" in NoveltyDetector(learner)._known() else {"diffusion": "gamma"}.get(learner, "same")
@@ -264,7 +264,7 @@ def test_grid_search_reaches_the_settings(learner, rng):
     assert isinstance(best._model(), known) and getattr(best._model(), name) == best.settings[name]
 
 
-@pytest.mark.parametrize("learner", ALL)
+@pytest.mark.parametrize("learner", EACH)
 def test_clones_have_the_same_parameters(learner):
     detector = NoveltyDetector(learner, settings=quick(learner), level=0.3)
     copy = clone(detector)
@@ -291,7 +291,7 @@ def test_nested_settings(rng):
     assert pipeline[-1].settings == {"same": 0.9}
 
 
-@pytest.mark.parametrize("learner", ALL)
+@pytest.mark.parametrize("learner", EACH)
 def test_codes_as_a_data_frame(learner, rng):
     detector = fitted(learner, rng)
     X = batch(rng)[0][:9]

@@ -43,7 +43,9 @@ def frame(rng, start="2026-01-05", n=60, new=0):
     return pd.DataFrame({"id": [f"{start}-{row}" for row in range(n)], "time": times, "text": texts(rng, n, new)})
 
 
-@pytest.mark.parametrize(("learner", "tf", "idf"), [("adaptive", "log", True), ("flat", "raw", False)])
+@pytest.mark.parametrize(
+    ("learner", "tf", "idf"), [("adaptive", "log", True), pytest.param("flat", "raw", False, marks=pytest.mark.slow)]
+)
 def test_scores_are_those_of_the_workflow(rng, learner, tf, idf):
     """Feature files, their weights, and the learner, by hand; alerts by level and budget."""
     frames = [frame(rng, f"2026-0{t + 1}-05", new=5 * (t == 2)) for t in range(3)]
@@ -95,6 +97,7 @@ def test_a_stream_warms_up_in_silence(rng):
     assert len(stream.detector_.window_) == 180
 
 
+@pytest.mark.slow
 def test_a_budget_is_items_of_a_period_or_a_share_of_them(rng):
     """The most novel items first; near-duplicates are one, and a document without a word is none."""
     stream = TextNovelty(folds=3, warm_up=60, tail=0.5, gates=False)
@@ -112,6 +115,7 @@ def test_a_budget_is_items_of_a_period_or_a_share_of_them(rng):
     assert score[1] >= score[4] >= score[0.1] > score[1000]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gates", [False, True])
 @pytest.mark.parametrize("features", [{}, {"languages": True, "max_share": 0.5, "min_df": 2}])
 def test_numbers_are_those_of_odl_run(tmp_path, monkeypatch, gates, features):
@@ -225,6 +229,7 @@ def test_explanations_add_up(rng):
             stream.explain(wrong)
 
 
+@pytest.mark.slow
 def test_a_saved_stream_goes_on(rng, tmp_path):
     frames = [frame(rng, f"2026-0{t + 1}-05", new=5 * (t == 2)) for t in range(3)]
     stream = TextNovelty(
@@ -368,6 +373,7 @@ def test_before_and_after(rng):
     assert not hasattr(fresh, "detector_") and fresh.settings == {"nearest": 3}
 
 
+@pytest.mark.slow
 def test_posts_that_come_again_are_no_alerts(rng, tmp_path):
     """Within four batches, also beyond a file; then they are forgotten."""
     stream = TextNovelty(folds=3, warm_up=60, tail=0.5, gates=False)
@@ -400,6 +406,7 @@ def rockets(n, prefix="r", text="rocket orbit launch crew"):
     )
 
 
+@pytest.mark.slow
 def test_an_event_is_followed_from_batch_to_batch_and_file_to_file(rng, tmp_path):
     stream = TextNovelty()
     for month in (1, 2, 3, 4):
@@ -462,6 +469,7 @@ def test_a_refused_frame_is_not_noted(rng):
     assert len(stream.update(first)) == 60
 
 
+@pytest.mark.slow
 def test_a_file_of_another_version_or_kind_is_refused(rng, tmp_path):
     stream, path = TextNovelty(), tmp_path / "stream.h5"
     stream.update(frame(rng))

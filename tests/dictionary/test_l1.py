@@ -82,6 +82,7 @@ def test_is_algorithm_3_where_nothing_can_be_left_out(rng, phi, gamma):
     assert np.allclose(fit.trace[:, 0], expected, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_agrees_with_algorithm_3_in_the_limit():
     P, X, _ = problem(3)
     *_, A = algorithm_3(P, X, np.zeros((20, 4)), 50.0, 1.0, 4000)

@@ -40,7 +40,7 @@ def objectives(P, D, X, tree, lam, norm):
 
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("nonnegative", [True, False])
-@pytest.mark.parametrize("norm", ["l2", "linf"])
+@pytest.mark.parametrize("norm", ["l2", pytest.param("linf", marks=pytest.mark.slow)])
 def test_signals_with_fewer_entries_than_atoms(rng, norm, nonnegative, masked):
     """Dense ones go by ADMM; the same ones as sparse documents by FISTA, which has to come to the same objective."""
     tree, D = trees.binary(63), 3.0 * rng.normal(size=(12, 63))
@@ -70,7 +70,7 @@ def test_signals_with_fewer_entries_than_atoms(rng, norm, nonnegative, masked):
 
 
 @pytest.mark.parametrize("nonnegative", [True, False])
-@pytest.mark.parametrize("norm", ["l2", "linf"])
+@pytest.mark.parametrize("norm", [pytest.param("l2", marks=pytest.mark.slow), "linf"])
 def test_codes_against_a_conic_solver(rng, D, norm, nonnegative):
     """Objective, its parts and the gap; the gap bounds the excess."""
     cvxpy = pytest.importorskip("cvxpy")

@@ -25,6 +25,7 @@ def test_fully_connected_diffusion_ends_at_the_optimum_wherever_x_is_seen(name, 
     assert found.iterations < 20_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", models.TASKS)
 def test_the_squared_distance_of_the_fixed_point_falls_as_mu_squared(name, rng):
     model, x, blocks, made = problem(name, rng, sizes=(1,) * 12, seen_by=0.0, gamma=0.02)

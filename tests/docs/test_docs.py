@@ -358,6 +358,7 @@ def test_python_of_the_pages_runs(number, tmp_path, monkeypatch, capsys):
         assert comment.startswith(line), f"printed {line!r}, the page says {comment!r}"
 
 
+@pytest.mark.slow
 def test_the_tutorial_prints_what_it_shows(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     cells, space = json.loads((ROOT / "docs" / "tutorial.ipynb").read_text(encoding="utf-8"))["cells"], {}

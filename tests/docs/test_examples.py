@@ -34,6 +34,7 @@ def test_there_are_ten_examples_and_the_gallery_takes_all():
     assert all(path.name.startswith("plot_") for path in EXAMPLES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_runs_and_draws(path, pyplot, tmp_path):
     source = path.read_text(encoding="utf-8")

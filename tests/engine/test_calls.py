@@ -63,6 +63,7 @@ def spied(monkeypatch):
     return seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("more", "size"), [("", 1 << 20), (HISTORY, 3000)])
 def test_a_step_opens_nothing_that_its_description_does_not_name(more, size, spied, tmp_path, monkeypatch):
     for name, value in (("MIN_SHARE_BYTES", size), ("MIN_SPLIT_BYTES", 2 * size)):

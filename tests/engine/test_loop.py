@@ -60,6 +60,7 @@ class TestFresh:
         assert done(news) == []
         assert "nothing has changed since the last run" in capsys.readouterr().out
 
+    @pytest.mark.slow
     def test_times_and_places_do_not_matter(self, news, tmp_path):
         for path in news.parent.rglob("*"):
             os.utime(path, (1, 1) if path.suffix == ".jsonl" else (2_000_000_000, 2_000_000_000))
@@ -85,6 +86,7 @@ class TestFresh:
         path.unlink()
         assert done(news) == steps and path.read_bytes() == before
 
+    @pytest.mark.slow
     def test_files_of_the_whole_stream_come_back_alone(self, news):
         for name, steps in (("documents.h5", ["read"]), ("seed0/index.tsv", ["index"]), ("seed0/order.h5", ["index"])):
             (news / "results" / "news" / "news" / name).unlink()
@@ -137,6 +139,7 @@ class TestFresh:
         read = [(path, name) for path, name in read if "/batches/" in path]
         assert {os.path.basename(path) for path, _ in read} == {"5.h5"} and len(read) == len({*read})
 
+    @pytest.mark.slow
     def test_at_once_or_appended_gives_the_same_bytes(self, news, tmp_path):
         streams.write(news.parent, 5)
         done(news)
@@ -146,10 +149,12 @@ class TestFresh:
         done(other)
         assert streams.contents(other) == streams.contents(news)
 
+    @pytest.mark.slow
     def test_one_core_makes_the_same_files(self, first, news):
         shutil.rmtree(news / "results")
         assert "update 4" in done(news, "--cores", "1") and streams.contents(news) == streams.contents(first)
 
+    @pytest.mark.slow
     def test_words_weighed_by_the_whole_corpus_are_weighed_anew_with_every_week(self, news):
         """Of which the last features know the most; `idf: corpus` is for a corpus that does not grow."""
         settings = (news / "odl.yaml").read_text()
@@ -177,6 +182,7 @@ class TestFresh:
         assert steps[:3] == ["read", "index", "batch 3"] and "batch 4" not in steps
         assert {"update 3", "alerts 3", "update 4"} <= {*steps} and "update 2" not in steps
 
+    @pytest.mark.slow
     def test_a_setting_changes_what_reads_it(self, news):
         path = news / "odl.yaml"
         path.write_text(path.read_text().replace("budget: 5", "budget: 4"))
@@ -184,6 +190,7 @@ class TestFresh:
         (news / "feedback.csv").write_text("what,verdict,until,note\nw3-1,known,,\n")
         assert done(news) == ["newpage"]
 
+    @pytest.mark.slow
     def test_the_time_of_a_file_is_recorded_once(self, tmp_path):
         texts = tmp_path / "texts"
         texts.mkdir()
@@ -223,6 +230,7 @@ class TestFresh:
         assert "  read: results/news/news/documents.h5 is not there" in capsys.readouterr().out
         assert not list((folder / "results").rglob("*.h5"))
 
+    @pytest.mark.slow
     def test_a_dry_run_says_what_a_run_does(self, news, capsys):
         """Steps of their own reasons, where a timestep stands between as well; a setting by its name."""
         for t in (0, 1, 3):
@@ -287,6 +295,7 @@ class TestFresh:
 class TestCode:
     """New code alone starts nothing; what it would do is said, and done when asked for."""
 
+    @pytest.mark.slow
     def test_it_is_said_and_done_when_asked(self, news, monkeypatch, capsys):
         real = sources.digest
         monkeypatch.setattr(
@@ -308,6 +317,7 @@ class TestCode:
         }
         assert "another version" not in capsys.readouterr().out and done(news) == []
 
+    @pytest.mark.slow
     def test_what_was_said_of_events_follows_them(self, news, capsys):
         assert main(["mute", str(news), "event:1", "--note", "rockets"]) == 0
         path = streams.write(news.parent, 2, ("grain", "oil", "sea"))  # an earlier event takes the number
@@ -324,6 +334,7 @@ class TestCode:
         assert "is no event any more, its line (muted) is gone" in capsys.readouterr().out
         assert "event" not in (news / "feedback.csv").read_text()
 
+    @pytest.mark.slow
     def test_a_kill_before_feedback_is_written(self, news, monkeypatch):
         assert main(["mute", str(news), "event:1"]) == 0
         streams.write(news.parent, 2, ("grain", "oil", "sea"))
@@ -367,6 +378,7 @@ class TestCode:
 class TestCheckpoints:
     """Checkpoints that were deleted to save space are learned again, to the same bytes."""
 
+    @pytest.mark.slow
     def test_thinned(self, tmp_path):
         whole = streams.begin(tmp_path, 7)
         done(whole)
@@ -403,6 +415,7 @@ class TestOneRun:
         assert main(["run", str(news)]) == 0
 
 
+@pytest.mark.slow
 def test_a_full_disk(first, tmp_path):
     """One sentence with the first file that found no room; with room again the same bytes."""
     folder = streams.copy(first, tmp_path)
@@ -429,7 +442,7 @@ def start(folder):
 class TestStrikes:
     """Kills and signals at random moments: the next run ends with the same bytes."""
 
-    @pytest.mark.parametrize("number", range(4))
+    @pytest.mark.parametrize("number", [0, *(pytest.param(number, marks=pytest.mark.slow) for number in (1, 2, 3))])
     def test_a_few(self, first, tmp_path, number):
         strike(first, tmp_path, number)
 
@@ -484,6 +497,7 @@ class TestStrikes:
         with pytest.raises(RuntimeError, match="other"), processes.heeding():
             raise RuntimeError("other")
 
+    @pytest.mark.slow
     def test_what_a_person_stops_is_said(self, first, tmp_path):
         folder = streams.copy(first, tmp_path)
         shutil.rmtree(folder / "results")

@@ -32,6 +32,7 @@ def locked(path, seconds):
     return process
 
 
+@pytest.mark.slow
 def test_it_waits_as_long_as_it_is_told(tmp_path):
     other = locked(tmp_path / ".lock", 1.0)
     with pytest.raises(BusyError, match=f"process {other.pid}"), processes.alone(tmp_path / ".lock", wait=0.2):
@@ -110,6 +111,7 @@ def test_an_interrupt_of_all_processes_is_for_the_first_one(tmp_path):
     assert (tmp_path / "done").exists()
 
 
+@pytest.mark.slow
 def test_processes_end_with_the_one_that_made_them(tmp_path):
     def stop(*_):
         raise KeyboardInterrupt

@@ -262,6 +262,7 @@ def test_published_rows_only_for_tdt2_by_date(made, gathered):
     assert study.published([{**entry, "protocol": "topic-entry"} for entry in made[1]]) == []
 
 
+@pytest.mark.slow
 def test_tables_are_reproducible(made, gathered, tmp_path):
     root, plan = made
     write_plan(tmp_path / "plan.json", plan)

@@ -155,6 +155,7 @@ def tdt2_chain(corpora):
         yield previous
 
 
+@pytest.mark.slow
 @pytest.mark.corpora
 def test_tdt2_reaches_the_known_figures_in_time(corpora):
     """Average AUC over timesteps 1, 2, 5, 6, 8; seeds differ by 0.002, the unseen share by 0.013."""

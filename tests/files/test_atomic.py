@@ -119,6 +119,7 @@ def test_what_a_killed_process_left_is_removed_and_nothing_of_other_machines(tmp
     assert {path.name for path in tmp_path.iterdir()} == kept
 
 
+@pytest.mark.slow
 def test_one_process_at_a_time_changes_a_file(tmp_path):
     """The second waits until the first has written; what it reads is what the first wrote."""
     code = "import sys; from odl.files import atomic\nwith atomic.locked(sys.argv[1]): print(open(sys.argv[1]).read())"

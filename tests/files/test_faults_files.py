@@ -236,12 +236,14 @@ def test_two_updates_on_the_same_outputs(made, tmp_path):
 class TestLocks:
     """Network disks: HDF5 told not to lock, and a disk on which locks fail."""
 
+    @pytest.mark.slow
     def test_hdf5_without_locks(self, made, tmp_path):
         for value, stage in (("FALSE", "batch"), ("FALSE", "update"), ("TRUE", "update")):
             words, outputs = words_of(stage, made, tmp_path)
             assert call(words, HDF5_USE_FILE_LOCKING=value).returncode == 0
             assert [path.read_bytes() for path in outputs] == [(made / path.name).read_bytes() for path in outputs]
 
+    @pytest.mark.slow
     @pytest.mark.skipif(platform.machine() not in disks.NUMBERS, reason="system calls of this machine are not known")
     def test_where_locks_fail(self, made, tmp_path):
         code = "import fcntl; fcntl.flock(open('/dev/null'), fcntl.LOCK_SH)"

@@ -29,6 +29,7 @@ def targets(world):
     return fuzz_targets.targets(world)
 
 
+@pytest.mark.slow
 def test_the_long_run_in_short(world, targets):
     """Every reader in processes of its own, with a bound of memory; its table counts nothing but what is expected."""
     command = [sys.executable, "tests/helpers/fuzz.py", "--examples", str(EXAMPLES), "--world", str(world)]
@@ -67,6 +68,7 @@ def judged(name, target, folder):
     each()
 
 
+@pytest.mark.slow
 def test_the_judge_sees_what_it_shall(tmp_path, monkeypatch):
     """A reader with every fault: what the run counts is not nothing because it counts nothing."""
 

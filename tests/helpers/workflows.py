@@ -215,11 +215,11 @@ class Study:
         """Return what a `started` Snakemake printed."""
         return (self.folder / "printed.log").read_text()
 
-    def kill_when(self, reached, cores=2, patience=600):
-        """Start Snakemake, and kill it with all its jobs once `reached()` is true."""
+    def kill_when(self, reached, *arguments, cores=2, patience=600):
+        """Start Snakemake with these targets and options, and kill it with all its jobs once `reached()` is true."""
         with open(self.folder / "killed.log", "w") as log:
             process = subprocess.Popen(
-                self.command(cores=cores),
+                self.command(*arguments, cores=cores),
                 cwd=self.folder,
                 env=environment(self.folder),
                 stdout=log,

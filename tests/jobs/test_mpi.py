@@ -66,7 +66,9 @@ def same(state, whole):
     assert (one.t, one.updates, one.uncoded) == (other.t, other.updates, other.uncoded) and other.codes.nnz
 
 
-@pytest.mark.parametrize("learner", [RING, HUBER, SIGNED, FULL, SPARSE])
+@pytest.mark.parametrize(
+    "learner", [RING, *(pytest.param(one, marks=pytest.mark.slow) for one in (HUBER, SIGNED, FULL, SPARSE))]
+)
 def test_ranks_give_what_one_process_gives(learner, folder):
     """A chain by the code of the ranks, of which there is one, beside the chain of one process; each goes on alike."""
     run, ranks, whole, n_empty = runs.parse(run_of(learner)), folder / "ranks", folder / "alone", 0
@@ -90,6 +92,7 @@ def test_ranks_give_what_one_process_gives(learner, folder):
     same(folder / "back.h5", whole / "2.h5")
 
 
+@pytest.mark.slow
 @needs_mpi
 def test_results_do_not_depend_on_the_ranks(folder):
     """Byte for byte: 1 rank, 2, and 4 on one core for 6 agents; also where another number goes on with the chain."""
@@ -120,6 +123,7 @@ sys.exit(messages.take_part(4, work))
 """
 
 
+@pytest.mark.slow
 @needs_mpi
 @pytest.mark.parametrize("error", ["RuntimeError('a')", "DataError('a', 'b', 'c')"])
 def test_an_error_of_one_rank_ends_those_that_wait(error):
@@ -145,6 +149,7 @@ def replayed(learner, P, A):
     yield W
 
 
+@pytest.mark.slow
 @needs_mpi
 def test_only_dual_variables_leave_a_rank(tmp_path, rng):
     """Everything sent is decoded: agents' psi, for a rank that has their neighbour, or a count; nothing else."""
@@ -202,12 +207,14 @@ def step(folder, t, learner=RING):
 
 @needs_mpi
 class TestCommand:
+    @pytest.mark.slow
     def test_the_number_of_ranks_is_checked(self, folder):
         """As where a launcher starts one rank four times over."""
         said, status = ended(started(2, *step(folder, 0)))
         assert status == 1 and "Traceback" not in said and not (folder / "job").exists()
         assert "odl rank: 2 ranks where 4 were asked for; expected a launcher that starts 4" in said
 
+    @pytest.mark.slow
     def test_a_refusal_is_one_sentence_of_one_rank(self, folder):
         chain(Alone(), folder, "", {"job": RING})
         os.truncate(agentfiles.agent_path(folder / "job" / "0.h5", 5), 100)
@@ -215,6 +222,7 @@ class TestCommand:
         assert status == 1 and said.count("\n") == 1
         assert said.startswith("odl rank: ") and "5.h5 was changed" in said
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("killed", [True, False], ids=["a killed rank", "SIGTERM"])
     def test_a_signal_ends_the_launcher_and_all_ranks(self, killed, folder):
         """Kill -9 of one of four ranks on two cores in the middle of the exchange, or SIGTERM of the launcher."""

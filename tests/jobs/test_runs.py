@@ -109,6 +109,7 @@ def part(news, name, t):
 class TestMeaning:
     """A run with vectors beside words, from files to the explanation."""
 
+    @pytest.mark.slow
     def test_appended_is_what_all_at_once_gives(self, appended, tmp_path):
         other = streams.copy(appended, tmp_path)
         shutil.rmtree(other / "results")
@@ -138,6 +139,7 @@ class TestMeaning:
         assert np.array_equal(after["vectors"], np.append(before["vectors"], apart))
         assert "meaning" not in checkpoints.read_checkpoint(part(appended, "", 0)).arrays
 
+    @pytest.mark.slow
     def test_what_is_told_adds_up(self, appended):
         """The share of meaning is a part of its own, of the line as of the explanation."""
         said = json.loads(odl("explain", appended, "w4-2", "--format", "jsonl").stdout)

@@ -28,6 +28,7 @@ def test_it_is_where_the_iterations_end(name, graph, seen_by, rng):
     assert 0 < found.codes.nnz < found.codes.shape[0] * 9
 
 
+@pytest.mark.slow
 def test_agents_at_the_limits_are_found(rng):
     """Of the Huber loss, with terms outside the document at -1 and some agents at a limit where others are free."""
     model, P, A = material("nmf_huber", rng, n_documents=2)

@@ -38,7 +38,7 @@ def check(counted, text):
     assert [number for number in numbers if number >= met] == [*range(met, len(counted.numbers))]
 
 
-@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("options", [OPTIONS[0], *(pytest.param(one, marks=pytest.mark.slow) for one in OPTIONS[1:])])
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.one_of(PIECES, TEXTS), max_size=5))
 def test_words_are_those_of_each_piece(options, texts):
@@ -47,6 +47,7 @@ def test_words_are_those_of_each_piece(options, texts):
         check(counted, text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokeniser", ["words", "pattern"])
 @pytest.mark.parametrize("kept", [1 << 14, 1 << 19])
 def test_what_is_full_begins_anew(tokeniser, kept, monkeypatch):

@@ -237,6 +237,7 @@ def test_the_start_uses_rounds(batches):
     assert values[1] < values[0] - 0.02 and rough.updates == fine.updates == 0
 
 
+@pytest.mark.slow
 def test_is_algorithm_4_by_linear_programs(batches):
     """Two timesteps against the paper's pseudo-code, whose two problems a general solver solves on all entries."""
     rng = np.random.default_rng(5)

@@ -271,6 +271,7 @@ def test_a_new_topic_is_novel_once(rng):
     assert after[truth].mean() < before[truth].mean() - 0.2
 
 
+@pytest.mark.slow
 @pytest.mark.corpora
 def test_beats_the_published_row_on_tdt2(corpora):
     """Two timesteps of TDT2; NIPS 2012 table 1 has .674 and .586 for them."""

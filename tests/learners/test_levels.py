@@ -82,7 +82,9 @@ def grouped(gram, n, target):
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize(("k", "target"), [(30, 1), (30, 4), (30, 11), (30, 29), (150, 20)])
+@pytest.mark.parametrize(
+    ("k", "target"), [(30, 1), (30, 4), (30, 11), (30, 29), pytest.param(150, 20, marks=pytest.mark.slow)]
+)
 def test_groups_are_those_of_a_slow_twin(k, target, rng):
     S, n = rng.random((12, k)) * (rng.random((12, k)) < 0.5) + 0.01, rng.integers(1, 6, k).astype(float)
     owner = grouped(S.T @ S, n, target)

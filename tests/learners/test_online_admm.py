@@ -123,6 +123,7 @@ def holds_nearly(left, bound, fraction):
     assert min(slacks) < 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fraction", [1.0, 0.3])
 def test_lemma_b2(fraction):
     holds_nearly(lambda step: np.sum(step.dual * (step.hat - step.gamma_star)), bound_2, fraction)
@@ -138,6 +139,7 @@ def test_lemma_b4(fraction):
     holds_nearly(lambda step: norm1(step.tilde) - norm1(step.gamma_star), bound_4, fraction)
 
 
+@pytest.mark.slow
 def test_the_bounds_need_their_terms():
     """Without the term that all three share, or B.4 without its subgradient, some step breaks the bound."""
     steps = [step for seed in SEEDS for step in stepped(seed)]

@@ -11,6 +11,7 @@ from odl.engine import folder as folders
 from odl.live import judge
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0, 0.5])
 def test_alone_or_with_others_a_document_gets_the_same_answer(tmp_path, monkeypatch, share):
     news = streams.begin(tmp_path, weeks=3)

@@ -42,6 +42,7 @@ def end(process, number=signal.SIGTERM):
     return [json.loads(line)["id"] for line in rest.splitlines()], said
 
 
+@pytest.mark.slow
 def test_files_that_appear_grow_and_move_are_read_once(news):
     incoming, expected = news.parent / "incoming", [f"w3-{number}" for number in range(9)]
     (incoming / "a.jsonl").write_text(text(3, range(3)))

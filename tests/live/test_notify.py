@@ -57,6 +57,7 @@ def alerts(folder, *words):
     return [json.loads(line) for line in odl("new", folder, "--format", "jsonl", *words).stdout.splitlines()]
 
 
+@pytest.mark.slow
 def test_each_alert_once_and_only_after_trust(news):
     name(news, TELL)
     said = odl("run", news)
@@ -100,6 +101,7 @@ def test_what_failed_is_said_and_tried_again(news):
     assert len(told(news)) == n
 
 
+@pytest.mark.slow
 def test_a_command_that_hangs_is_ended_with_all_that_it_started(news, monkeypatch):
     monkeypatch.setattr(notify, "LIMIT", 0.5)
     name(
@@ -138,6 +140,7 @@ def test_what_is_no_command_is_refused_before_the_run(news, value):
     assert odl("trust", news).returncode == 1
 
 
+@pytest.mark.slow
 def test_a_kill_loses_no_alert_and_repeats_one_at_most(news):
     """Killed while the command runs: the next run delivers what is not on record; a cut line is none."""
     name(

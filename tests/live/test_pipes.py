@@ -43,6 +43,7 @@ def answers(folder, name, called, **others):
         return told()
 
 
+@pytest.mark.slow
 def test_ten_minutes_in_an_empty_directory(tmp_path):
     """A log, a feed and a table, word for word: each tells of the water."""
     if not all(map(shutil.which, ("bash", "curl", "jq", "sqlite3"))):

@@ -59,6 +59,7 @@ def test_a_document_that_is_sent_again_and_accepted_is_no_longer_listed(news):
         assert [entry[1] for entry in watch.refusals.entries.values()] == ["line 90", "line 91", "line 93"]
 
 
+@pytest.mark.slow
 def test_standard_input_and_followed_files_have_their_names(news):
     text = "".join(json.dumps(row) + "\n" for row in posts(3, 3)) + "no json\n"
     command = [sys.executable, "-m", "odl", "watch", str(news)]
@@ -67,6 +68,7 @@ def test_standard_input_and_followed_files_have_their_names(news):
     assert "the input\tline 4, 20" in table(news)  # the last run of the watch has written it
 
 
+@pytest.mark.slow
 def test_a_request_that_is_refused_is_listed(news):
     large = json.dumps({**posts(3)[0], "id": "large", "text": "sea " * (1 << 18)})
     with serving(news) as client:

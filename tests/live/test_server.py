@@ -72,6 +72,7 @@ def serving(folder, *words, **options):
         client.process.wait()
 
 
+@pytest.mark.slow
 def test_documents_of_several_clients_give_the_bytes_of_a_run(news, tmp_path):
     """Each client sends its share one by one over one connection, some of them twice."""
     client, told = Client(news), {}
@@ -104,6 +105,7 @@ def test_documents_of_several_clients_give_the_bytes_of_a_run(news, tmp_path):
     assert_same_at_once(news, tmp_path / "once")
 
 
+@pytest.mark.slow
 def test_a_kill_loses_no_answered_document(news):
     client = Client(news)
     ids = {one["id"] for one in client.post(posts(3)[:30])}
@@ -116,6 +118,7 @@ def test_a_kill_loses_no_answered_document(news):
     assert sorted(stored) == sorted(row["id"] for row in posts(3))
 
 
+@pytest.mark.slow
 def test_a_body_of_a_gigabyte_is_refused_before_it_is_read(news):
     with serving(news) as client:
         before = memory(client)
@@ -142,6 +145,7 @@ def memory(client):
         return next(int(line.split()[1]) for line in file if line.startswith("VmRSS")) / 1024
 
 
+@pytest.mark.slow
 def test_slow_clients_hold_up_nobody(news):
     """Two hundred that send a letter now and then, half of them in the middle of a body."""
     with serving(news) as client, contextlib.ExitStack() as stack:
@@ -184,7 +188,7 @@ def unfinished(client):
     return half, silent
 
 
-@pytest.mark.parametrize("strikes", [3, pytest.param(40, marks=pytest.mark.long)])
+@pytest.mark.parametrize("strikes", [pytest.param(3, marks=pytest.mark.slow), pytest.param(40, marks=pytest.mark.long)])
 def test_signals_end_it_within_five_seconds_under_load(news, tmp_path, strikes):
     """While clients judge, store, and read results, half a body waits and a period is learned; nothing is lost."""
     draw = random.Random(strikes)
@@ -216,6 +220,7 @@ def test_signals_end_it_within_five_seconds_under_load(news, tmp_path, strikes):
         assert len(ids_of(folder)) == int(re.search(r"(\d+) documents accepted", said)[1])
 
 
+@pytest.mark.slow
 def test_too_many_documents_at_once_are_sent_away(news):
     """While the watch cannot go on, memory does not grow: who sends more is asked to come again."""
     rows = [{"id": f"x{number}", "time": "2026-01-27", "text": "wheat grain"} for number in range(4000)]
@@ -229,6 +234,7 @@ def test_too_many_documents_at_once_are_sent_away(news):
         thread.join()
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_it_and_nothing_is_said_to_be_accepted(news):
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))  # noqa: E731
     (news / "inbox").mkdir()

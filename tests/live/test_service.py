@@ -101,6 +101,7 @@ def test_the_page_the_feeds_and_what_was_seen_already(news, client):
     assert client.ask("GET", "/feed.json")[2] == (news / "new.json").read_bytes()
 
 
+@pytest.mark.slow
 def test_buttons_of_the_page_write_and_take_back_verdicts(news, tmp_path):
     """One holds at a time, as in the file."""
     driver = pytest.importorskip("playwright.sync_api", reason="needs playwright (pip install playwright)")
@@ -132,6 +133,7 @@ def test_buttons_of_the_page_write_and_take_back_verdicts(news, tmp_path):
         opened.close()
 
 
+@pytest.mark.slow
 def test_a_button_writes_what_odl_mute_writes_and_the_page_follows(news, client):
     number = next(one["topic"] for one in alerts(news) if one["topic"])
     before = client.ask("GET", "/")[2]
@@ -188,6 +190,7 @@ def test_a_name_that_leads_here_is_not_answered(client, host):
     assert one.getresponse().status in (400, 421)
 
 
+@pytest.mark.slow
 def test_where_others_can_connect_each_request_has_the_token(news, tmp_path):
     folder = streams.copy(news, tmp_path)
     with serving(folder, host="0.0.0.0", token=TOKEN) as client:
@@ -212,6 +215,7 @@ def test_figures_for_prometheus(client):
     assert figures["process_resident_memory_bytes"] > 0 and all(one.documentation for one in families)
 
 
+@pytest.mark.slow
 def test_scores_that_drift_are_a_figure(tmp_path):
     """Novel items of the open period, over those that chance brings: many where all is of another kind."""
     folder = streams.begin(tmp_path)
@@ -282,6 +286,7 @@ def test_no_body_ends_the_server_and_each_status_is_described(client, path):
     assert client.ask("GET", "/health")[0] == 200 and client.post(posts(5)[:1])[0]["id"] == "w5-0"
 
 
+@pytest.mark.slow
 def test_each_status_of_a_question_is_described(client):
     for path in ("/", "/new", "/new?since=soon", "/topics/1", "/topics/" + "9" * 30, "/documents/none", "/feed.atom"):
         for method, more in (("GET", {}), ("HEAD", {}), ("GET", {"host": "evil.example"}), ("GET", {"host": "["})):
@@ -303,6 +308,7 @@ def test_no_answer_names_a_place_of_the_machine(news, client):
         assert b"Traceback" not in text and "Server" not in headers
 
 
+@pytest.mark.slow
 def test_damaged_results_are_said_in_the_log_alone(news, tmp_path):
     folder = streams.copy(news, tmp_path)
     with serving(folder) as client:

@@ -6,11 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import streams
 
 CODE = "import os; open(os.path.join(os.path.dirname(__file__), 'imported'), 'a').write(__name__)\n"
 
 
+@pytest.mark.slow
 def test_the_process_that_learns_imports_nothing_from_the_folder(news, tmp_path):
     """Neither by its working folder nor by a relative path of PYTHONPATH."""
     for name in (

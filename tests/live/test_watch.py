@@ -33,6 +33,7 @@ from odl.live.watch import Watch
 from odl.stream import features
 
 WEEKS = (3, 4, 5)
+SLOW = pytest.param(0, marks=pytest.mark.slow)  # the first of many seeds, of which the others are long
 
 
 def posts(week, n=streams.N, topics=("grain", "oil", "sea")):
@@ -104,7 +105,7 @@ def test_live_and_at_once_give_the_same_bytes(news, tmp_path):
     assert_same_at_once(news, tmp_path / "once")
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 21))])
+@pytest.mark.parametrize("seed", [SLOW, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 21))])
 def test_any_interleaving_gives_the_same_bytes(news, tmp_path, seed):
     """Watches, ended by a kill, a signal or the end of the input; late, repeated, unreadable lines; runs between.
 
@@ -147,6 +148,7 @@ def test_any_interleaving_gives_the_same_bytes(news, tmp_path, seed):
     assert_same_at_once(news, tmp_path / "often", often=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", ["", "pieces: 0.5, "])
 def test_an_answer_is_what_the_period_will_say(news, more):
     """With the same dictionary, score and tail at arrival are those of the record of the period."""
@@ -188,6 +190,7 @@ def test_a_document_of_the_period_before_is_known_after_a_kill(news):
     assert len(stored) == len({*stored}) == 25
 
 
+@pytest.mark.slow
 def test_a_signal_while_a_period_is_learned_reopens_no_older_period(news, tmp_path):
     """The next watch goes on in the last period that was open, and knows what came in it and in the one before."""
     late = streams.post(3, 900, "space") | {"time": "2026-01-27T00:00:00"}
@@ -232,6 +235,7 @@ def test_a_line_that_is_refused_ends_no_period_and_begins_none(news, line):
         assert watch.bad == len(watch.refused) == 2 and not watch.child
 
 
+@pytest.mark.slow
 def test_a_time_that_is_to_come_ends_no_period(news, tmp_path, monkeypatch):
     """It is accepted into its own period, which is known after a restart and stays hidden until it begins."""
     tomorrow = {**posts(4)[0], "id": "early"}
@@ -251,7 +255,7 @@ def test_a_time_that_is_to_come_ends_no_period(news, tmp_path, monkeypatch):
         assert not watch.inbox.begun() and watch.inbox.labels() == ["2026-02-02"]
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 11))])
+@pytest.mark.parametrize("seed", [SLOW, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 11))])
 def test_every_line_is_answered_or_refused_with_a_reason(news, seed):
     """Odd texts and values in every field, cut lines and bytes: nothing ends the watch or the open period."""
     draw, given = random.Random(seed), []
@@ -433,6 +437,7 @@ def test_a_million_documents_leave_memory_as_it_was(news):
     assert max(sizes[10:]) < 1.05 * max(sizes[3:10]), sizes
 
 
+@pytest.mark.slow
 def test_sigterm_drains_and_a_second_watch_says_who_has_the_folder(news):
     command = [sys.executable, "-m", "odl", "watch", str(news)]
     process = subprocess.Popen(
@@ -494,6 +499,7 @@ def encode_by(news, code):
     assert odl("trust", news).returncode == 0 and odl("run", news).returncode == 0
 
 
+@pytest.mark.slow
 def test_a_command_for_vectors_that_fails_or_hangs_stores_nothing(news, monkeypatch):
     """The watch ends with a sentence, as on a full disk, and whoever sends the documents again gets their answers."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(news / "config"))
@@ -516,6 +522,7 @@ def test_a_command_for_vectors_that_fails_or_hangs_stores_nothing(news, monkeypa
         assert len(told()) == watch.documents == len(ids_of(news)) == 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hangs", ["command", "lock", "reader"])
 def test_a_signal_ends_soon_what_hangs(news, monkeypatch, hangs):
     """What it started ends with it, and what was answered stays."""
@@ -547,6 +554,7 @@ def test_a_signal_ends_soon_what_hangs(news, monkeypatch, hangs):
     assert hangs != "command" or not psutil.pid_exists(int(sign.read_text()))
 
 
+@pytest.mark.slow
 def test_what_the_run_says_of_the_command_for_alerts_is_told(news, monkeypatch, capsys):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(news / "config"))
     (news / "odl.yaml").write_text((news / "odl.yaml").read_text() + "notify: ./tell.sh\n")
@@ -576,6 +584,7 @@ def test_of_what_a_run_says_that_of_the_command_and_of_versions_is_told_whatever
     assert told == "".join(f"odl watch: {line}\n" for line in [*of_command, kept, *of_command])
 
 
+@pytest.mark.slow
 def test_strict_ends_at_the_first_line_that_cannot_be_read(news):
     given = json.dumps(posts(3)[0]) + "\nno json\n" + json.dumps(posts(3)[1]) + "\n"
     command = [sys.executable, "-m", "odl", "watch", str(news), "--strict"]
@@ -583,6 +592,7 @@ def test_strict_ends_at_the_first_line_that_cannot_be_read(news):
     assert done.returncode == 1 and "line 2 of the input: Expecting value" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_mistake_in_the_configuration_is_said_and_the_watch_goes_on(news, tmp_path):
     """At SIGHUP, and where a period ends; what was answered is learned when it is mended."""
     command, good = [sys.executable, "-m", "odl", "watch", str(news)], (news / "odl.yaml").read_text()
@@ -611,6 +621,7 @@ def test_a_mistake_in_the_configuration_is_said_and_the_watch_goes_on(news, tmp_
     assert_same_at_once(news, tmp_path / "once")
 
 
+@pytest.mark.slow
 def test_input_that_ends_with_a_period_that_is_not_learned_is_a_failure(news):
     """What was answered stays, for the run after the mistake is mended."""
     good, rows = (news / "odl.yaml").read_text(), "".join(json.dumps(row) + "\n" for row in posts(3)[:5])
@@ -628,6 +639,7 @@ def test_input_that_ends_with_a_period_that_is_not_learned_is_a_failure(news):
     assert "185 in all" in odl("run", news).stdout
 
 
+@pytest.mark.slow
 def test_a_folder_of_an_earlier_version_goes_on_storing_and_learns_nothing(tmp_path):
     """It says at the start and at the end what to type, and ends with status 2."""
     stream = earlier.unpack(tmp_path)
@@ -647,6 +659,7 @@ def test_a_folder_of_an_earlier_version_goes_on_storing_and_learns_nothing(tmp_p
     assert before == {path: path.read_bytes() for path in Path(stream).rglob("*.h5")}
 
 
+@pytest.mark.slow
 def test_a_period_ends_by_the_clock(news, tmp_path, monkeypatch):
     """Its documents are learned though none of the next one came."""
     now = middle = fields.parse_time("2026-01-28")
@@ -669,6 +682,7 @@ def test_a_period_ends_by_the_clock(news, tmp_path, monkeypatch):
     assert_same_at_once(news, tmp_path / "once")
 
 
+@pytest.mark.slow
 def test_a_period_that_ends_while_another_is_learned_has_its_turn_after_it(news, tmp_path):
     with watched(news) as (watch, told):
         watch.take(lines(posts(3, 20) + posts(4, 20)))
@@ -683,6 +697,7 @@ def test_a_period_that_ends_while_another_is_learned_has_its_turn_after_it(news,
     assert_same_at_once(news, tmp_path / "once")
 
 
+@pytest.mark.slow
 def test_a_document_keeps_its_period_where_a_kill_comes_while_a_period_waits(news, tmp_path):
     late = streams.post(4, 900, "space") | {"time": "2026-02-03T00:00:00"}
     with watched(news) as (watch, told):
@@ -700,6 +715,7 @@ def test_a_document_keeps_its_period_where_a_kill_comes_while_a_period_waits(new
     assert_same_at_once(news, tmp_path / "once")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packed", [False, True])
 def test_what_is_forgotten_leaves_the_inbox_too(news, packed):
     with watched(news) as (watch, _):
@@ -720,6 +736,7 @@ def test_what_is_forgotten_leaves_the_inbox_too(news, packed):
         assert told() == [] and "not to be read" in watch.refused[0][1]
 
 
+@pytest.mark.slow
 def test_what_comes_thousands_of_times_is_like_the_first(news):
     """What a comparison costs does not grow with the number of repetitions."""
     first = posts(3)[0]
@@ -729,6 +746,7 @@ def test_what_comes_thousands_of_times_is_like_the_first(news):
         assert sum(map(len, watch.known.places.values())) <= len(watch.known.places)
 
 
+@pytest.mark.slow
 def test_no_control_character_of_a_document_reaches_a_terminal(news):
     """C1 controls and marks that turn the writing, in ids, words and what is wrong with a line."""
     bad = "\x9b31m\u202e\u2066\x1b[31m\x7f"

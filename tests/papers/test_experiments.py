@@ -41,6 +41,7 @@ def test_settings_are_completed_and_closed():
         experiments.module_of("convergense")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_an_experiment_runs_is_shown_and_is_repeatable(name, tmp_path):
     for place in ("first", "second"):
@@ -56,6 +57,7 @@ def test_an_experiment_runs_is_shown_and_is_repeatable(name, tmp_path):
     assert name != "convergence" or "ring of degree 2" in page  # as it is in the study
 
 
+@pytest.mark.slow
 def test_parts_make_the_experiment_that_is_run_as_a_whole(tmp_path):
     settings = {**TREES, "seeds": [3, 1]}
     words = ["--settings", json.dumps(settings)]

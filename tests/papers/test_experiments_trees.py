@@ -201,6 +201,7 @@ class TestInpainting:
         assert apart.min() > 0.4
         assert (np.hypot(*inpainting.places(trees.balanced((2,), 3)).T) >= 0.9).all()
 
+    @pytest.mark.slow
     def test_runs_and_is_the_same_twice(self, images, tmp_path):
         for name in ("a", "b"):
             experiments.run("inpainting", tmp_path / name, {**TREES, "seeds": [0, 1]}, [images[0]])
@@ -279,6 +280,7 @@ class TestClassification:
     def settings(self, **given):
         return settings_of("classification", **{"train": 90, "test": 40, "topics": [3], "lam": [-20, -2], **given})
 
+    @pytest.mark.slow
     def test_every_representation_tells_planted_classes_apart(self, rng, tmp_path, monkeypatch):
         documents = two_classes(rng)
         monkeypatch.setattr(twogroups.news20, "read", lambda files, options: documents)
@@ -299,6 +301,7 @@ class TestClassification:
         page = experiments.section(tmp_path)[2]
         assert "90.9" in page and all(text in page for text in classification.SCALED.values())
 
+    @pytest.mark.slow
     def test_labels_that_mean_nothing_are_not_learned(self, rng):
         counts, labels = twogroups.two_groups(two_classes(rng), self.settings())
         rows = twogroups.split_rows(counts, rng.permutation(labels), self.settings(methods=["pca", "tree"]), 0)

@@ -257,12 +257,14 @@ def test_ablation(held):
     assert [row["run"] for row in rows] == list(some) and all(0.5 < row["average"] <= 1 for row in rows)
 
 
+@pytest.mark.slow
 def test_batches_of_one_document_have_no_auc_of_their_own(held):
     chosen, made = held
     (row, *_) = qualitystudy.resize(made, chosen, {**SETTINGS, "sizes": [1], "runs": ["levels"]})["sizes"]
     assert row["listed"] == 0 and np.isnan(row["single"]) and 0.5 < row["pooled"] <= 1 and row["timesteps"] == 300
 
 
+@pytest.mark.slow
 def test_batches_of_other_sizes(held):
     chosen, made = held
     smaller = made.cut(30)
@@ -354,6 +356,7 @@ def test_seeds_of_a_second_file_are_those_of_its_experiments(settings, corpus, t
     assert {row["seed"] for row in read_table(tmp_path / "e" / "table.tsv")} == seeds
 
 
+@pytest.mark.slow
 def test_an_experiment_and_its_overview(settings, corpus, tmp_path):
     documents.write(tmp_path / "documents.h5", corpus, reader="tdt2")
     settings["experiments"]["tdt2"]["learners"] = ["levels", "levels-context", "adaptive", "adaptive-context"]

@@ -62,6 +62,7 @@ def core(tmp_path_factory):
     return run, folder
 
 
+@pytest.mark.slow
 def test_a_stream_of_ones_own(core):
     run, folder = core
     (folder / "posts.jsonl").write_text("".join(json.dumps(post) + "\n" for post in POSTS))
@@ -71,10 +72,12 @@ def test_a_stream_of_ones_own(core):
     assert (folder / "news" / "new.html").exists()
 
 
+@pytest.mark.slow
 def test_a_detector(core):
     assert core[0]("-c", DETECTOR).split() == ["True"]
 
 
+@pytest.mark.slow
 def test_the_schema_and_the_configuration_of_a_study(core):
     assert core[0]("-c", STUDY).split() == ["{}", "True"]
 

@@ -37,6 +37,7 @@ def problems(draw):
     return tree, u, draw(st.sampled_from([0.05, 0.4, 1.5]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", NORMS)
 @given(problem=problems())
 @settings(max_examples=20)

@@ -129,6 +129,7 @@ def test_without_dates(watch):
     assert "What is new in posts period 11" in page and "1677" not in page
 
 
+@pytest.mark.slow
 def test_a_thousand_headlines_are_of_a_size():
     watch = newpages.watch(n_periods=1400, documents=10)
     text = newpage.text(watch)

@@ -11,6 +11,7 @@ from odl.report import newpage
 BROWSER = os.environ.get("ODL_CHROMIUM") or shutil.which("chromium")
 driver = pytest.importorskip("playwright.sync_api", reason="needs playwright (pip install playwright)")
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(not BROWSER, reason="needs chromium (or its path in ODL_CHROMIUM)"),
 ]
 QUIET = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",

@@ -88,6 +88,7 @@ def test_every_picture_of_every_corpus_is_written_twice_over(made):
     assert not read_json(made[0] / "figures" / "small-figures.json")["parameters"]["drawn"]
 
 
+@pytest.mark.slow
 def test_bytes_are_reproducible_and_say_nothing_of_when_and_with_what(made, tmp_path):
     root, plan = made
     figures.write(plan, root / "tables", tmp_path)
@@ -200,6 +201,7 @@ def test_more_documents_are_smaller_points_and_more_batches_have_fewer_labels(n,
     assert axis.get_xticklabels()[1].get_text() == f"t = {step}"
 
 
+@pytest.mark.slow
 def test_scores_figure_stays_small_with_many_points(tmp_path, rng):
     scores, labels = rng.random(30_000), (rng.random(30_000) < 0.02).astype(int)
     figure = scores_over_time(scores, labels, range(0, 30_000, 1000), [f"t = {t}\n2000" for t in range(30)])
@@ -360,6 +362,7 @@ def all_plain(figure, stem):
     return any(BROKEN in text.get_text() for text in found)
 
 
+@pytest.mark.slow
 def test_no_text_of_data_is_read_as_mathematics(tmp_path, monkeypatch):
     """Tokens, topics and runs; then the names that experiments take from data."""
     monkeypatch.setattr(studies, "TOPICS", {name + BROKEN: " ".join(f"{word}{BROKEN}" for word in words.split())
@@ -395,6 +398,7 @@ def test_powers_of_ten_are_plain_text():
     assert plots.Powers(labelOnlyBase=False)(0.0002) == "2×10⁻⁴"
 
 
+@pytest.mark.slow
 def test_every_function_that_makes_a_figure_does_so_in_the_house_style():
     """Those of a stream are drawn by `odl.report.figures.draw`, which sees to it."""
     figures_of = []

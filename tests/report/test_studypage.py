@@ -86,6 +86,7 @@ def test_page_says_what_the_tables_say(made):
     assert [row[0] for row in rows[start + 1 : start + 21]] == [str(rank) for rank in range(1, 21)]
 
 
+@pytest.mark.slow
 def test_a_window_of_the_neighbours_is_said_wherever_they_are(tmp_path):
     """Where the last timestep alone was compared with a part of its past, every table, figure and sentence says so."""
     runs = {"da": ("dual_averaging", {"gamma": 4.0}, 0.0)}
@@ -165,6 +166,7 @@ def test_report_of_a_stream_without_evaluation(tmp_path):
     assert table[3].split() == ["da", "-"] and "without topics" in table[-1]
 
 
+@pytest.mark.slow
 def test_report_of_documents_without_topics_and_dates(tmp_path):
     one = {"da": ("dual_averaging", {"gamma": 4.0}, 0.2), "pg": ("projected_gradient", {"eta": 11.0}, 0.1)}
     plan = studies.make_study(tmp_path, seeds=1, steps=4, sizes=(20,), runs=one, reader="documents", plain=True)
@@ -183,6 +185,7 @@ def test_report_of_documents_without_topics_and_dates(tmp_path):
     assert held["scores"]["alt"].endswith("batches. None of them has a topic.")
 
 
+@pytest.mark.slow
 def test_control_characters_are_spelt_out_everywhere(tmp_path, monkeypatch):
     """NUL, ESC, CSI and a turn of direction, in tokens, topics and titles: page, tables and pictures."""
     evil = "\x00\x1b[31m\x9b\u202e"

@@ -128,6 +128,7 @@ class TestStream:
         monkeypatch.setattr(boilerplate, "MIN_DOCUMENTS", 3)
         assert left("some", 4) == [False, True, False]
 
+    @pytest.mark.slow
     def test_appended_or_at_once_the_same_bytes(self, tmp_path):
         given = rows(range(160))
         stream(tmp_path / "a", given[:80])

@@ -148,7 +148,7 @@ class TestConnect:
         assert duplicates.connect([one, one, none, one, none], np.array([0, 1])).tolist() == [0, 0, 2, 0, 4]
         assert duplicates.connect([none, none]).tolist() == [0, 1] and duplicates.connect([]).tolist() == []
 
-    @pytest.mark.parametrize("shared", [300, 200, 100])
+    @pytest.mark.parametrize("shared", [300, pytest.param(200, marks=pytest.mark.slow), 100])
     def test_thousands_that_are_equal_or_share_a_footer(self, rng, shared):
         """Pair by pair this takes minutes."""
         foot = np.arange(shared, dtype=np.int32)
@@ -214,6 +214,7 @@ class TestChain:
         assert set(made[0].file) - set(plain.file) == {"duplicates"}
         assert features.follow(known, made[0]).groups is None
 
+    @pytest.mark.slow
     def test_appended_or_at_once_gives_the_same_files(self, tmp_path, stream, rng):
         more = [text_of(rng) for _ in range(50)]
         more[0], more[20] = reworded(rng, stream[119]), stream[60]
@@ -311,6 +312,7 @@ def test_the_workflow_runs_new_timesteps_only(tmp_path):
     assert not study.run("-n").names("t") & {f"features {t}" for t in range(3)}
 
 
+@pytest.mark.slow
 @pytest.mark.corpora
 def test_of_20_newsgroups_no_pair_is_missed(corpora):
     """Of raw posts with their quotations, against the products of all sets with all."""

@@ -34,6 +34,7 @@ def sentences(forms, documents=600):
     return count_words(texts, {"tokeniser": "words", "stop_words": None})
 
 
+@pytest.mark.slow
 def test_the_weight_is_large_where_words_are_inflected():
     stems = ["".join(part) for part in np.random.default_rng(1).choice(list("aeiknst"), (300, 5))]
     endings = ["".join(part) for part in np.random.default_rng(2).choice(list("aeiou"), (100, 3))]

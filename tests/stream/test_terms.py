@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import watched
 import yaml
-from contract import ALL, quick
+from contract import EACH, quick
 from places import ROOT
 from ranks_program import Alone
 from scipy import sparse
@@ -118,7 +118,7 @@ def test_the_fixed_vocabulary_is_what_is_left_of_the_first_batch(stream):
     }
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", EACH)
 def test_a_bound_that_is_never_reached_changes_no_result(stream, tmp_path, name):
     run = run_of(name)
     plain = chain(stream / "plain", tmp_path / "plain", run)
@@ -137,7 +137,7 @@ def dense(value):
     return value.toarray() if sparse.issparse(value) else value
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", EACH)
 def test_a_run_resumed_has_the_same_bytes(stream, tmp_path, name):
     run = run_of(name)
     whole = chain(stream / "bounded", tmp_path / "whole", run)
@@ -145,7 +145,7 @@ def test_a_run_resumed_has_the_same_bytes(stream, tmp_path, name):
     assert first + chain(stream / "bounded", tmp_path / "parts", run, range(3, STEPS)) == whole
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", EACH)
 def test_a_checkpoint_holds_the_terms_known_and_no_others(stream, tmp_path, name):
     """Atoms keep their numbers: before a batch each is what it was, less the words that have left."""
     run = run_of(name)
@@ -244,6 +244,7 @@ def test_learners_of_the_past_see_what_is_left_of_it(stream):
     assert any(P.sum() < P.shape[0] - 1e-6 for P in past)
 
 
+@pytest.mark.slow
 def test_agents_on_ranks_hold_the_terms_that_one_process_does(stream, tmp_path):
     run = run_of("diffusion", network="ring", degree=2, agents=6, rounds=1, iterations=40)
     chain(stream / "bounded", tmp_path, run, range(3))

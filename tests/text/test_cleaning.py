@@ -271,6 +271,7 @@ def test_a_dropped_block_does_not_join_what_stood_around_it():
 
 @pytest.mark.parametrize("name", CLEANERS)
 class TestAnyText:
+    @pytest.mark.slow
     @settings(max_examples=300, deadline=None)
     @given(text=texts)
     def test_never_raises_never_adds_and_twice_is_once(self, name, text):
@@ -375,6 +376,7 @@ class TestReader:
         assert cleaner_names({"html": True, "quotes": False}) == ["html"]
 
 
+@pytest.mark.slow
 @pytest.mark.corpora
 def test_raw_20_newsgroups(corpora):
     """Of every third post: no encoded block is left of those that hold one, and hardly any line of mail or news."""
@@ -495,6 +497,7 @@ def test_other_last_paragraphs_stay(text):
     assert drop_trailers(text) == text
 
 
+@pytest.mark.slow
 @settings(max_examples=600, deadline=None)
 @given(text=st.lists(lines, max_size=9).map("\n".join))
 def test_signatures_are_those_of_asking_every_line_for_a_contact(text):

@@ -188,6 +188,7 @@ class TestCommand:
         assert not (tmp_path / "news" / "hacked").exists()
 
 
+@pytest.mark.slow
 def test_a_folder_with_a_command(tmp_path, monkeypatch):
     """Untrusted it is refused; trusted it runs, one more file asks for its own texts alone, and forgetting is whole."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))

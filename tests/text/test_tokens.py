@@ -16,6 +16,7 @@ from odl.text import stopwords
 from odl.text import tokens as words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokens", [{}, {"lowercase": False}, {"stop_words": None}, {"pattern": r"\w+|[^\w\s]"}])
 @settings(max_examples=150, deadline=None)
 @given(texts=st.lists(TEXTS, max_size=6))

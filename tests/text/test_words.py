@@ -102,12 +102,14 @@ def check(text):
     assert [*zip((names[number] for number in numbers), counts, strict=True)] == [*Counter(found).items()]
 
 
+@pytest.mark.slow
 def test_every_character_of_unicode():
     text = all_of_unicode(0)
     for at in range(0, len(text), 4000):
         check(text[at : at + 4000])
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(
     st.one_of(st.text(max_size=60), st.text("aé\u0301ः\u064e中か가😀\u200d\ufe0f#@:/.-_w19\x00\xad BC&+", max_size=60))
@@ -126,6 +128,7 @@ SHORT_WAY = st.one_of(  # pieces that need not be looked at in full, as long as 
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(SHORT_WAY, st.data())
 def test_a_soft_hyphen_changes_no_word(text, data):
@@ -262,6 +265,7 @@ def test_a_guid_in_an_address(text, tokens):
     assert sum(tally.count(text)[1]) == len(tokens)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "tokens", [{"tokeniser": "words"}, {"tokeniser": "words", "hangul": "pairs", "lowercase": False}, {}]
 )

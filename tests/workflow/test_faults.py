@@ -13,7 +13,7 @@ import h5py
 import pytest
 from workflows import documents, environment
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

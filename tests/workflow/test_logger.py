@@ -83,6 +83,7 @@ def test_steps_print_nothing_of_their_own_and_errors_all(handler, capsys):
     assert capsys.readouterr().err.splitlines()[:2] == ["Error in rule update", "Complete log(s): /here.log"]
 
 
+@pytest.mark.slow
 @pytest.mark.workflow
 @pytest.mark.parametrize("bad", ["none", "b"])
 def test_snakemake_finds_it_and_keeps_status_and_log(tmp_path, bad):

@@ -69,6 +69,7 @@ def test_no_name_of_snakemake_is_defined_anew():
     assert not names & set(theirs)
 
 
+@pytest.mark.slow
 def test_snakemake_lint_has_only_the_notes_that_are_wrong():
     """Which they are, and why: docs/extending.md."""
     told = subprocess.run(

@@ -45,6 +45,20 @@ def test_nothing_to_be_done_after_a_run(fresh):
     assert study.bytes(reproducible=False) == before
 
 
+def test_a_killed_run_resumes_with_the_same_bytes(study):
+    """Appended documents, one core and all at once: test_workflow_growth.py."""
+    before, last = study.bytes(), study.target(study.checkpoint("pg", 3))
+    for t in (1, 2, 3):
+        study.checkpoint("pg", t).unlink()
+    study.kill_when(study.checkpoint("pg", 2).exists, last)
+    assert "locked" in study.run(last, fails=True).text
+    study.run("--unlock")
+    jobs = study.run(last).names("run", "t")
+    assert "update pg 3" in jobs and "update pg 1" not in jobs
+    assert study.bytes() == before and not list(study.folder.rglob("*.part"))
+
+
+@pytest.mark.slow
 def test_jobs_have_the_threads_of_their_rule(fresh, study):
     found = fresh[0].threads()
     rules = {rule.removesuffix("_baselines") for rule in fresh[1].names()} - {"tables"}
@@ -60,6 +74,7 @@ def test_jobs_have_the_threads_of_their_rule(fresh, study):
     assert last.read_bytes() == whole
 
 
+@pytest.mark.slow
 def test_a_job_says_what_it_took_and_looking_begins_none(fresh, study):
     for arguments in (("-n", "--forceall"), ("--list-rules",), ()):
         begun = len(study.threads())
@@ -93,6 +108,7 @@ class TestChangedSettings:
         self.change(study, **changes)
         return study.run("-n").names(*wildcards)
 
+    @pytest.mark.slow
     def test_a_learners_parameter_reruns_its_chain(self, study):
         before = study.bytes(reproducible=False)
         self.change(study, learners__pg__eta=7.0)
@@ -103,11 +119,13 @@ class TestChangedSettings:
         assert not [name for name in changed if "/da/" in name or "/features/" in name or "/batches/" in name]
         assert study.run("-n").names() == SHOWN | {"plan"}
 
+    @pytest.mark.slow
     def test_evaluation_and_report(self, study):
         evaluations = {"evaluate da", "evaluate pg", "evaluate_baselines"}
         assert self.plan(study, "run", "t", evaluate__bootstrap=60) == evaluations | SHOWN
         assert self.plan(study, "run", "t", evaluate__bootstrap=50, report__run="pg") == {"figures", "page"}
 
+    @pytest.mark.slow
     def test_a_bound_reaches_the_features(self, study):
         """What it does to files: test_workflow_bounded.py, stream/test_terms.py."""
         study.configure({**study.config, "features": {"max_terms": 60}})
@@ -115,6 +133,7 @@ class TestChangedSettings:
         assert {f"features {t}" for t in range(4)} | {f"update {t}" for t in range(4)} <= result.names("t")
         assert result.text.count("--max-terms 60") >= 4
 
+    @pytest.mark.slow
     def test_another_seed_or_run_or_size(self, study):
         """All of them added at once, then taken away; what there was is not made again."""
         runs = {"learners__om": {"algorithm": "online_admm", "rounds": 3}, "runs": ["da", "om", "pg"]}
@@ -133,18 +152,22 @@ def contents(study):
 
 
 class TestEditedSources:
+    @pytest.mark.slow
     def test_one_learners_source_reruns_its_chain(self, study):
         study.edit("learners/dual_averaging.py")
         assert study.run("-n").names("run", "t") == chain("da") | SHOWN
 
+    @pytest.mark.slow
     def test_kernels_rerun_all_learners(self, study):
         study.edit("kernels/edge_following.cpp")
         assert study.run("-n").names("run", "t") == chain("da") | chain("pg") | SHOWN
 
+    @pytest.mark.slow
     def test_pictures_and_page_are_drawn_again(self, study):
         study.edit("report/figures/scores.py")
         assert study.run("-n").names("run", "t") == {"figures", "page"}
 
+    @pytest.mark.slow
     def test_an_edited_reader_that_finds_the_same_stops_at_the_batches(self, study):
         study.edit("corpora/collection.py")
         before = contents(study)
@@ -153,12 +176,14 @@ class TestEditedSources:
         assert "computed again" not in result.text and contents(study) == before
         assert study.run("-n").names() <= {"plan"} | SHOWN
 
+    @pytest.mark.slow
     def test_stream_reruns_every_batch(self, study):
         study.edit("stream/batching.py")
         targets = [study.checkpoint("da", 0), study.stream / "batches" / "1.h5"]
         jobs = study.run(*map(study.target, targets)).names("run", "t")
         assert jobs == {"index", "batch 0", "batch 1", "features 0", "update da 0"}
 
+    @pytest.mark.slow
     def test_what_no_result_depends_on(self, study):
         for module in (
             "cli/__init__.py",
@@ -172,6 +197,7 @@ class TestEditedSources:
         assert study.run("-n", ODL_MIRROR="https://example.org").jobs == []
 
 
+@pytest.mark.slow
 def test_touching_reruns_nothing(study):
     corpus = study.folder / "docs" / "a.jsonl"
     assert corpus.stat().st_size > 1_000_000

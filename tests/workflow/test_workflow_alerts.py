@@ -12,7 +12,7 @@ from odl.config import consistency
 from odl.config.setting import merge
 from odl.errors import ConfigError
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 ALERTS = {"run": "ad", "budget": 4, "warm_up": 60}
 PAGE = "results/small/new.html"
 

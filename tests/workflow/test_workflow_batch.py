@@ -6,7 +6,7 @@ import pytest
 from odl.evaluation.scorefiles import read_scores
 from odl.files import checkpoints
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 
 def test_the_batch_learner_in_a_study(study):

@@ -8,7 +8,7 @@ from workflows import Study, settings
 
 from odl.files.tables import read_table
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 PARTED = {**TREES, "seeds": [0]}
 RUN = ("experiment convergence", "experiment inpainting", "measure inpainting 0")

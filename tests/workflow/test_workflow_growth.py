@@ -5,7 +5,7 @@ import json
 import pytest
 from workflows import SHOWN, chain, document, documents
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 
 def test_a_deleted_checkpoint_comes_back_when_asked_for(study):

@@ -8,7 +8,7 @@ import pytest
 from places import ROOT
 from workflows import Study, documents, environment, jobs_of, settings
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 FOLDER = "r $(touch ran) `touch ran` ü 'q\" & \\ *"
 CHANGED = {
     "study": "small",

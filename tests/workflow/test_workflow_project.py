@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 import pytest
 from places import ROOT
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 WORDS = {
     "grain": "wheat grain harvest farmer crop maize export silo tonnes acre",
     "oil": "crude barrel tanker refinery opec pipeline cargo port gulf drill",

@@ -6,7 +6,7 @@ import shutil
 import pytest
 from workflows import SHOWN, documents, settings
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 
 def last(study):

@@ -9,7 +9,7 @@ from workflows import documents, settings
 
 from odl.files.tables import read_table
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 SMALL = {
     "k": 8,
     "atoms": [4, 8],

@@ -10,7 +10,7 @@ from networked import needs_mpi
 from odl.evaluation.scorefiles import read_scores
 from odl.files import agentfiles
 
-pytestmark = [pytest.mark.workflow, needs_mpi]
+pytestmark = [pytest.mark.workflow, pytest.mark.slow, needs_mpi]
 LEARNER = {"algorithm": "diffusion", "network": "ring", "agents": 4, "degree": 2, "rounds": 1, "iterations": 20}
 
 

@@ -6,7 +6,7 @@ from workflows import Study, documents, settings
 
 from odl.files import tables
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 THEOREM = {"algorithm": "online_admm", "rounds": 2, "beta": 50.0, "tau": 0.001, "dual_terms": 0}
 

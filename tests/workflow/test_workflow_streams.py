@@ -12,7 +12,7 @@ from odl.evaluation.scorefiles import read_scores
 from odl.files import documents as docs
 from odl.stream.batching import entry_of
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 ENTRY = {"held_back": 0.5, "first": 1, "last": 2}
 

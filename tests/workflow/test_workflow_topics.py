@@ -10,7 +10,7 @@ from odl.evaluation.scorefiles import read_scores
 from odl.files.tables import read_table
 from odl.papers import emergingfiles
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 STEPS = {f"topics da {t}" for t in (1, 2, 3)}
 TABLES = {"emerging da", "emergings", "page"}
 

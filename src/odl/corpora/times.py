@@ -15,6 +15,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SERIAL = datetime(1899, 12, 30, tzinfo=UTC)  # day 0 of spreadsheets
 SERIALS = 20_000, 73_051  # their days from 1954 to 2099
 LARGEST_SECONDS, LARGEST_MILLISECONDS, LARGEST_MICROSECONDS, LARGEST = 10**11, 10**14, 10**17, 10**20
+MAX_TIME_LENGTH = 200  # characters; a longer text is refused before the patterns below search it
 BEGIN, END = -62_135_596_800_000, 253_402_300_800_000  # milliseconds of the years 1 to 9999 in UTC
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,2})?")
 DECIMAL_COMMA = re.compile(r"\d{5},\d+")  # day of a spreadsheet
@@ -106,7 +107,10 @@ def parse_time(value, dates=None, formats=()):
     if missing(value):
         return NO_TIME
     if isinstance(value, str):
-        value = value.strip() if value.isascii() else _in_ascii(value)
+        value = value.strip()
+        if len(value) > MAX_TIME_LENGTH:
+            raise ValueError(f"the time {value[:40]!r}... has {len(value)} characters, too many for a date")
+        value = value if value.isascii() else _in_ascii(value)
         if not value or (value.startswith("000") and ZERO.fullmatch(value)):
             return NO_TIME
     if isinstance(value, datetime):

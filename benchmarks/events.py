@@ -91,8 +91,7 @@ class Stream:
         """Return the periods in which an event is in time: those in which it may begin, and the next one."""
         length, tolerance = TOLERANCE[self.period]
         until = event.last + (tolerance - length) * DAY
-        facts = ((record.t, record.facts) for record in self.records[1:])
-        return [t for t, fact in facts if fact["last"] >= event.first and fact["first"] < until]
+        return [one.t for one in self.records[1:] if one.last >= event.first and one.first < until]
 
     def strongest(self, t, own=False):
         """Return the strongest headlines of words of a period; own: those that speak."""
@@ -227,7 +226,7 @@ def spoken(stream):
     lines = []
     for record in stream.records:
         told = [one for one in record.headlines if not one.repeated]
-        day = np.datetime64(record.facts["first"], "ms").astype("datetime64[D]")
+        day = np.datetime64(record.first, "ms").astype("datetime64[D]")
         parts = [f"{', '.join(one.name) or 'a document'} ({one.size}, {one.gate})" for one in told]
         lines += [f"{day}  {len(record.score)} documents  {' | '.join(parts)}"] if told else []
     return lines

@@ -188,10 +188,9 @@ def watched(watch, documents, scores, decided):
     """Return a watch with one more period, as far as alarms about its words and scores look at it."""
     unseen = np.mean(documents.frequencies[documents.counts.indices] == 0) if documents.t else 1.0
     n = len(documents.first)
-    period = Period(
-        documents.t, NO_TIME, NO_TIME, n, n, 0.0, decided.unproven, decided.p, {}, False, 0, (), (), (), {}, (), (),
-        scores.score, decided.tail, float(unseen),
-    )  # fmt: skip
+    period = Period(documents.t, {}, {}, NO_TIME, NO_TIME, float(unseen), False, decided.unproven, 0, 0, decided.p, 0.0,
+                    scores.score, decided.tail, np.zeros(n), documents.first, decided.event, np.full((n, 2), -1),
+                    np.zeros((n, 2)))  # fmt: skip
     born = {number: Event(number, (), (), 0.0, documents.t) for number in decided.born}
     return replace(watch, periods=(*watch.periods, period), events=watch.events | born)
 

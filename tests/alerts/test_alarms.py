@@ -20,7 +20,7 @@ def quiet(n, seed, documents=200):
     periods = [
         replace(
             watch.periods[-1], t=t, first=newpages.START + 7 * DAY * t + int(rng.integers(DAY)), headlines=(),
-            unproven=False, tails=rng.uniform(size=documents), first_seen=rng.binomial(2000, 0.03) / 2000,
+            unproven=False, tail=rng.uniform(size=documents), first_seen=rng.binomial(2000, 0.03) / 2000,
         )
         for t in range(n)
     ]  # fmt: skip
@@ -44,7 +44,7 @@ def test_it_cries_wolf_in_one_of_fifty_quiet_periods_at_most():
 @pytest.mark.parametrize("length", [12, 30])
 def test_what_changes_is_told_after_two_periods(length):
     watch = quiet(length, 0)
-    for kind, change in {"scores": {"tails": np.full(200, 0.05)}, "words": {"first_seen": 0.15}}.items():
+    for kind, change in {"scores": {"tail": np.full(200, 0.05)}, "words": {"first_seen": 0.15}}.items():
         last = [replace(period, **change) for period in watch.periods[-2:]]
         assert kinds(replace(watch, periods=(*watch.periods[:-1], last[1]))) == []
         assert kinds(replace(watch, periods=(*watch.periods[:-2], *last))) == [kind]

@@ -26,7 +26,7 @@ def stream(unpacked, tmp_path):
 def test_topics_are_read_as_events_and_alerts_as_headlines(stream, last):
     feedback.remove(stream, "topic:2")
     watch = read.alerts_of(stream, last=last)
-    speaking = [period for period in watch.periods if period.speaks]
+    speaking = [period for period in watch.periods if period.headlines]
     assert [period.t for period in speaking] == [4, 7][2 - len(speaking) :]
     (headline,) = speaking[-1].headlines
     assert headline.name == ("pipe leak", "cellar", "flood") and headline.recurrence == 20

@@ -33,7 +33,7 @@ def found(watch):
     reasons += [Reason(f"low{n}", -share) for n, share in enumerate([0.001, 0.002, 0.003, 0.014])]
     return replace(
         watch.periods[-1].documents_of[0], id="a:7", title="A title", members=("a:7", *(f"b:{n}" for n in range(11))),
-        score=0.8, tail=0.015, reasons=tuple(reasons), context=0.1, meaning=0.04, time=40 * DAY, source="a.csv", line=7,
+        score=0.8, tail=0.015, reasons=tuple(reasons), context=0.1, meaning=0.04, time=40 * DAY, source="a.csv",
         nearest=(Near(3, ("market", "price"), 0.314, "c:1"), Near(4, (), 0.2)), rank=3, url="", opening=(),
     )  # fmt: skip
 
@@ -44,7 +44,7 @@ def test_a_document_line_by_line(watch, found):
     text = explain.document_text(watch, found, before, meant, {"dod", "jpeg", "w0"})
     assert text.splitlines() == [
         "A title",
-        "  id: a:7  (1970-02-10, a.csv:7)",
+        "  id: a:7  (1970-02-10, a.csv)",
         "  score 0.8000, number 3 of 2024-01-29 to 02-04; as high or higher: 1.5 % of recent",
         f"  one of 12 near-duplicates: a:7, {', '.join(f'b:{n}' for n in range(9))}",
         "  headline: dod, render, jpeg (12 documents, usually <1)",

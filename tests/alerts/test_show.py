@@ -220,14 +220,14 @@ def test_a_title_that_a_text_continues_is_not_told_twice(watch):
 def test_what_goes_without_saying_is_left_out(watch):
     """The day of a period of one day, and the file of a stream of one."""
     period = replace(watch.periods[-1], sources=("a.jsonl",))
-    one = replace(period.documents_of[0], source="a.jsonl", line=0)
+    one = replace(period.documents_of[0], source="a.jsonl")
     assert (
         show.DocumentView(one, period).place == ["2024-01-29"] and show.DocumentView(one, period).origin[1] == "a.jsonl"
     )
     day = replace(period, last=period.first, sources=("a.jsonl", "b.jsonl"))
-    assert show.DocumentView(one, day).place == ["a.jsonl"] and show.DocumentView(replace(one, line=3), day).place == [
-        "a.jsonl:3"
-    ]
+    assert show.DocumentView(one, day).place == ["a.jsonl"]
+    named = show.DocumentView(replace(one, id="a.jsonl:3"), day)
+    assert named.document.line == 3 and named.place == []  # the id names file and line
 
 
 def test_a_document_is_an_example_of_one_headline(watch):

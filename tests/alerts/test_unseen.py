@@ -165,7 +165,7 @@ def test_words_line_by_line(monkeypatch):
     first = Unseen("Log4j shell", ("log4j", "shell"), 1200, 2, day, 2 * day, 0.25, True, documents)
     second = Unseen("three", ("three",), 3, 1, NO_TIME, 0, 1.0, True, documents[:3])
     other = Unseen("usual", ("usual",), 4, 1, day, 0, 2.0, False, documents[:1])
-    last = replace(watch.periods[2], first=day, last=day, documents=9, unseen=(first, second, other))
+    last = replace(watch.periods[2], first=day, last=day, score=np.zeros(9), unseen=(first, second, other))
     watch = replace(watch, settings={**watch.settings, "unseen": 3})
     title = f"T2 {'x' * 90}"[:65] + "…"
     assert wordlist.as_text(watch, [last]).splitlines() == [
@@ -257,9 +257,13 @@ def test_words_of_their_own_make_no_period_speak(folder, tmp_path):
     assert main(["run", str(folder)]) == 0
     without = [periods.read(path) for path in sorted(place.glob("*.h5"))]
     for one, other in zip(with_words, without, strict=True):
-        assert one.headlines == other.headlines and one.items == other.items and np.array_equal(one.score, other.score)
+        assert (
+            one.headlines == other.headlines
+            and one.documents_of == other.documents_of
+            and np.array_equal(one.score, other.score)
+        )
         assert other.unseen == []
-    assert NO_TIME not in [one.facts["first"] for one in without]
+    assert NO_TIME not in [one.first for one in without]
 
 
 @pytest.mark.slow

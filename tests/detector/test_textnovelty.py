@@ -153,8 +153,9 @@ def test_numbers_are_those_of_odl_run(tmp_path, monkeypatch, gates, features):
         assert part["event"].tolist() == record.event.tolist()
         of_words = [one for one in record.headlines if one.gate != "volume"]
         assert all(part["headline"][row] == ", ".join(one.name) for one in of_words[:1] for row in one.rows)
-        assert all(part["reasons"][item.row] == ", ".join(word for word, _ in item.words) for item in record.items)
-    assert t == 4 and len(part) == 63 and (record.facts["empty"], record.facts["repeats"]) == (1, 1)
+        stored = record.documents_of.items()
+        assert all(part["reasons"][row] == ", ".join(word for word, _ in one.reasons) for row, one in stored)
+    assert t == 4 and len(part) == 63 and (record.empty, record.repeats) == (1, 1)
     assert n_shown > 0
     ours, theirs = map(decision.as_arrays, (stream.past_, periods.read_carried(results / "4.h5").past))
     assert ours["words_titles"].any()

@@ -33,7 +33,7 @@ def document(t, row, words, number=0, **changes):
     values = {
         "t": t, "row": row, "rank": row + 1, "id": name, "members": (name, f"{name}-copy") if row % 5 == 1 else (name,),
         "title": f"Story {t}-{row} on {words[0]}", "time": START + 7 * DAY * t + row, "source": "posts.jsonl",
-        "line": 1000 * t + row, "url": f"https://example.org/{t}/{row}" if row % 2 else "", "score": 1.0,
+        "url": f"https://example.org/{t}/{row}" if row % 2 else "", "score": 1.0,
         "tail": (row + 1) / 2000, "event": number, "led": len(words), "own": 0.1,
         "reasons": (*map(Reason, words, shares), Reason("qzx", 0.1)), "rest": Rest(4, 0.05, 0, 0.0),
         "context": 0.0, "nearest": (Near(3, ("market", "price"), 0.31, "posts.jsonl:7"),), "opening": tuple(words[:2]),
@@ -74,13 +74,15 @@ def watch(n_periods=12, documents=50, unproven=2, labelled=False, settings=None,
         docs = {row: document(t, row, words, number, **(first if last and row == 0 else {})) for row in range(5)}
         one = headline(words, rows, event=number, state="new" if number else "", t=5.0 + t / 10,
                        p=0.002 if number else 0.2, gate="words" if number else "")  # fmt: skip
-        scores = np.linspace(0.1, 1, documents)
+        scores, none = np.linspace(0.1, 1, documents), np.zeros(documents)
         withheld = (Withheld("", "empty", 2), Withheld("event:3", "muted", 1)) if last else ()
         periods.append(Period(
-            t, START + 7 * DAY * t, START + 7 * DAY * (t + 1) - 1, documents, documents, 38.0, t < unproven,
-            one.p if t >= unproven else 1.0, {"words": one.p}, bool(number), 20, (one,) if number else (),
-            () if number else (one,), (0, 1, 2, 3, 4), docs, withheld, (number,) if number else (), scores,
-            np.ones(documents) if t < unproven else 1 - scores, 1.0 if t == 0 else 0.05,
+            t, {}, {}, START + 7 * DAY * t, START + 7 * DAY * (t + 1) - 1, 1.0 if t == 0 else 0.05, False, t < unproven,
+            2 * last, 0, one.p if t >= unproven else 1.0, 38.0, scores,
+            np.ones(documents) if t < unproven else 1 - scores, none, np.arange(documents), none.astype(int),
+            np.full((documents, 2), -1), np.zeros((documents, 2)),
+            novel=(0, 1, 2, 3, 4), documents_of=docs, headlines=(one,) if number else (),
+            below=() if number else (one,), gates={"words": one.p}, budget=20, withheld=withheld,
         ))  # fmt: skip
     settings = {**asdict(Alerts()), "gates": True, "warm_up": 50, **(settings or {})}
     return Watch("posts", "adaptive", 40, 0, settings, tuple(periods), events, (), labelled)

@@ -57,9 +57,9 @@ def find_alarms(watch, now=None):
     now : int, optional
         Time of the clock, ms: a pause that lasts until then is told, too, and a last period that is to come.
     """
-    scored = [period for period in watch.periods if not period.unproven and len(period.tails)]
+    scored = [period for period in watch.periods if not period.unproven and len(period.tail)]
     level = watch.settings["tail"]
-    high = [float(np.mean(period.tails <= level)) for period in scored]
+    high = [float(np.mean(period.tail <= level)) for period in scored]
     fresh = [period.first_seen for period in watch.periods[1:]]
     born = any(event.birth > watch.periods[-1].t - LASTING for event in watch.events.values())
     sounded = [

@@ -8,13 +8,13 @@ import json
 
 import numpy as np
 
-from odl.alerts.model import STATES, Headline
+from odl.alerts.model import STATES, Event, Headline, brief_history
 from odl.files import storage
 
 P = 0.05  # of a headline: the share of quiet periods that spoke
 LONE = "lone"  # the gate of documents without a topic
 NOVEL = 5  # documents that are listed by score
-FACTS = ("first", "last", "first_seen", "labelled", "empty", "repeats")
+FACTS = {"first": int, "last": int, "first_seen": float, "labelled": bool, "empty": int, "repeats": int}
 ARRAYS = {"topic": "event"} | {name: name for name in ("score", "tail", "context", "item", "near", "likeness")}
 CHANGES = ("sizes", "changes")
 
@@ -25,7 +25,7 @@ def settings_of(settings):
 
 
 def values(file, settings):
-    """Return the fields of `odl.alerts.periods.Record` that an earlier format stores differently; items as maps.
+    """Return the fields of a period that the earlier format stores differently, and its items as dicts.
 
     Parameters
     ----------
@@ -35,17 +35,21 @@ def values(file, settings):
     """
     (changes,) = storage.read_strings(file, "topics")
     changes = json.loads(changes)
-    facts = {name: storage.attribute(file, name) for name in FACTS}
+    facts = {name: kind(storage.attribute(file, name)) for name, kind in FACTS.items()}
     unproven = bool(storage.attribute(file, "warm_up"))
     arrays = {now: storage.read_array(file, name, "if", ndim=None) for name, now in ARRAYS.items()}
     items = [json.loads(line) for line in storage.read_strings(file, "pool")]
     opened = [item for item in items if item.pop("gate", "") and not unproven]
-    headlines = _headlines(opened, arrays["event"], topics_of(file)) if settings["gates"] else []
+    known = events_of(file, int(storage.attribute(file, "t")))
+    headlines = _headlines(opened, arrays["event"], known) if settings["gates"] else []
     chosen = items[:NOVEL] if settings["gates"] else items
     return {
         **arrays,
         **{name: [tuple(entry) for entry in changes[name]] for name in CHANGES},
-        "facts": {**facts, "unproven": unproven, "p": P if headlines else 1.0, "usual": 0.0},
+        **facts,
+        "unproven": unproven,
+        "p": P if headlines else 1.0,
+        "usual": 0.0,
         "novel": np.array([item["row"] for item in chosen], dtype=np.int64),
         "items": items,
         "headlines": headlines,
@@ -67,9 +71,8 @@ def _headline(number, items, topic_of, known):
     examples = tuple(item["row"] for item in items)
     if isinstance(number, tuple):
         return Headline((), words, 0.0, 0.0, 0.0, examples, np.nan, P, LONE, examples=examples)
-    _, _, state, name = known[number]
-    rows = tuple(np.flatnonzero(topic_of == number).tolist())
-    return Headline(name, words, 0.0, 0.0, 0.0, rows, np.nan, P, "words", number, state, examples=examples)
+    event, rows = known[number], tuple(np.flatnonzero(topic_of == number).tolist())
+    return Headline(event.name, words, 0.0, 0.0, 0.0, rows, np.nan, P, "words", number, event.state, examples=examples)
 
 
 def born(changes):
@@ -77,12 +80,12 @@ def born(changes):
     return [(number, [(ident, title)]) for number, ident, title in changes["born"]]
 
 
-def topics_of(file):
-    """Return (birth, documents so far, state, name) of the topics after a period, by number."""
+def events_of(file, t):
+    """Return the topics that are stored after period t as events, by number."""
     memory = file["memory"]
     columns = [storage.read_array(memory, name, "i").tolist() for name in ("number", "birth", "items", "state")]
-    rows = zip(*columns, storage.read_strings(memory, "names"), strict=True)
-    return {
-        number: (birth, items, STATES[state], tuple(filter(None, name.split("\t"))))
-        for number, birth, items, state, name in rows
-    }
+    found = {}
+    for number, birth, size, state, name in zip(*columns, storage.read_strings(memory, "names"), strict=True):
+        event = found[number] = Event(number, tuple(filter(None, name.split("\t"))), (), 0.0, birth, earlier=size)
+        event.history = brief_history(birth, t, STATES[state])
+    return found

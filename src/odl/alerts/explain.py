@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.alerts import breakdown, hashtags, periods, read, reasons, show
+from odl.alerts.model import Reason
 from odl.errors import ParameterError, advice
 from odl.evaluation.scorefiles import read_scores
 from odl.files.columns import padded, shortened
@@ -125,28 +126,28 @@ def explain_document(place, t, row):
     StorageError
         If a file is missing or damaged.
     """
-    record = periods.read(os.path.join(place.alerts, f"{t}.h5"), shares=True)
+    period = periods.read(os.path.join(place.alerts, f"{t}.h5"), shares=True)
     data = features.read(os.path.join(place.features, f"{t}.h5"))
     counts = data.counts[:]
-    words = sparse.csr_array((record.shares.astype(np.float64), counts.indices, counts.indptr), shape=counts.shape)
+    words = sparse.csr_array((period.shares.astype(np.float64), counts.indices, counts.indptr), shape=counts.shape)
     near = _known_atoms(place, t)
-    for stored in (item for item in record.items if item.row == row):  # also words of atoms that no document used
-        near |= zip((atom for atom in record.near[row].tolist() if atom >= 0), stored.near, strict=True)
+    if row in period.documents_of:  # it has the words of atoms that no document used, too
+        near |= {atom: (" ".join(words), ident) for atom, words, _, ident in period.documents_of[row].nearest}
     rows = np.array([row])
     batch = os.path.join(os.path.dirname(place.features), "batches", f"{t}.h5")
     origins = reasons.origins(batch, len(data.ids))
-    (item,), period = reasons.items(record, rows, words, data, near, origins, counts.shape[1])
-    item.members = [data.ids[other] for other in np.flatnonzero(record.item == record.item[row])]
+    (document,), texts = reasons.items(period, rows, words, data, near, origins, counts.shape[1])
+    document.members = tuple(data.ids[other] for other in np.flatnonzero(period.item == period.item[row]))
     low = sorted((share, term) for term, share in reasons.shares_of(words, row).items() if share <= 0)
     lower = [(data.vocabulary[term], share) for share, term in reversed(low)]
-    for some in (item.words, lower):
-        reasons.join(item, [word for word, _ in some], origins.texts.kept[row], period)
-    item.words += lower
-    rank = int((record.score > record.score[row]).sum()) + 1
+    for some in (document.reasons, lower):
+        reasons.join(document, [word for word, _ in some], origins.texts.kept[row], texts)
+    document.reasons += tuple(Reason(*pair) for pair in lower)
+    document.rank = int((period.score > period.score[row]).sum()) + 1
     earlier = most_similar(place, data, row, compare_words(data, row))
-    meant = most_similar(place, data, row, compare_vectors(data, row)) if record.meaning is not None else None
+    meant = most_similar(place, data, row, compare_vectors(data, row)) if period.meaning is not None else None
     known = hashtags.with_bare({visible(data.vocabulary[term]) for term in counts[row : row + 1].indices.tolist()})
-    return read.document_of(record, item, rank), earlier, meant, known
+    return read.printable(document), earlier, meant, known
 
 
 def _known_atoms(place, t):

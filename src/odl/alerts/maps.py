@@ -11,7 +11,7 @@ from odl.alerts.model import VERSION
 from odl.alerts.show import LISTED, date_of
 from odl.files.escaping import guarded
 
-INNER = ("t", "row", "line", "led", "phrases", "event")  # fields of a document that its map renames or omits
+INNER = ("t", "row", "led", "phrases", "event")  # fields of a document that its map renames or omits
 COLUMNS = (
     "period", "first", "last", "rank", "id", "members", "title", "time", "source", "line", "url", "score", "tail",
     "topic", "topic_name", "state", "folded", "reasons", "own", "context", "nearest", "feedback", "gate", "opening",
@@ -50,9 +50,9 @@ def document_map(watch, period, document, headline=None, folded=False, earlier=N
         "folded": folded,
         "gate": (headline.gate if headline else "") or None,
         "reasons": [[reason.word, reason.share] for reason in document.reasons],
-        "rest": vars(document.rest) if document.rest else None,
+        "rest": document.rest and document.rest._asdict(),
         "parts": [[part.kind, part.label, part.percent] for part in breakdown.parts(document)],
-        "nearest": [vars(near) | {"topic": None, "id": near.id or None} for near in document.nearest],
+        "nearest": [near._asdict() | {"topic": None, "id": near.id or None} for near in document.nearest],
         "earlier": earlier,
         "event": number or None,
         "headline": ", ".join(headline.name) or None if headline else None,

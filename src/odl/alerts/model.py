@@ -4,7 +4,9 @@ Nothing here reads files; `odl.alerts.read.alerts_of` makes these values from a 
 1970 (UTC), `odl.files.documents.NO_TIME` where unknown. A period is a timestep of the stream.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -154,28 +156,31 @@ class Event:
         return self.earlier + sum(size for at, size in self.sizes.items() if at < t)
 
 
-@dataclass(frozen=True)
-class Reason:
-    """A word and its share of a score; shares and the document's `context` add up to the score."""
+def brief_history(birth, t, state):
+    """Return the history of an event of which only its state in period t is known."""
+    return [(birth, "new")] + [(t, state)] * (state != "new")
+
+
+class Reason(NamedTuple):
+    """A word and its share of a score; the shares of all words and the document's `context` add up to the score."""
 
     word: str
     share: float
 
 
-@dataclass(frozen=True)
-class Rest:
-    """Words that other documents have as well and that are not among the `reasons` of a document.
+class Rest(NamedTuple):
+    """Summary of the words of a document that other documents have too and that are not among its `reasons`.
 
     Attributes
     ----------
     words : int
-        Those that raise the score.
+        Words that raise the score.
     largest : float
         Largest share of one of them.
     low : int
-        Those that lower it.
+        Words that lower the score.
     down : float
-        Their shares together, at most 0.
+        Sum of the shares of these, at most 0.
     """
 
     words: int
@@ -184,20 +189,19 @@ class Rest:
     down: float
 
 
-@dataclass(frozen=True)
-class Near:
-    """What was known and most like a document.
+class Near(NamedTuple):
+    """An atom of the dictionary that is close to a document.
 
     Attributes
     ----------
     atom : int
         Number of the atom in the dictionary that the period was scored with.
     words : tuple of str
-        Its heaviest words.
+        Its words of largest weight.
     likeness : float
         Cosine of document and atom, in [0, 1].
     id : str
-        A document of it, the one most like it of the last period that had any; empty where there was none yet.
+        Document most similar to the atom in the last period in which a document used it; empty if none did.
     """
 
     atom: int
@@ -206,55 +210,59 @@ class Near:
     id: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Document:
-    """A document of a period, or a group of near-duplicates, with everything that is shown of it.
+    """A document of a period, or a group of near-duplicates: what is stored of it and shown in every list.
+
+    Files store the fields of `odl.alerts.periods.STORED` of each shown document; the others are read from arrays of
+    the period or computed.
 
     Attributes
     ----------
     t, row : int
         Period; row of the batch.
     rank : int
-        1 is the most novel item of its period.
+        Rank by score among the items of its period; 1 is the most novel.
     id : str
-        Of the first document by time.
+        Id of the first document of the group by time.
     members : tuple of str
-        Ids of all documents of the item, the first one included.
+        Ids of all documents of the group, the first one included.
     title : str
-        Text to show; may be empty, then show the id. Holds no control character.
+        Title; if it is empty, lists show the id.
     time : int
-        Of the first document, ms; `NO_TIME` where unknown.
-    source, line, url : str, int, str
-        File, line (0: not known) and address of the first document; empty where not known.
+        Time of the first document, ms; `NO_TIME` if unknown.
+    source, url : str
+        File and address of the first document; empty if unknown.
     score : float
     tail : float
         Share of recent scores that are at least as large; small is novel.
     event : int
         Number of its event, 0 for none.
     reasons : tuple of Reason
-        Words that explain the score, the most important first: `led` of them that other documents have as well, then
-        words that no other document had up to then.
+        Words that explain the score, the most important first: `led` words that other documents have too, then words
+        that no document had before.
     context : float
-        Part of the score that other documents of the batch gave it. Shares of *all* words of the document, this and
-        `meaning` add up to the score; `reasons` has the largest.
+        Part of the score that comes from other documents of the batch. The shares of *all* words, `context` and
+        `meaning` add up to the score; `reasons` has the largest shares.
     nearest : tuple of Near
-        Most alike first, at most two.
+        Nearest atoms, the nearest first, at most two.
     feedback : str
         "follow", or empty.
     led : int
-        Reasons that other documents have as well.
+        Number of `reasons` that other documents have too.
     own : float
-        Share of the score of all words that no other document had up to then.
+        Sum of the shares of all words that no document had before.
     rest : Rest or None
-        What is not among the reasons; None where it is not stored (`alerts.rest`).
+        Words that are not among the reasons; None if it is not stored (`alerts.rest`).
     text : str
-        Excerpt around its reasons, in one line; empty where texts are not stored.
+        Excerpt around its reasons, in one line; empty if texts are not stored.
     opening : tuple of str
-        Its words that are more frequent in the period than usual: those of its headline, the strongest first.
+        Words of its headline that it has, the strongest first.
     meaning : float
-        Share of the score that vectors have beside words, which is none of `context`.
+        Part of the score that comes from vectors of texts.
     phrases : tuple of (str, tuple of str)
-        Words of its reasons and its opening as its text spells and joins them; empty where texts are not stored.
+        Phrases as its text spells them, each with the words of `reasons` and `opening` in it; empty if texts are not
+        stored.
     """
 
     t: int
@@ -265,7 +273,6 @@ class Document:
     title: str
     time: int
     source: str
-    line: int
     url: str
     score: float
     tail: float
@@ -281,6 +288,12 @@ class Document:
     opening: tuple = ()
     meaning: float = 0.0
     phrases: tuple = ()
+
+    @property
+    def line(self) -> int:
+        """Line of its file that an id given by the reader names (``posts.csv:12``), 0 for any other id."""
+        name, _, line = self.id.rpartition(":")
+        return int(line) if name and name == self.source and line.isdecimal() else 0
 
 
 @dataclass(frozen=True)
@@ -338,77 +351,121 @@ class Withheld:
     items: int
 
 
-@dataclass(frozen=True)
+@dataclass
 class Period:
-    """A timestep, as a reader sees it.
+    """A period of n documents: what its file stores, and what a reader is shown of it.
+
+    `odl.alerts.periods.read` fills in all fields but `budget` and `withheld`; `odl.alerts.read.watch` chooses the
+    headlines that are shown and sets these two.
 
     Attributes
     ----------
     t : int
+        Number of the period; 0 is the first batch.
+    run : dict
+        corpus, seed, run, atoms and algorithm.
+    settings : dict
+        Fields of `odl.config.sections.Alerts`.
     first, last : int
-        Times of its earliest and latest document, ms; `NO_TIME` where unknown.
-    documents : int
-    items : int
-        Documents with each group of near-duplicates counted once.
-    usual : float
-        Median number of documents of the periods before; 0 where there are none.
+        Times of its earliest and latest document, ms; `NO_TIME` if unknown.
+    first_seen : float
+        Share of the terms of its documents that no document had before.
+    labelled : bool
+        Whether any document has topics given.
     unproven : bool
-        Too little came before for an alert: headlines are the strongest words, and `novel` the most novel documents,
-        none of them tested.
+        Whether too little came before for an alert. Then `below` has the strongest words and `novel` the most novel
+        documents, and none of them was tested.
+    empty, repeats : int
+        Documents without a word; items that repeat one of an earlier period.
     p : float
-        Of the period: min over the gates of p_gate / share of the gate. 1 for an unproven period.
+        min over the gates of p_gate / (share of the gate); 1 for an unproven period.
+    usual : float
+        Median number of documents of the periods before; 0 if there are none.
+    score, tail, context : ndarray of float64, shape (n,)
+        Score; its tail probability under recent scores, 1 in an unproven period; part of the score of no word.
+    item, event : ndarray of int64, shape (n,)
+        Row of the first near-duplicate; number of the event, 0 for none.
+    near, likeness : ndarray of int64 and float32, shape (n, 2)
+        Nearest atoms before learning (-1: none) and their cosines.
+    novel : ndarray of int64, or tuple of int
+        Rows of the most novel items, the most novel first; with `gates: false` the alerts of the period.
+    shares : ndarray of float32, or None
+        Shares of all words, in the order of the entries of the counts in the features; None if they were not read.
+    documents_of : dict of int to Document
+        Row to stored document: examples of headlines, documents that stand alone, `novel`.
+    headlines : sequence of Headline
+        Headlines that speak, by evidence. As shown: at most `budget` of them, without those that a user holds back,
+        and repeated ones only if they are followed.
+    below : sequence of Headline
+        Strongest headlines that do not speak, at most five.
     gates : dict of str to float
         Gate to its p before the share is applied; gates that could not be tested are left out.
-    speaks : bool
-        p is at most `alerts.level`, or a headline is certain.
-    budget : int
-        Headlines shown at most.
-    headlines : tuple of Headline
-        What speaks, by evidence, the budget and what is held back applied; repeated ones only if they are followed.
-    below : tuple of Headline
-        Strongest headlines that do not speak, at most five: shown folded.
-    novel : tuple of int
-        Rows of the most novel documents, the most novel first: five; with `gates: false` the alerts of the period.
-    documents_of : dict of int to Document
-        Row to the stored documents: examples of headlines, lone documents, `novel`.
-    withheld : tuple of Withheld
-    events : tuple of int
-        Events with documents in it.
-    scores, tails : ndarray of float, shape (documents,)
-        Of all documents, in the order of the stream; tails are 1 in an unproven period.
-    first_seen : float
-        Share of the terms of its documents that were never seen before.
-    unseen : tuple of Unseen
-        What is beyond chance first, then by items; empty where it is not told.
+    sizes : list of (int, int)
+        Events and their documents in the period.
+    changes : list of (int, str)
+        Events and their new states.
+    born : list of (int, list of (str, str))
+        New events; ids and titles of central documents.
     languages : dict of str to int
-        Documents of each language or script that is told, "" for others; empty where there is no more than one.
-    sources : tuple of str
-        Files that its documents are of, by name; empty where that is not known.
+        Documents of each language, "" for other languages; empty if there is only one.
+    unseen : sequence of Unseen
+        Words that no document had before: those above the chance level first, then by items.
+    sources : sequence of str
+        Files of its documents by name; empty if unknown.
+    meaning : ndarray of float64, or None
+        Part of each score that comes from vectors; None if the run uses words alone.
+    budget : int
+        Largest number of headlines that are shown.
+    withheld : tuple of Withheld
+        What is not shown, and why.
     """
 
     t: int
+    run: dict
+    settings: dict
     first: int
     last: int
-    documents: int
-    items: int
-    usual: float
-    unproven: bool
-    p: float
-    gates: dict
-    speaks: bool
-    budget: int
-    headlines: tuple
-    below: tuple
-    novel: tuple
-    documents_of: dict
-    withheld: tuple
-    events: tuple
-    scores: np.ndarray
-    tails: np.ndarray
     first_seen: float
-    unseen: tuple = ()
+    labelled: bool
+    unproven: bool
+    empty: int
+    repeats: int
+    p: float
+    usual: float
+    score: np.ndarray
+    tail: np.ndarray
+    context: np.ndarray
+    item: np.ndarray
+    event: np.ndarray
+    near: np.ndarray
+    likeness: np.ndarray
+    novel: np.ndarray | tuple = ()
+    shares: np.ndarray | None = None
+    documents_of: dict = field(default_factory=dict)
+    headlines: Sequence = ()
+    below: Sequence = ()
+    gates: dict = field(default_factory=dict)
+    sizes: list = field(default_factory=list)
+    changes: list = field(default_factory=list)
+    born: list = field(default_factory=list)
     languages: dict = field(default_factory=dict)
-    sources: tuple = ()
+    unseen: Sequence = ()
+    sources: Sequence = ()
+    meaning: np.ndarray | None = None
+    budget: int = 0
+    withheld: tuple = ()
+
+    @property
+    def documents(self) -> int:
+        """Number of documents."""
+        return len(self.score)
+
+    def facts_of(self, row: int) -> dict:
+        """Return the fields of a `Document` that arrays of the period have."""
+        names = ("score", "tail", "context", "meaning")
+        values = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        numbers = {name: float(array[row]) for name, array in values.items()}
+        return {"t": self.t, "row": row, "event": int(self.event[row]), **numbers}
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,28 @@
-"""The file of one period: what was decided on it, what the next period goes on from. HDF5, kind "alerts"."""
+"""The file of one period: what was decided on it, and the state that the next period needs. HDF5, kind "alerts"."""
 
 import contextlib
 import json
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from odl.alerts import decision, earlier
-from odl.alerts.model import STATES, Headline, OwnWord, Unseen
+from odl.alerts.model import (
+    STATES,
+    Document,
+    Event,
+    Headline,
+    Near,
+    OwnWord,
+    Period,
+    Reason,
+    Rest,
+    Unseen,
+    brief_history,
+)
 from odl.alerts.unseen import SeenWords
 from odl.config.sections import Alerts
 from odl.errors import EarlierError, StorageError
@@ -19,126 +31,29 @@ from odl.files import checkpoints, digests, storage
 KIND = "alerts"
 ARRAYS = ("score", "tail", "context", "item", "event", "near", "likeness", "novel")
 CHANGES = ("sizes", "changes", "born")
-FACTS = ("first", "last", "first_seen", "labelled", "unproven", "empty", "repeats", "p", "usual")
-MIX = "languages"  # how many documents are of each language, where several are told
-SPARED = ("rest", "text", "opening", "phrases")  # of an item, where it is empty
+FACTS = {"first": int, "last": int, "first_seen": float, "labelled": bool, "unproven": bool, "empty": int}
+FACTS |= {"p": float, "usual": float, "repeats": int}  # attributes of a file
+MIX = "languages"  # attribute with the number of documents of each language, if there are several
+STORED = (
+    "row",
+    "id",
+    "title",
+    "time",
+    "source",
+    "url",
+    "members",
+    "reasons",
+    "led",
+    "own",
+    "nearest",
+    "rest",
+    "text",
+    "opening",
+    "phrases",
+)  # fields of a document in the lines of "items", in this order
+KEYS = {"reasons": "words", "nearest": "near"}  # fields with another name there
+OPTIONAL = ("rest", "text", "opening", "phrases")  # fields without a key there if they are empty
 RUN = {"corpus": str, "seed": int, "run": str, "atoms": int, "algorithm": str}
-
-
-@dataclass
-class Item:
-    """A document of a period, or a group of near-duplicates, with what is shown of it.
-
-    Attributes
-    ----------
-    row, id, title, time, source, url
-        Of its first document; the row of the batch.
-    members : list of str
-        Ids of all its documents.
-    words : list of (str, float)
-        Its reasons: words and shares, `led` of them of other documents as well.
-    led : int
-    own : float
-        Share of all words that no other document has.
-    near : list of (str, str)
-        Words of the nearest atoms, separated by spaces, and the id of a document of each.
-    rest : list, or None
-        Values of `odl.alerts.model.Rest`; None where they are not kept.
-    text : str
-        Excerpt of it around its reasons; empty where texts are not kept.
-    opening : list of str
-        Its words that are words of its headline, the strongest first.
-    phrases : list of (str, list of str)
-        Its words that are named, as its text spells and joins them (`odl.alerts.phrasing.phrases`).
-    """
-
-    row: int
-    id: str
-    title: str
-    time: int
-    source: str
-    url: str
-    members: list
-    words: list
-    led: int
-    own: float
-    near: list
-    rest: list | None = None
-    text: str = ""
-    opening: list = field(default_factory=list)
-    phrases: list = field(default_factory=list)
-
-
-@dataclass
-class Record:
-    """One period: n documents, most of them never shown.
-
-    Attributes
-    ----------
-    t : int
-    run : dict
-        corpus, seed, run, atoms, algorithm.
-    settings : dict
-        As `odl.config.sections.Alerts`.
-    facts : dict
-        first, last (times), first_seen, labelled, unproven, empty (documents without a word), repeats (items that
-        repeat one of an earlier period), p, usual.
-    score, tail, context : ndarray of float64, shape (n,)
-        Score; its probability under recent ones; the part of it that is no word's.
-    item, event : ndarray of int64, shape (n,)
-        Row of the first near-duplicate; number of the event, 0 for none.
-    near, likeness : ndarray of int64 and float32, shape (n, 2)
-        Nearest atoms before learning (-1: none) and their cosines.
-    novel : ndarray of int64
-        Rows of the most novel items, the most novel first.
-    shares : ndarray of float32
-        Words' shares of the score, in the order of the entries of the counts in the features; None where not read.
-    items : list of Item
-        Documents that are shown.
-    headlines, below : list of odl.alerts.model.Headline
-        Those that speak, and the strongest others.
-    gates : dict of str to float
-        p of each gate that was tested.
-    sizes : list of (int, int)
-        Events and their documents in the period.
-    changes : list of (int, str)
-        Events and their new states.
-    born : list of (int, list of (str, str))
-        New events; ids and titles of central documents.
-    languages : dict of str to int
-        Documents of each language that is told (`odl.text.stopwords.mix`).
-    unseen : list of odl.alerts.model.Unseen
-        Words that no document before has.
-    sources : list of str
-        Files that its documents are of, by name; empty where that is not known.
-    meaning : ndarray of float64, or None
-        The part of vectors in each score; None of a run of words alone.
-    """
-
-    t: int
-    run: dict
-    settings: dict
-    facts: dict
-    score: np.ndarray
-    tail: np.ndarray
-    context: np.ndarray
-    item: np.ndarray
-    event: np.ndarray
-    near: np.ndarray
-    likeness: np.ndarray
-    novel: np.ndarray
-    shares: np.ndarray
-    items: list = field(default_factory=list)
-    headlines: list = field(default_factory=list)
-    below: list = field(default_factory=list)
-    gates: dict = field(default_factory=dict)
-    sizes: list = field(default_factory=list)
-    changes: list = field(default_factory=list)
-    born: list = field(default_factory=list)
-    languages: dict = field(default_factory=dict)
-    unseen: list = field(default_factory=list)
-    sources: list = field(default_factory=list)
-    meaning: np.ndarray | None = None
 
 
 class Names(NamedTuple):
@@ -181,13 +96,13 @@ class Carried:
     unseen: SeenWords | None = None
 
 
-def write(path, record, names, carried):
+def write(path, period, names, carried):
     """Write a period, atomically and with reproducible bytes.
 
     Parameters
     ----------
     path : path-like
-    record : Record
+    period : odl.alerts.model.Period
     names : Names
     carried : Carried
         Its `digest` is that of the file before.
@@ -197,20 +112,21 @@ def write(path, record, names, carried):
     str
         Digest of the file.
     """
-    attributes = {**record.run, "t": record.t, "settings": json.dumps(record.settings, sort_keys=True)}
-    if record.languages:
-        attributes[MIX] = json.dumps(record.languages, sort_keys=True)
-    with storage.writing(path, KIND, **attributes, **record.facts, previous=carried.digest) as file:
+    attributes = {**period.run, "t": period.t, "settings": json.dumps(period.settings, sort_keys=True)}
+    if period.languages:
+        attributes[MIX] = json.dumps(period.languages, sort_keys=True)
+    attributes |= {name: getattr(period, name) for name in FACTS}
+    with storage.writing(path, KIND, **attributes, previous=carried.digest) as file:
         for name in (*ARRAYS, "shares"):
-            storage.write_array(file, name, getattr(record, name))
-        if record.meaning is not None:
-            storage.write_array(file, "meaning", record.meaning)
-        storage.write_strings(file, "items", [_line(item) for item in record.items])
+            storage.write_array(file, name, getattr(period, name))
+        if period.meaning is not None:
+            storage.write_array(file, "meaning", period.meaning)
+        storage.write_strings(file, "items", [_line(document) for document in period.documents_of.values()])
         for name in ("headlines", "below"):
-            storage.write_strings(file, name, [_json(asdict(one)) for one in getattr(record, name)])
+            storage.write_strings(file, name, [_json(asdict(one)) for one in getattr(period, name)])
         if carried.unseen is not None:
-            storage.write_strings(file, "unseen", [_json(vars(one)) for one in record.unseen])
-        storage.write_strings(file, "events", [_json({name: getattr(record, name) for name in (*CHANGES, "gates")})])
+            storage.write_strings(file, "unseen", [_json(vars(one)) for one in period.unseen])
+        storage.write_strings(file, "events", [_json({name: getattr(period, name) for name in (*CHANGES, "gates")})])
         _write_names(file, names)
         _write_carried(file.create_group("memory"), carried)
         return digests.seal(file)
@@ -228,9 +144,34 @@ def _write_names(file, names):
     storage.write_array(file, "times", names.times)
 
 
-def _line(item):
-    """Return an item as JSON, without a key for what it does not have."""
-    return _json({name: value for name, value in vars(item).items() if value or name not in SPARED})
+def _line(document):
+    """Return the stored fields of a document as JSON."""
+    values = {name: getattr(document, name) for name in STORED}
+    values["nearest"] = [(" ".join(near.words), near.id) for near in document.nearest]
+    return _json({KEYS.get(name, name): value for name, value in values.items() if value or name not in OPTIONAL})
+
+
+def _document(period, stored, rank):
+    """Return a document of a period from its stored fields, the arrays of the period, and its rank."""
+    values = {name: stored[KEYS.get(name, name)] for name in STORED if KEYS.get(name, name) in stored}
+    row = values["row"]
+    known = [place for place, atom in enumerate(period.near[row].tolist()) if atom >= 0]
+    values["nearest"] = tuple(
+        Near(int(period.near[row, place]), tuple(words.split()), float(period.likeness[row, place]), ident)
+        for place, (words, ident) in zip(known, values["nearest"], strict=True)
+    )
+    values["reasons"] = tuple(Reason(*pair) for pair in values["reasons"])
+    values["phrases"] = tuple((phrase, tuple(words)) for phrase, words in values.get("phrases", ()))
+    values |= {name: tuple(values.get(name, ())) for name in ("members", "opening")}
+    values["rest"] = Rest(*values["rest"]) if values.get("rest") else None
+    return Document(**values | period.facts_of(row), rank=rank)
+
+
+def ranks(period):
+    """Return the rank by score of each item of a period, by the row of its first document."""
+    items = np.flatnonzero(period.item == np.arange(len(period.item)))
+    order = items[np.argsort(-period.score[items], kind="stable")]
+    return {row: rank for rank, row in enumerate(order.tolist(), start=1)}
 
 
 def _write_carried(group, carried):
@@ -290,6 +231,11 @@ def read(path, shares=False):
     shares : bool
         Whether the shares of all words are read.
 
+    Returns
+    -------
+    odl.alerts.model.Period
+        Texts are as the documents have them, not yet safe to print.
+
     Raises
     ------
     StorageError
@@ -298,23 +244,27 @@ def read(path, shares=False):
     with storage.reading(path, KIND) as file:
         heading = _heading(file)
         values = earlier.values(file, heading["settings"]) if storage.is_earlier(file) else _values(file)
-        return Record(
+        items = values.pop("items")
+        period = Period(
             **heading,
-            **values | {"items": [Item(**item) for item in values["items"]]},
+            **values,
             shares=storage.read_array(file, "shares", "f") if shares else None,
             unseen=[Unseen(**json.loads(line)) for line in _lines(file, "unseen")],
             languages=json.loads(file.attrs.get(MIX, "{}")),
             sources=[source for source in _lines(file, "sources") if source],
             meaning=storage.read_array(file, "meaning") if "meaning" in file else None,
         )
+    rank_of = ranks(period)
+    period.documents_of = {item["row"]: _document(period, item, rank_of.get(item["row"], 0)) for item in items}
+    return period
 
 
 def _values(file):
-    """Return the fields of a record that an earlier version stored otherwise, items as maps."""
+    """Return the fields of a period that an earlier version stored differently, and its items as dicts."""
     (changes,) = storage.read_strings(file, "events")
     changes = json.loads(changes)
     return {
-        "facts": {name: storage.attribute(file, name) for name in FACTS},
+        **{name: kind(storage.attribute(file, name)) for name, kind in FACTS.items()},
         **{name: storage.read_array(file, name, "if", ndim=None) for name in ARRAYS},
         "items": [json.loads(line) for line in storage.read_strings(file, "items")],
         **{name: [_headline(line) for line in storage.read_strings(file, name)] for name in ("headlines", "below")},
@@ -348,19 +298,10 @@ def read_names(path):
         return Names(ids, titles, files, storage.read_array(file, "times", "i"))
 
 
-class KnownEvent(NamedTuple):
-    """An event after a period: birth, documents so far, state, name, own words (`OwnWord`), threshold."""
-
-    birth: int
-    size: int
-    state: str
-    name: tuple
-    words: tuple
-    threshold: float
-
-
 def read_events(path):
-    """Return how many scores a period hands on, and its events by number (`KnownEvent`).
+    """Return the number of recent scores after a period, and its events by number.
+
+    The documents of an event up to and with this period are its `earlier`.
 
     Raises
     ------
@@ -368,11 +309,11 @@ def read_events(path):
         If the file is missing, damaged or of another kind.
     """
     with storage.reading(path, KIND) as file:
+        t = int(storage.attribute(file, "t"))
         if storage.is_earlier(file):
-            known = {number: KnownEvent(*topic, (), 0.0) for number, topic in earlier.topics_of(file).items()}
-            return len(storage.read_array(file["memory"], "recent", "f")), known
+            return len(storage.read_array(file["memory"], "recent", "f")), earlier.events_of(file, t)
         memory = _read_past(file["memory"])
-    return len(memory.recent), known_events(memory.events)
+    return len(memory.recent), _events(memory.events, t)
 
 
 def read_event_numbers(path):
@@ -399,19 +340,18 @@ def read_documents(path):
         return storage.read_strings(file["memory"], "documents")
 
 
-def known_events(memory):
-    """Return the events of a memory by number (`KnownEvent`)."""
+def _events(memory, t):
+    """Return the events that are stored after period t, by number."""
     found = {}
     for row, number in enumerate(memory.number.tolist()):
         span = slice(memory.inside.indptr[row], memory.inside.indptr[row + 1])
         order = np.lexsort((memory.weight.indices[span], -memory.weight.data[span]))
         rates = zip(memory.words[row].split("\t"), memory.inside.data[span], memory.before.data[span], strict=False)
         words = [OwnWord(word, float(inside), float(before)) for word, inside, before in rates if word]
-        found[number] = KnownEvent(
-            int(memory.birth[row]), int(memory.size[row]), STATES[memory.state[row]],
-            tuple(filter(None, memory.names[row].split("\t"))), tuple(words[at] for at in order if at < len(words)),
-            float(memory.threshold[row]),
-        )  # fmt: skip
+        birth, name = int(memory.birth[row]), tuple(filter(None, memory.names[row].split("\t")))
+        own = tuple(words[at] for at in order if at < len(words))
+        event = found[number] = Event(number, name, own, float(memory.threshold[row]), birth)
+        event.earlier, event.history = int(memory.size[row]), brief_history(birth, t, STATES[memory.state[row]])
     return found
 
 

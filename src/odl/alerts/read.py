@@ -3,7 +3,7 @@
 import glob
 import os
 from collections import Counter
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from odl.alerts import feedback, periods
 from odl.alerts.decision import NOVEL
-from odl.alerts.model import NONE, Document, Event, Near, Period, Reason, Rest, Watch, Withheld
+from odl.alerts.model import NONE, Event, Near, Reason, Rest, Watch, Withheld
 from odl.config import project
 from odl.config.sections import Alerts
 from odl.errors import DataError
@@ -148,7 +148,7 @@ def first_of(place, last=None):
 
 
 def records(place, first=0):
-    """Yield the records of a stream from a period on, oldest first.
+    """Yield the periods of a stream from a period on, oldest first, as their files store them.
 
     Raises
     ------
@@ -183,23 +183,21 @@ class StoredEvents(dict):
         self.scored, self.known = periods.read_events(_path(place, first - 1)) if first else (0, {})
 
     def __missing__(self, number):
-        known = self.known[number]
-        if known.birth not in self.births:
-            self.births[known.birth] = periods.read_births(_path(self.place, known.birth))
-        time, born = self.births[known.birth]
-        event = self[number] = _new_event(number, known.birth, time, dict(born)[number])
-        event.history = [(known.birth, "new")] + [(self.first - 1, known.state)] * (known.state != "new")
-        event.earlier = known.size
+        event = self[number] = self.known[number]
+        if event.birth not in self.births:
+            self.births[event.birth] = periods.read_births(_path(self.place, event.birth))
+        event.first, born = self.births[event.birth]
+        event.examples = dict(born)[number]
         return event
 
 
 def watch(stream, entries=(), budget=None, place=None, events=None, lone=True):
-    """Put the records of a stream together, and choose what is shown of each period.
+    """Combine the periods of a stream, and choose what is shown of each.
 
     Parameters
     ----------
-    stream : iterable of odl.alerts.periods.Record
-        Oldest first.
+    stream : iterable of odl.alerts.model.Period
+        As `odl.alerts.periods.read` returns them, oldest first.
     entries : sequence of odl.alerts.feedback.Entry
     budget : int or float, optional
     place : Place, optional
@@ -213,92 +211,88 @@ def watch(stream, entries=(), budget=None, place=None, events=None, lone=True):
     odl.alerts.model.Watch
     """
     events = StoredEvents() if events is None else events
-    reader, shown, labelled = _Reader(entries, budget, events, lone), [], False
-    for record in stream:
-        shown.append(reader.period(record))
-        labelled, last = labelled or bool(record.facts["labelled"]), record
+    reader, shown = _Reader(entries, budget, events, lone), []
+    for period in stream:
+        shown.append(reader.show(period))
+    last = shown[-1]
     known = periods.read_events(_path(place, last.t))[1] if place else {}
-    for number, event in reader.events.items():
-        event.feedback = reader.verdicts.of_event(number, event.state, int(last.facts["first"]))
+    for number, event in events.items():
+        event.feedback = reader.verdicts.of_event(number, event.state, last.first)
         if number in known:
-            event.name, event.threshold = tuple(map(readable, known[number].name)), known[number].threshold
-            event.words = tuple(replace(one, word=visible(one.word)) for one in known[number].words)
+            event.name, event.words, event.threshold = known[number].name, known[number].words, known[number].threshold
     run = {name: last.run[name] for name in ("corpus", "run", "atoms", "seed")}
-    return Watch(**run, settings=last.settings, periods=tuple(shown), events=dict(reader.events),
+    labelled = any(period.labelled for period in shown)
+    return Watch(**run, settings=last.settings, periods=tuple(shown), events=printable(dict(events)),
                  feedback=tuple(entries), labelled=labelled, place=place, scored=events.scored)  # fmt: skip
 
 
 class _Reader:
-    """A stream read period by period: its events so far, and what a user said."""
+    """Chooses what is shown of the periods of a stream, one after another.
+
+    Attributes
+    ----------
+    events : StoredEvents
+        Events so far.
+    """
 
     def __init__(self, entries, budget, events, lone):
         self.verdicts, self.budget, self.lone = feedback.Verdicts(entries), budget, lone
         self.events = events
 
-    def period(self, record):
-        """Return the next period with the headlines that are shown: as many as the budget, what is held back aside."""
-        self._bring(record)
-        facts, items, withheld = record.facts, len(np.unique(record.item)), Counter()
-        withheld["", "empty"], withheld["", "repeated"] = int(facts["empty"]), int(facts["repeats"])
-        budget = record.settings["budget"] if self.budget is None else self.budget
-        most = Alerts(budget=budget).room(items)
-        ranks = {row: rank for rank, row in enumerate(_by_score(record), start=1)}
-        documents = {item.row: document_of(record, item, ranks.get(item.row, 0)) for item in record.items}
-        headlines = self._headlines(record, documents, withheld, most)
-        novel = self._novel(record, documents, withheld, most)
-        held_back = tuple(
+    def show(self, period):
+        """Return the next period with the headlines that are shown, ready to print; count what is held back."""
+        self._update_events(period)
+        texts = {name: printable(getattr(period, name)) for name in ("documents_of", "headlines", "below", "unseen")}
+        withheld = Counter({("", "empty"): period.empty, ("", "repeated"): period.repeats})
+        budget = period.settings["budget"] if self.budget is None else self.budget
+        period = replace(period, **texts, budget=Alerts(budget=budget).room(len(np.unique(period.item))))
+        period.headlines = self._headlines(period, withheld)
+        period.novel = self._novel(period, withheld)
+        period.withheld = tuple(
             Withheld(visible(what), verdict, count) for (what, verdict), count in sorted(withheld.items()) if count
         )
-        return Period(
-            t=record.t, first=int(facts["first"]), last=int(facts["last"]), documents=len(record.score), items=items,
-            usual=float(facts["usual"]), unproven=bool(facts["unproven"]), p=float(facts["p"]), gates=record.gates,
-            speaks=bool(headlines), budget=most, headlines=tuple(headlines), below=tuple(map(_spelled, record.below)),
-            novel=novel, documents_of=documents, withheld=held_back,
-            events=tuple(number for number, _ in record.sizes), scores=record.score, tails=record.tail,
-            first_seen=float(facts["first_seen"]), unseen=tuple(map(_shown, record.unseen)), languages=record.languages,
-            sources=tuple(record.sources),
-        )  # fmt: skip
+        return period
 
-    def _bring(self, record):
-        """Bring the events to a period."""
-        names = {one.event: one.name for one in reversed(record.headlines)}
-        for number, examples in record.born:
-            event = self.events[number] = _new_event(number, record.t, int(record.facts["first"]), examples)
-            event.name = tuple(map(readable, names.get(number, ())))
-        for number, size in record.sizes:
-            self.events[number].sizes[record.t] = size
-        for number, state in record.changes:
-            self.events[number].history.append((record.t, state))
+    def _update_events(self, period):
+        """Update the events by what happened in a period."""
+        names = {one.event: one.name for one in reversed(period.headlines)}
+        for number, examples in period.born:
+            self.events[number] = Event(number, names.get(number, ()), (), 0.0, period.t, period.first)
+            self.events[number].examples = examples
+        for number, size in period.sizes:
+            self.events[number].sizes[period.t] = size
+        for number, state in period.changes:
+            self.events[number].history.append((period.t, state))
 
-    def _headlines(self, record, documents, withheld, most):
-        """Return the headlines of a period; count in `withheld` those that a user holds back."""
-        shown, time = [], int(record.facts["first"])
-        for one in record.headlines:
+    def _headlines(self, period, withheld):
+        """Return the headlines of a period that are shown; count in `withheld` those that a user holds back."""
+        shown, documents = [], period.documents_of
+        for one in period.headlines:
             if one.gate == "lone" and not self.lone:
                 continue
             first = documents[one.examples[0]] if one.examples else None
             members, source = (first.members, first.source) if first and one.gate == "lone" else ((), "")
             source = one.name[1] if one.gate == "volume" and len(one.name) > 1 else source
-            entry = self.verdicts.of_item(members, source, one.event, one.state or "new", time)
+            entry = self.verdicts.of_item(members, source, one.event, one.state or "new", period.first)
             if entry is not None and entry.verdict == "follow":
                 documents |= {row: replace(documents[row], feedback="follow") for row in one.examples}
-                shown.append(_spelled(one))
+                shown.append(one)
             elif entry is not None:
                 withheld[entry.what, entry.verdict] += not one.repeated
-            elif not one.repeated and len(shown) < most:
-                shown.append(_spelled(one))
-        return shown
+            elif not one.repeated and len(shown) < period.budget:
+                shown.append(one)
+        return tuple(shown)
 
-    def _novel(self, record, documents, withheld, most):
-        """Return the rows of the most novel documents; of those that are alerts, without gates, those not held back."""
-        if record.settings["gates"] or record.facts["unproven"]:
-            return tuple(record.novel[:NOVEL].tolist())
-        chosen, time = [], int(record.facts["first"])
-        for row in record.novel.tolist():
+    def _novel(self, period, withheld):
+        """Return the rows of the most novel documents; with `gates: false`, of those that are alerts."""
+        if period.settings["gates"] or period.unproven:
+            return tuple(period.novel[:NOVEL].tolist())
+        chosen, documents = [], period.documents_of
+        for row in period.novel.tolist():
             document = documents[row]
-            entry = self.verdicts.of_item(document.members, document.source, NONE, "new", time)
+            entry = self.verdicts.of_item(document.members, document.source, NONE, "new", period.first)
             following = entry is not None and entry.verdict == "follow"
-            alert = record.tail[row] <= record.settings["tail"] and len(chosen) < most
+            alert = period.tail[row] <= period.settings["tail"] and len(chosen) < period.budget
             if entry is not None and not following:
                 withheld[entry.what, entry.verdict] += alert
             elif alert or following:
@@ -307,58 +301,26 @@ class _Reader:
         return tuple(chosen)
 
 
-def _new_event(number, birth, time, examples):
-    examples = tuple((visible(ident), heading(title)) for ident, title in examples)
-    return Event(number, (), (), 0.0, birth, first=time, examples=examples)
+def printable(value):
+    """Return a value of `odl.alerts.model` with texts that are safe to print, and with tuples in place of lists."""
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, dict):
+        return {key: printable(one) for key, one in value.items()}
+    if isinstance(value, NAMED):
+        return value._replace(**{name: printable(one) for name, one in value._asdict().items()})
+    if is_dataclass(value):
+        texts = {each.name: getattr(value, each.name) for each in fields(value)}
+        return replace(value, **{name: FORMS.get(name, printable)(text) for name, text in texts.items()})
+    return tuple(map(printable, value)) if isinstance(value, (list, tuple)) else value
 
 
-def _by_score(record):
-    """Return the rows of the items of a period, the most novel first."""
-    items = np.flatnonzero(record.item == np.arange(len(record.item)))
-    return items[np.argsort(-record.score[items], kind="stable")].tolist()
+def _examples(examples):
+    """Return the rows of the examples of a headline, or the printable ids and titles of other examples."""
+    pairs = [one for one in examples if not isinstance(one, int)]
+    return tuple((visible(ident), heading(title)) for ident, title in pairs) if pairs else tuple(examples)
 
 
-def _spelled(headline):
-    """Return a headline as a reader sees it."""
-    name, words = tuple(map(readable, headline.name)), tuple(map(visible, headline.words))
-    return replace(headline, name=name, words=words)
-
-
-def _shown(one):
-    """Return an unseen word as a reader sees it."""
-    documents = tuple((visible(ident), heading(title)) for ident, title in one.documents)
-    return replace(one, phrase=readable(one.phrase), words=tuple(map(visible, one.words)), documents=documents)
-
-
-def document_of(record, item, rank):
-    """Return an item of a period as a document.
-
-    Parameters
-    ----------
-    record : odl.alerts.periods.Record
-    item : odl.alerts.periods.Item
-    rank : int
-    """
-    row = item.row
-    atoms = [(int(atom), float(like)) for atom, like in zip(record.near[row], record.likeness[row], strict=True)]
-    nearest = [
-        Near(atom, tuple(visible(words).split()), likeness, visible(ident))
-        for (atom, likeness), (words, ident) in zip((pair for pair in atoms if pair[0] >= 0), item.near, strict=True)
-    ]
-    return Document(
-        t=record.t, row=row, rank=rank, id=visible(item.id), members=tuple(map(visible, item.members)),
-        title=heading(item.title), time=item.time, source=visible(item.source), line=_line_of(item.id, item.source),
-        url=visible(item.url), score=float(record.score[row]), tail=float(record.tail[row]),
-        event=int(record.event[row]), context=float(record.context[row]), nearest=tuple(nearest),
-        reasons=tuple(Reason(visible(word), share) for word, share in item.words),
-        led=item.led, own=item.own, rest=Rest(*item.rest) if item.rest else None, text=readable(item.text),
-        opening=tuple(map(visible, item.opening)),
-        meaning=0.0 if record.meaning is None else float(record.meaning[row]),
-        phrases=tuple((visible(phrase), tuple(map(visible, words))) for phrase, words in item.phrases),
-    )  # fmt: skip
-
-
-def _line_of(ident, source):
-    """Return the line that an id made by the reader names (``posts.csv:12``), 0 for another id."""
-    name, _, line = ident.rpartition(":")
-    return int(line) if name and name == source and line.isdecimal() else 0
+NAMED = (Near, Reason, Rest)
+FORMS = {"title": heading, "text": readable, "phrase": readable, "name": lambda name: tuple(map(readable, name)),
+         "examples": _examples, "documents": _examples, "history": list}  # fmt: skip

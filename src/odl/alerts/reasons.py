@@ -8,9 +8,10 @@ import numpy as np
 from scipy import sparse
 
 from odl import novelty
-from odl.alerts import periods, phrasing
+from odl.alerts import phrasing
 from odl.alerts.breakdown import LEAST
 from odl.alerts.excerpts import excerpt
+from odl.alerts.model import Document, Near, Reason, Rest
 from odl.files import storage
 from odl.files.documents import TITLE_CHARACTERS
 from odl.learners import sparse_atoms
@@ -192,12 +193,12 @@ def shared_terms(frequencies, Q, firsts):
     return frequencies + np.bincount(Q[firsts].indices, minlength=Q.shape[1]) >= 2
 
 
-def items(record, rows, words, data, near, origins, most, shown=None):
+def items(period, rows, words, data, near, origins, most, shown=None):
     """Return documents with their near-duplicates and reasons, so that no other file is needed to show them.
 
     Parameters
     ----------
-    record : odl.alerts.periods.Record
+    period : odl.alerts.model.Period
     rows : ndarray of int64
         First documents of items.
     words : csr_array
@@ -214,44 +215,53 @@ def items(record, rows, words, data, near, origins, most, shown=None):
 
     Returns
     -------
-    list of odl.alerts.periods.Item, odl.alerts.phrasing.PeriodTexts
-        The documents, and what their phrases were judged by.
+    list of odl.alerts.model.Document, odl.alerts.phrasing.PeriodTexts
+        The documents, their rank still 0, and the texts that their phrases were judged by.
     """
-    order = np.argsort(record.item, kind="stable")
-    spans = np.searchsorted(record.item[order], rows), np.searchsorted(record.item[order], rows, side="right")
-    firsts = np.flatnonzero(record.item == np.arange(len(record.item)))
+    order = np.argsort(period.item, kind="stable")
+    spans = np.searchsorted(period.item[order], rows), np.searchsorted(period.item[order], rows, side="right")
+    firsts = np.flatnonzero(period.item == np.arange(len(period.item)))
     shared, items = shared_terms(data.frequencies, words, firsts), []
-    period = phrasing.PeriodTexts.from_counts(origins.texts(firsts.tolist()), words[firsts], data.vocabulary)
+    texts = phrasing.PeriodTexts.from_counts(origins.texts(firsts.tolist()), words[firsts], data.vocabulary)
     for row, low, high in zip(rows.tolist(), *spans, strict=True):
         parts, named, text = shares_of(words, row), data.vocabulary, origins.texts.kept[row]
         led = lead(words, row, shared, None)
-        least = LEAST * record.score[row]
+        least = LEAST * period.score[row]
         leading = {named[term]: parts[term] for term in led if shared[term] and parts[term] >= least}
         first = {named[term] for term in led[:most]}
-        found = phrasing.phrases([text], leading, 1, period) if text and (shown is None or row in shown) else []
+        found = phrasing.phrases([text], leading, 1, texts) if text and (shown is None or row in shown) else []
         phrases = [one for one in found if first & {*one[1]}]
         kept = first.union(*(inside for _, inside in phrases))
         terms = [term for term in led if named[term] in kept]
         passage = excerpt(_behind(data.titles[row], text), [named[term] for term in terms[:NAMED]])
         items.append(
-            periods.Item(
-                row=row,
+            Document(
+                **period.facts_of(row),
+                rank=0,
                 id=data.ids[row],
+                members=tuple(data.ids[other] for other in order[low:high]),
                 title=data.titles[row],
                 time=int(data.times[row]),
                 source=origins.sources[row],
                 url=origins.urls[row],
-                text=passage,
-                members=[data.ids[other] for other in order[low:high]],
-                words=[(named[term], parts[term]) for term in terms],
+                reasons=tuple(Reason(named[term], parts[term]) for term in terms),
+                nearest=_nearest(near, period.near[row].tolist(), period.likeness[row].tolist()),
                 led=int(shared[terms].sum()),
                 own=float(sum(part for term, part in parts.items() if not shared[term])),
-                rest=_left_over(words, row, shared, terms),
-                near=[near.get(atom, ("", "")) for atom in record.near[row].tolist() if atom >= 0],
-                phrases=phrases,
+                rest=Rest(*_left_over(words, row, shared, terms)),
+                text=passage,
+                phrases=tuple(phrases),
             )
         )
-    return items, period
+    return items, texts
+
+
+def _nearest(near, atoms, likeness):
+    """Return the atoms near to a document (-1: none) as `Near`, with their words and documents."""
+    found = [
+        (atom, cosine, *near.get(atom, ("", ""))) for atom, cosine in zip(atoms, likeness, strict=True) if atom >= 0
+    ]
+    return tuple(Near(atom, tuple(words.split()), cosine, ident) for atom, cosine, words, ident in found)
 
 
 def _behind(title, text):
@@ -263,7 +273,7 @@ def join(item, words, text, period):
     """Add words that are in no phrase of an item to its phrases, where its text is kept."""
     others = [word for word in words if all(word not in inside for _, inside in item.phrases)]
     if text:
-        item.phrases = item.phrases + phrasing.phrases([text], others, period=period)
+        item.phrases = (*item.phrases, *phrasing.phrases([text], others, period=period))
 
 
 def origins(batch, n):

@@ -122,10 +122,9 @@ class DocumentView(NamedTuple):
 
     @property
     def origin(self):
-        """Date, and file and line, as far as they are known and not its id."""
+        """Its date and its file, as far as they are known; no file if its id names file and line."""
         one = self.document
-        source = one.source + (f":{one.line}" if one.source and one.line else "")
-        return [part for part in (date_of(one.time), source) if part not in ("", one.id)]
+        return [part for part in (date_of(one.time), "" if one.line else one.source) if part]
 
     @property
     def place(self):

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from odl import learners, novelty
 from odl.alerts import calibration, decision, excerpts, hashtags, periods, reasons, unseen
+from odl.alerts.model import Period
 from odl.config.sections import Alerts
 from odl.errors import DataError
 from odl.evaluation.scorefiles import read_parts
@@ -77,12 +78,13 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=N
     decided, past = decision.decide(documents, scored, carried.past, settings)
     A = run.words_of(current.dictionary)
     record = _record(data, scored, carried, decided, first, words)
-    record.facts["repeats"] = int(repeats[decided.items].sum())
+    record.repeats = int(repeats[decided.items].sum())
     record.languages = mix(counts, stop_words)
     if before.known:
         _find_near(record, Q, A)
-    record.items = _items(record, decided, words, data, A, carried, origins, settings)
-    titles = {item.row: [item.id, item.title] for item in record.items}
+    items = _items(record, decided, words, data, A, carried, origins, settings)
+    record.documents_of = {item.row: item for item in items}
+    titles = {item.row: [item.id, item.title] for item in items}
     opened = {one.event: one for one in reversed(decided.headlines)}
     record.born = [(number, [titles[row] for row in opened[number].examples[:3]]) for number in decided.born]
     told = decided.items[~(repeats | scored.empty)[decided.items]]
@@ -149,20 +151,12 @@ def _record(data, scored, carried, decided, first, words):
     n = len(scored.score)
     times = data.times[data.times != NO_TIME]
     new = float(np.mean(data.frequencies[words.indices] == 0)) if words.nnz else 0.0
-    facts = {
-        "first": int(times.min()) if len(times) else int(NO_TIME),
-        "last": int(times.max()) if len(times) else int(NO_TIME),
-        "first_seen": new if data.t else 1.0,
-        "labelled": any(data.topics),
-        "unproven": decided.unproven,
-        "empty": int(scored.empty.sum()),
-        "p": decided.p,
-        "usual": decided.usual,
-    }
     by_words = scored.score if scored.meaning is None else scored.score - scored.meaning
     context = by_words - np.asarray(words.astype(np.float64).sum(axis=1)).ravel()
-    return periods.Record(
-        data.t, carried.run, carried.settings, facts, scored.score, decided.tail, context, first,
+    return Period(
+        data.t, carried.run, carried.settings, int(times.min()) if len(times) else int(NO_TIME),
+        int(times.max()) if len(times) else int(NO_TIME), new if data.t else 1.0, any(data.topics), decided.unproven,
+        int(scored.empty.sum()), 0, decided.p, decided.usual, scored.score, decided.tail, context, first,
         decided.event, np.full((n, NEAR), -1), np.zeros((n, NEAR), dtype=np.float32), decided.novel, words.data,
         headlines=decided.headlines, below=decided.below, gates=decided.gates, sizes=sorted(decided.sizes.items()),
         changes=decided.changes, meaning=scored.meaning,
@@ -203,7 +197,7 @@ def _items(record, decided, words, data, A, carried, origins, settings):
     opening = {row: one.words for one in reversed(shown) for row in one.examples}
     for item in items:
         own = _words_of(data, item.row)
-        item.opening = [word for word in opening.get(item.row, ()) if word in own]
+        item.opening = tuple(word for word in opening.get(item.row, ()) if word in own)
         reasons.join(item, item.opening, origins.texts.kept[item.row], period)
     return items if settings.rest else [replace(item, rest=None) for item in items]
 

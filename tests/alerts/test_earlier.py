@@ -74,7 +74,7 @@ def test_keys_of_the_earlier_version_are_named_with_what_to_type(stream, capsys)
     assert f"odl run {stream} --again: it learns 200 documents in 8 periods" in said
     assert cli.main(["new", str(stream)]) == 0 and "headline of topic:2" in capsys.readouterr().out
     shutil.rmtree(stream / "results")
-    assert cli.main(["run", str(stream)]) == 1 and "'alerts.pool' means nothing any more" in capsys.readouterr().err
+    assert cli.main(["run", str(stream)]) == 1 and "'alerts.pool' is no longer a setting" in capsys.readouterr().err
 
 
 @pytest.mark.slow

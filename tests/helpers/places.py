@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import os
+import shutil
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,3 +20,19 @@ def alone(path):
     with open(path.with_suffix(".lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+def made_once(base, name, make):
+    """Return a folder that all workers share, filled by `make(folder)` in the first that asks; copy it to change it.
+
+    `base` is the temporary folder of the worker.
+    """
+    folder = shared(base) / name
+    complete = folder.with_suffix(".complete")
+    with alone(folder):
+        if not complete.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            make(folder)
+            complete.touch()
+    return folder

@@ -5,6 +5,8 @@ import random
 import shutil
 from datetime import datetime, timedelta
 
+from places import made_once
+
 from odl.cli import main
 
 WORDS = {
@@ -44,6 +46,15 @@ def begin(folder, weeks=5, more=SETTINGS):
     again = tuple(f"{key}:" for key in ("alerts", "learners") if f"{key}:" in more or key == "alerts")
     configuration.write_text("".join(line for line in lines if not line.startswith(again)) + more)
     return folder / "news"
+
+
+def learned(base, weeks=5):
+    """Return a folder that was run over some weeks, made once for all workers; `copy` it to change it."""
+
+    def make(folder):
+        assert main(["run", str(begin(folder, weeks))]) == 0
+
+    return made_once(base, f"learned{weeks}", make) / "news"
 
 
 def copy(folder, place):

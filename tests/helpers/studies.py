@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import numpy as np
-from places import alone, shared
+from places import made_once
 from scipy import sparse
 
 from odl.evaluation import averages, baselines, scorefiles, study
@@ -175,13 +175,14 @@ def unevaluated(root):
 
 def shown(base):
     """Return root and plan of a study of two streams with its tables and figures, made once; not to be changed."""
-    root = shared(base) / "shown"
-    with alone(root):
-        if not (root / "plan.json").exists():
-            plan = make_study(root)
-            one = {"da": ("dual_averaging", {"gamma": 4.0}, 0.2), "pg": ("projected_gradient", {"eta": 11.0}, 0.1)}
-            plan += make_study(root, seeds=1, steps=4, sizes=(20,), runs=one, reader="scipydocs", corpus="small")
-            study.summarise(plan, root / "tables")
-            figures.write(plan, root / "tables", root / "figures")
-            write_plan(root / "plan.json", plan)
+
+    def make(root):
+        plan = make_study(root)
+        one = {"da": ("dual_averaging", {"gamma": 4.0}, 0.2), "pg": ("projected_gradient", {"eta": 11.0}, 0.1)}
+        plan += make_study(root, seeds=1, steps=4, sizes=(20,), runs=one, reader="scipydocs", corpus="small")
+        study.summarise(plan, root / "tables")
+        figures.write(plan, root / "tables", root / "figures")
+        write_plan(root / "plan.json", plan)
+
+    root = made_once(base, "shown", make)
     return root, load_plan(root / "plan.json")

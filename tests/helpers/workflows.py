@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import forked
 import h5py
-from places import ROOT, alone, shared
+from places import ROOT, made_once
 
 SHOWN = {"tables", "figures", "page"}  # jobs after every evaluation
 COPIED = ("workflow", "profiles", "config", "src")
@@ -282,16 +282,17 @@ def finished(base):
 
     It is made once for all workers, each of which has a copy in its own folder `base`.
     """
-    study = Study(shared(base) / "finished")
-    told = study.folder.with_suffix(".json")
-    with alone(study.folder):
-        if not told.exists():
-            shutil.rmtree(study.folder, ignore_errors=True)
-            Study.create(study.folder).write("a.jsonl", documents(0, 360, padding=3000))
-            study.record_threads()
-            told.write_text(json.dumps(study.run(anew=True, OMP_NUM_THREADS="7", OPENBLAS_NUM_THREADS="7")))
-    status, text, jobs = json.loads(told.read_text())
-    return study.copy(base / "copy"), Result(status, text, [tuple(job) for job in jobs])
+
+    def make(folder):
+        study = Study.create(folder / "study")
+        study.write("a.jsonl", documents(0, 360, padding=3000))
+        study.record_threads()
+        result = study.run(anew=True, OMP_NUM_THREADS="7", OPENBLAS_NUM_THREADS="7")
+        (folder / "result.json").write_text(json.dumps(result))
+
+    folder = made_once(base, "finished", make)
+    status, text, jobs = json.loads((folder / "result.json").read_text())
+    return Study(folder / "study").copy(base / "copy"), Result(status, text, [tuple(job) for job in jobs])
 
 
 def chain(run, first=0, last=3):

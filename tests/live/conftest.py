@@ -2,14 +2,11 @@
 
 import pytest
 import streams
-from called import odl
 
 
 @pytest.fixture(scope="session")
 def learned(tmp_path_factory):
-    folder = streams.begin(tmp_path_factory.mktemp("learned"), weeks=3)
-    assert odl("run", folder).returncode == 0
-    return folder
+    return streams.learned(tmp_path_factory.getbasetemp(), weeks=3)
 
 
 @pytest.fixture

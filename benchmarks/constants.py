@@ -31,12 +31,12 @@ COLUMNS = ("five", "first", "told", "own", "right", "headings", "members", "larg
 
 def shares(*values):
     """Return shares of the level of the four gates."""
-    return dict(zip(gates.SHARES, values, strict=True))
+    return dict(zip(gates.LEVEL_SHARES, values, strict=True))
 
 
 ROWS = {  # name -> module or "alerts", constant, values
-    "shares of the level": (gates, "SHARES", (shares(0.9, 0.05, 0.025, 0.025), shares(0.4, 0.2, 0.2, 0.2))),
-    "periods of volume": (gates, "DAYS", (14, 56)),
+    "shares of the level": (gates, "LEVEL_SHARES", (shares(0.9, 0.05, 0.025, 0.025), shares(0.4, 0.2, 0.2, 0.2))),
+    "periods of volume": (gates, "VOLUME_PERIODS", (14, 56)),
     "t of an own word": (events, "CERTAIN_WORD", (3.0, 8.0)),
     "share with an own word": (events, "SHARE", (0.05, 0.3)),
     "documents that join by chance": (events, ("RATE", "RATE_LARGE"), ((0.0005, 0.00125), (0.008, 0.02))),

@@ -237,7 +237,7 @@ def test_without_gates_only_documents_are_ranked():
 def test_what_is_carried_of_a_real_stream_is_bounded(corpora):
     """Reuters by day: 58 days, the busiest of 1,128 documents."""
     stream = read_corpus("reuters21578", [corpora / "reuters21578" / "reuters21578.tar.gz"], {})
-    days, past, n_terms = stream.times // decision.DAY, StreamHistory.nothing(), len(stream.vocabulary)
+    days, past, n_terms = stream.times // decision.DAY_MS, StreamHistory.nothing(), len(stream.vocabulary)
     counts, most = stream.counts.tocsr(), events.SAMPLE + events.APART * events.EACH
     frequencies, n, sampled = np.zeros(n_terms, dtype=np.int64), 0, []
     for t, day in enumerate(np.unique(days).tolist()):

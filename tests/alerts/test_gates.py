@@ -18,60 +18,62 @@ def test_the_least_t_of_a_level_has_that_p(rng):
     past = past_of(stats.gumbel_r(3, 0.5).rvs(30, random_state=rng))
     for p in (0.001, 0.01, 0.3):
         for double in (False, True):
-            least = gates.least_of(p, 120, past, double)
-            assert np.isclose(gates.chance_of(least, 120, past, double), p)
+            least = gates.law_of_largest(past, 120, double).quantile(p)
+            assert np.isclose(gates.law_of_largest(past, 120, double).p_value(least), p)
 
 
 def test_the_least_t_is_a_quantile_of_gumbel_for_many_periods(rng):
     law = stats.gumbel_r(3, 0.6)
     past = past_of(law.rvs(20_000, random_state=rng))
-    assert np.isclose(gates.least_of(0.01, 100, past), law.ppf(0.99), rtol=0.03)
-    more = gates.least_of(0.01, 200, past)  # of twice as many documents the largest is that of two sets
-    assert np.isclose(more - gates.least_of(0.01, 100, past), 0.6 * np.log(2), rtol=0.05)
+    assert np.isclose(gates.law_of_largest(past, 100).quantile(0.01), law.ppf(0.99), rtol=0.03)
+    more = gates.law_of_largest(past, 200).quantile(0.01)  # of twice as many documents the largest is that of two sets
+    assert np.isclose(more - gates.law_of_largest(past, 100).quantile(0.01), 0.6 * np.log(2), rtol=0.05)
 
 
 def test_what_the_upper_half_of_the_periods_had_does_not_count(rng):
     quiet = stats.gumbel_r(3, 0.5).rvs(39, random_state=rng)
     busy = quiet.copy()
     busy[quiet > np.median(quiet)] += 20
-    assert gates.least_of(0.01, 100, past_of(busy)) == gates.least_of(0.01, 100, past_of(quiet))
+    assert gates.law_of_largest(past_of(busy), 100).quantile(0.01) == gates.law_of_largest(
+        past_of(quiet), 100
+    ).quantile(0.01)
 
 
 @pytest.mark.slow
 def test_few_periods_make_the_gate_stricter(rng):
-    law, speak = stats.gumbel_r(3, gates.SCALE), {}
+    law, speak = stats.gumbel_r(3, gates.DECIMAL_SCALE), {}
     for n in (2, 5, 40):
         draws = law.rvs((2000, n + 1), random_state=rng)
-        speak[n] = np.mean([gates.chance_of(row[-1], 100, past_of(row[:-1])) <= 0.01 for row in draws])
+        speak[n] = np.mean([gates.law_of_largest(past_of(row[:-1]), 100).p_value(row[-1]) <= 0.01 for row in draws])
     assert all(share <= 0.018 for share in speak.values()), speak
 
 
 def test_what_speaks_is_remembered_by_the_t_from_which_it_does():
     past = past_of([3.0, 3.2, 2.8, 3.1])
-    p, after = gates.judge_words(past, [30.0, 60.0], 100, False, 0.01)
-    assert p < 1e-6 and np.isclose(after[-1, 0], gates.least_of(0.01, 100, past)) and len(after) == 5
+    _, p, after = gates.judge_words(past, [30.0, 60.0], 100, False, 0.01)
+    assert p < 1e-6 and np.isclose(after[-1, 0], gates.law_of_largest(past, 100).quantile(0.01)) and len(after) == 5
     for _ in range(60):
-        _, after = gates.judge_words(after, [3.0, 3.0], 100, False, 0.01)
+        _, _, after = gates.judge_words(after, [3.0, 3.0], 100, False, 0.01)
     assert len(after) == gates.HISTORY
 
 
 def test_volume_is_judged_by_median_and_deviation():
     past = gates.GateHistory().volume
     for n in [38, 40, 36, 41, 35, 39, 38, 37, 40, 36]:
-        past = gates.volume_after(past, n, -1, False)
-    p, usual = gates.chance_of_volume(256, past, -1)
+        past = gates.remember_volume(past, n, -1, False)
+    p, usual = gates.judge_volume(256, past, -1)
     assert usual == 38 and p < 0.0005
-    assert gates.chance_of_volume(45, past, -1)[0] > 0.05
-    after = gates.volume_after(past, 256, -1, True)
+    assert gates.judge_volume(45, past, -1)[0] > 0.05
+    after = gates.remember_volume(past, 256, -1, True)
     assert after[-1, 0] < 60  # a day that speaks hides nothing that comes later
 
 
 def test_a_quiet_weekday_is_compared_with_its_own_kind():
     past = gates.GateHistory().volume
-    for day in range(7 * gates.WEEKS):
-        past = gates.volume_after(past, 20 + day % 3 if day % 7 > 4 else 100 + day % 5, day % 7, False)
+    for day in range(7 * gates.WEEKDAY_WEEKS):
+        past = gates.remember_volume(past, 20 + day % 3 if day % 7 > 4 else 100 + day % 5, day % 7, False)
     assert gates.usual_volume(past, 6)[0] < 30 < 90 < gates.usual_volume(past, 2)[0]
-    assert gates.chance_of_volume(100, past, 6)[0] < 0.001 < 0.1 < gates.chance_of_volume(100, past, 2)[0]
+    assert gates.judge_volume(100, past, 6)[0] < 0.001 < 0.1 < gates.judge_volume(100, past, 2)[0]
 
 
 def volumes(days, quiet=28, past=None):
@@ -79,13 +81,13 @@ def volumes(days, quiet=28, past=None):
     past, told = past or gates.GateHistory(), []
     for counts in days:
         n = sum(counts.values())
-        past = gates.with_sources(past, counts)
-        chances = gates.chances_of_sources(past, counts, n, -1)
+        past = gates.track_sources(past, counts)
+        chances = gates.judge_sources(past, counts, n, -1)
         speaking = {row for row, (p, _) in chances.items() if p <= 1e-4}
         told.append({past.sources[row] for row in speaking})
-        counts_after, told_after = gates.sources_after(past, counts, -1, speaking)
+        counts_after, told_after = gates.remember_sources(past, counts, -1, speaking)
         past = past._replace(
-            volume=gates.volume_after(past.volume, n, -1, False), source_counts=counts_after, told_sources=told_after
+            volume=gates.remember_volume(past.volume, n, -1, False), source_counts=counts_after, told_sources=told_after
         )
     return told, past
 
@@ -100,33 +102,33 @@ def test_the_volume_of_a_source_is_compared_with_its_own(rng):
 def test_sources_that_come_and_go_are_not_tested(rng):
     files = [{f"{day}.jsonl": int(n), "other": 30} for day, n in enumerate(rng.poisson(60, 40))]
     told, past = volumes(files)
-    assert told == [set()] * 40 and len(past.sources) <= gates.SOURCES
+    assert told == [set()] * 40 and len(past.sources) <= gates.MAX_SOURCES
     assert past.source_counts.shape == (len(past.sources), 40)
 
 
 def test_sources_are_bounded(rng):
     _, past = volumes([{f"{day} {n}": 1 for n in range(30)} for day in range(20)])
-    assert len(past.sources) == gates.SOURCES
-    assert not gates.with_sources(past, {str(n): 1 for n in range(gates.SOURCES + 1)}).sources
-    assert not gates.with_sources(gates.GateHistory(), {"alone": 5}).sources
+    assert len(past.sources) == gates.MAX_SOURCES
+    assert not gates.track_sources(past, {str(n): 1 for n in range(gates.MAX_SOURCES + 1)}).sources
+    assert not gates.track_sources(gates.GateHistory(), {"alone": 5}).sources
 
 
 def test_a_document_alone_is_above_all_recent_scores(rng):
     recent = rng.gamma(4, 0.1, 500)
     scores = np.array([recent.max() - 0.01, recent.max() + 2.0])
-    chance = gates.chance_of_lone(scores, recent, gates.GateHistory(), 50)
+    chance = gates.judge_lone(scores, recent, gates.GateHistory(), 50)
     assert chance[0] == 1 and chance[1] < 0.001
     higher = gates.GateHistory(highest=np.array([recent.max() + 3.0]))
-    assert gates.chance_of_lone(scores, recent, higher, 50).tolist() == [1, 1]
+    assert gates.judge_lone(scores, recent, higher, 50).tolist() == [1, 1]
 
 
 def test_scores_that_rise_together_are_not_alone(rng):
     """As those of log lines do, of which few templates were learned; some documents that stand alone hide none."""
     recent, period = rng.uniform(0.2, 0.4, 250), rng.uniform(0.2, 0.4, 250)
-    level = 0.01 * gates.SHARES["lone"]
-    assert gates.chance_of_lone(period + 0.06, recent, gates.GateHistory(), 250).min() > level
+    level = 0.01 * gates.LEVEL_SHARES["lone"]
+    assert gates.judge_lone(period + 0.06, recent, gates.GateHistory(), 250).min() > level
     alone = np.append(period, [0.9, 1.0, 1.1])
-    assert np.flatnonzero(gates.chance_of_lone(alone, recent, gates.GateHistory(), 253) <= level).tolist() == [
+    assert np.flatnonzero(gates.judge_lone(alone, recent, gates.GateHistory(), 253) <= level).tolist() == [
         250,
         251,
         252,

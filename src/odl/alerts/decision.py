@@ -13,13 +13,13 @@ from odl.alerts import authors, calibration, events, gates, hashtags, headlines,
 from odl.alerts.model import NONE, STATES, Headline
 from odl.files.documents import NO_TIME
 
-LEAST = 2  # documents that have a word of a headline, titles apart
-LIKELY = np.log(3)  # log-odds from which on the documents of a headline are of an event that is new in the period
+MIN_DOCUMENTS = 2  # documents whose text has a word of a headline; one title is enough
+MIN_LOG_ODDS = np.log(3)  # log-odds from which on documents are of an event that is new in the period
 BELOW = 5  # headlines that are stored of a quiet period
-MOST = 20  # headlines of a period that may speak
+MAX_HEADLINES = 20  # headlines of a period that may speak
 NOVEL = 5  # most novel documents that are stored of each period
 UNPROVEN = 3  # documents that are stored of a headline that does not speak
-DAY = 86_400_000  # ms
+DAY_MS = 86_400_000
 
 
 class PeriodDocuments(NamedTuple):
@@ -176,7 +176,7 @@ class Decision(NamedTuple):
 
 
 def decide(documents, scored, past, settings):
-    """Return what is decided on a period, and what the next one goes on from.
+    """Decide on a period; return the decision and the history that the next period needs.
 
     Parameters
     ----------
@@ -188,13 +188,51 @@ def decide(documents, scored, past, settings):
     Returns
     -------
     Decision, StreamHistory
-        The recent scores of the latter are those given: who scores the stream knows which scores count.
+        The recent scores of the latter are those given: the caller, who scores the stream, adds those of the period.
     """
     return _PeriodDecision(hashtags.joined(documents), scored, past, settings).decide()
 
 
+class Candidate(NamedTuple):
+    """A headline that may speak.
+
+    Attributes
+    ----------
+    draft : odl.alerts.headlines.Draft
+        Its words and documents.
+    p : float
+        Probability of such a headline in a period in which nothing is new, divided by the share of its gate.
+    gate : str
+        Gate that it opens: "words", "certain" or "two periods"; "" if it opens none.
+    """
+
+    draft: headlines.Draft
+    p: float
+    gate: str
+
+
 class _PeriodDecision:
-    """One period while it is decided on."""
+    """One period while it is decided on.
+
+    Attributes
+    ----------
+    items : ndarray of int64
+        Rows of the documents that are no near-duplicate of an earlier row.
+    rows : ndarray of int64
+        Those of the items that have words and repeat no document of an earlier period: the ones that can be news.
+        Rows of `X` and `both`, and of drafts, are positions in it.
+    X, both : csr_array
+        Words of these documents: of texts; of texts and titles.
+    counts, new : odl.alerts.surprise.Counts
+        Documents with each word: of the items with words; of `rows` alone.
+    memory : odl.alerts.events.EventMemory
+    event : ndarray of int64
+        Number of the event of each document, as far as it is known.
+    p_values : dict of str to float
+        p of each gate.
+    log_odds : dict of int to float
+        Events that are new in this period -> log-odds that a document of the period is of it.
+    """
 
     def __init__(self, documents, scored, past, settings):
         self.documents, self.scored, self.settings = documents, scored, settings
@@ -205,196 +243,208 @@ class _PeriodDecision:
         )
         self.tail, self.unproven = calibration.tails(scored, past.recent, settings.warm_up)
         self.items = np.flatnonzero(documents.first == np.arange(len(documents.first)))
-        distinct = self.items[~scored.empty[self.items]]
-        self.rows = distinct[~documents.repeats[distinct]]
+        with_words = self.items[~scored.empty[self.items]]
+        self.rows = with_words[~documents.repeats[with_words]]
         self.X, titled = documents.counts[self.rows], documents.titled[self.rows]
         self.both = sparse.csr_array(self.X + titled)
-        self.new = self._counts(self.rows)  # of documents that repeat none of an earlier period
-        self.counts = self._counts(distinct)
+        self.new = self._count(self.rows, self.X, titled)
+        self.counts = self.new
+        if len(with_words) > len(self.rows):
+            self.counts = self._count(with_words, documents.counts[with_words], documents.titled[with_words])
         self.barred = authors.barred_words(documents, self.rows)
-        self.memory, self.told, self.event = self.past.events, [], np.zeros(len(documents.first), dtype=np.int64)
-        self.chances, self.prior = {}, {}  # p of gates; log-odds that a document of the period is of a new event
+        self.memory, self.event = self.past.events, np.zeros(len(documents.first), dtype=np.int64)
+        self.p_values, self.log_odds = {}, {}
 
     def decide(self):
         """Return `Decision` and `StreamHistory`."""
         documents, settings = self.documents, self.settings
+        history, candidates, lone = self.past.gates, [], []
         tested = documents.t > 0 and len(self.rows) > 0 and settings.gates
-        compared = self.past.gates
-        drafts, usual = [], 0.0
         if tested:
-            drafts, compared = self._words(compared)
-        volume, usual, compared = self._volume(compared)
-        lone, compared = self._lone(compared) if tested else ([], compared)
-        p = min([1.0, *(chance / gates.SHARES[gate] for gate, chance in self.chances.items())])
-        speaking = [] if self.unproven else [draft for draft in drafts if draft[1] <= settings.level or draft[2]]
-        shown, born = self._open([*speaking], lone if not self.unproven else [], volume if not self.unproven else [])
-        telling = {one.event for one in shown if one.event}
-        self._join(born)
-        self.memory, sizes, changes = events.counted(self.memory, documents.t, self.event, telling)
+            candidates, history = self._judge_words(history)
+            candidates, history = self._judge_two_periods(candidates, history)
+        volume, usual, history = self._judge_volume(history)
+        if tested:
+            lone, history = self._judge_lone(history)
+        p = min([1.0, *(p / gates.LEVEL_SHARES[gate] for gate, p in self.p_values.items())])
+        speaking = [] if self.unproven else [one for one in candidates if one.gate]
+        shown, born = self._assign_events(speaking)
+        if not self.unproven:
+            inside = {row for one in shown for row in one.rows}
+            shown = [*volume, *shown, *(one for one in lone if one.rows[0] not in inside)]
+            shown.sort(key=lambda one: -one.t)
+        open_events = {one.event for one in shown if one.event}
+        self._let_documents_join()
+        self.memory, sizes, changes = events.counted(self.memory, documents.t, self.event, open_events)
         shown = [self._with_state(one) for one in shown]
-        quiet = {id(draft) for draft in speaking}
-        below = [draft for draft in drafts if id(draft) not in quiet][:BELOW]
-        below = [self._headline(draft, chance, "") for draft, chance, *_ in below]
-        self.memory = events.remembered(self.memory, documents.t, self._named(self.X), np.arange(len(self.rows)))
+        below = [one for one in candidates if self.unproven or not one.gate][:BELOW]
+        below = [self._headline(one._replace(gate="")) for one in below]
+        self.memory = events.remembered(
+            self.memory, documents.t, self._without_frequent_words(self.X), np.arange(len(self.rows))
+        )
         novel = calibration.most_novel(self.rows, self.scored.score)
         novel = novel[: NOVEL if settings.gates else max(NOVEL, 2 * settings.room(len(self.items)))]
-        speaks = bool(shown) and not self.unproven
         decision = Decision(
-            self.tail, self.unproven, self.items, 1.0 if self.unproven else float(p), self.chances, speaks, usual,
-            shown, below, novel, self.event, sizes, changes, born,
+            self.tail, self.unproven, self.items, 1.0 if self.unproven else float(p), self.p_values, bool(shown),
+            usual, shown, below, novel, self.event, sizes, changes, born,
         )  # fmt: skip
-        told = np.array(sorted(telling), dtype=np.int64)
-        return decision, StreamHistory(
-            self.memory, self.past.words.after(self.counts), compared, told, self.past.recent
-        )
+        told = np.array(sorted(open_events), dtype=np.int64)
+        return decision, StreamHistory(self.memory, self.past.words.after(self.counts), history, told, self.past.recent)
 
-    def _counts(self, rows):
+    def _count(self, rows, X, titled):
         """Return how many documents have each word, in text or title; those of one author count once."""
-        documents = self.documents
-        X, titled = documents.counts[rows], documents.titled[rows]
-        if any(documents.authors):
-            numbers = authors.author_numbers([documents.authors[row] for row in rows.tolist()])
+        if any(self.documents.authors):
+            numbers = authors.author_numbers([self.documents.authors[row] for row in rows.tolist()])
             X, titled = authors.joined(X, numbers), authors.joined(titled, numbers)
         return surprise.Counts.from_documents(X, titled)
 
-    def _words(self, compared):
-        """Return the headlines of the period as (draft, p, certain, gate), strongest first; note the p of words."""
-        documents, n, level = self.documents, self.counts.n, self.settings.level
-        counts = self.counts.where(self.new.words >= LEAST, self.new.titles > 0)
-        self.found = surprise.evidence(counts, *self.past.words.before(), LEAST)
-        terms = self._candidates(self.found, self.counts)
-        drafts = headlines.drafts(terms, self.found, self.both, documents.frequencies == 0, MOST)
-        share, double = gates.SHARES["words"], n < surprise.FEW
-        largest = self._largest(self.found, terms)
-        self.chances["words"], after = gates.judge_words(compared.words, largest, n, double, level * share)
-        told = []
-        for draft in drafts:
-            chance = gates.chance_of(draft.t, n, compared.words, double) / share
-            certain = 0 < self.settings.certain <= min(draft.t_all, draft.t_recent)
-            told.append((draft, chance, certain, "words" if chance <= level else "certain" if certain else ""))
-        compared = compared._replace(words=after)
-        return self._pairs(told, compared)
+    # Gates: each method returns headlines and the history of the gates after the period, and notes the p of the gate.
 
-    def _pairs(self, told, compared):
-        """Add the headline that is unusual in this period and the last one together, if it is none by itself."""
+    def _judge_words(self, history):
+        """Return the headlines of the period as candidates, strongest first, and the history."""
+        documents, n, level = self.documents, self.counts.n, self.settings.level
+        counts = self.counts.where(self.new.words >= MIN_DOCUMENTS, self.new.titles > 0)
+        self.found = surprise.evidence(counts, *self.past.words.before(), MIN_DOCUMENTS)
+        terms = self._nameable_terms(self.found, self.counts)
+        drafts = headlines.drafts(terms, self.found, self.both, documents.frequencies == 0, MAX_HEADLINES)
+        share, double = gates.LEVEL_SHARES["words"], n < surprise.FEW
+        largest = _largest(self.found, terms)
+        law, self.p_values["words"], after = gates.judge_words(history.words, largest, n, double, level * share)
+        candidates = []
+        for draft in drafts:
+            p = law.p_value(draft.t) / share
+            certain = 0 < self.settings.certain <= min(draft.t_all, draft.t_recent)
+            candidates.append(Candidate(draft, p, "words" if p <= level else "certain" if certain else ""))
+        return candidates, history._replace(words=after)
+
+    def _judge_two_periods(self, candidates, history):
+        """Return the candidates with the strongest word of this period and the last one, if it opens the gate.
+
+        A candidate that has the word and opens no gate is replaced; if none has it, the word alone is a new one.
+        """
         documents, past, level = self.documents, self.past.words, self.settings.level
         if documents.t < 2 or not past.n_last:
-            return told, compared
+            return candidates, history
         here = (self.new.words > 0) | (self.new.titles > 0)
         counts = self.counts.plus(surprise.Counts(past.last, past.last_titles, past.n_last)).where(here, here)
-        found = surprise.evidence(counts, *past.before_last(), LEAST, LEAST)
-        own = self.memory.weight[[row for row, n in enumerate(self.memory.number.tolist()) if n in self.past.told]]
+        found = surprise.evidence(counts, *past.before_last(), MIN_DOCUMENTS, MIN_DOCUMENTS)
+        spoke = np.isin(self.memory.number, self.past.told)
+        own = self.memory.weight[np.flatnonzero(spoke)].indices  # words of events that spoke in the last period
         for each in (found.t, found.plain, found.doubled):
-            each[own.indices] = 0.0
-        terms = self._candidates(found, counts)
-        share, double = gates.SHARES["two periods"], counts.n < surprise.FEW
-        largest = self._largest(found, terms)
-        chance, after = gates.judge_words(compared.pairs, largest, counts.n, double, level * share)
-        self.chances["two periods"] = chance
-        if chance / share <= level:
-            rows = np.flatnonzero((self.both[:, [terms[0]]] > 0).toarray().ravel())
-            holder = next((at for at, one in enumerate(told) if terms[0] in one[0].terms), None)
-            if holder is None:
-                told = [
-                    (headlines.draft_of(terms[0], rows, largest[double]), chance / share, False, "two periods"),
-                    *told,
-                ]
-            elif not told[holder][3]:
-                draft = told[holder][0]
-                words = np.append(terms[:1], draft.terms[draft.terms != terms[0]])
-                told[holder] = (draft._replace(terms=words, rows=rows), chance / share, False, "two periods")
-        return told, compared._replace(pairs=after)
+            each[own] = 0.0
+        terms = self._nameable_terms(found, counts)
+        share, double = gates.LEVEL_SHARES["two periods"], counts.n < surprise.FEW
+        largest = _largest(found, terms)
+        _, p, after = gates.judge_words(history.pairs, largest, counts.n, double, level * share)
+        self.p_values["two periods"], history = p, history._replace(pairs=after)
+        if p / share > level:
+            return candidates, history
+        word = terms[0]
+        rows = np.flatnonzero((self.both[:, [word]] > 0).toarray().ravel())
+        at = next((at for at, one in enumerate(candidates) if word in one.draft.terms), None)
+        if at is None:
+            draft = headlines.draft_of(word, rows, largest[double])
+            return [Candidate(draft, p / share, "two periods"), *candidates], history
+        if not candidates[at].gate:
+            draft = candidates[at].draft
+            words = np.append(terms[:1], draft.terms[draft.terms != word])
+            candidates[at] = Candidate(draft._replace(terms=words, rows=rows), p / share, "two periods")
+        return candidates, history
 
-    @staticmethod
-    def _largest(found, terms):
-        """Return the largest evidence of some terms if titles count once, and double."""
-        return [float(each[terms].max(initial=0.0)) for each in (found.plain, found.doubled)]
-
-    def _candidates(self, found, counts):
+    def _nameable_terms(self, found, counts):
+        """Return the terms that may be in headlines, the strongest first."""
         documents = self.documents
         return headlines.candidates(
             found, counts, documents.frequencies, documents.n_before, documents.vocabulary, self.barred
         )
 
-    def _volume(self, compared):
-        """Return headlines of unusual numbers of documents, of all and of sources, the usual number, and the past."""
+    def _judge_volume(self, history):
+        """Return headlines of unusual numbers of documents, of all and of sources; the usual number; the history."""
         documents, n, weekday = self.documents, len(self.documents.first), _weekday(self.documents.times)
         if documents.t == 0:
-            return [], 0.0, compared
+            return [], 0.0, history
         counts = Counter(documents.sources)
-        compared = gates.with_sources(compared, counts)
-        chance, usual = gates.chance_of_volume(n, compared.volume, weekday)
-        of_sources = gates.chances_of_sources(compared, counts, n, weekday)
-        chance *= 2 if of_sources else 1
-        of_sources = {row: (2 * len(of_sources) * p, usually) for row, (p, usually) in of_sources.items()}
-        if len(compared.volume) >= gates.LEAST_DAYS and self.settings.gates:
-            self.chances["volume"] = min([chance, *(p for p, _ in of_sources.values())])
-        bar = self.settings.level * gates.SHARES["volume"]
-        found = [self._volume_headline((), np.arange(n), usual, chance, compared.told_volume)] if chance <= bar else []
-        names, speaking = np.array(documents.sources), {row for row, (p, _) in of_sources.items() if p <= bar}
+        history = gates.track_sources(history, counts)
+        p, usual = gates.judge_volume(n, history.volume, weekday)
+        of_sources = gates.judge_sources(history, counts, n, weekday)
+        if of_sources:  # half of the level is for all documents, half for the sources
+            p *= 2
+            of_sources = {row: (2 * len(of_sources) * own, usually) for row, (own, usually) in of_sources.items()}
+        if len(history.volume) >= gates.MIN_VOLUME_PERIODS and self.settings.gates:
+            self.p_values["volume"] = min([p, *(own for own, _ in of_sources.values())])
+        bar = self.settings.level * gates.LEVEL_SHARES["volume"]
+        found, spoke = [], p <= bar
+        if spoke:
+            found.append(self._volume_headline((), np.arange(n), usual, p, history.told_volume))
+        names, speaking = np.array(documents.sources), {row for row, (own, _) in of_sources.items() if own <= bar}
         for row in sorted(speaking):
-            p, usually = of_sources[row]
-            name, told = compared.sources[row], compared.told_sources[row : row + 1]
-            found.append(self._volume_headline((name,), np.flatnonzero(names == name), usually, p, told))
-        spoke = chance <= bar
-        source_counts, told_sources = gates.sources_after(compared, counts, weekday, speaking)
-        return found, usual, compared._replace(
-            volume=gates.volume_after(compared.volume, n, weekday, spoke), told_volume=np.array([float(n * spoke)]),
+            own, usually = of_sources[row]
+            rows, told = np.flatnonzero(names == history.sources[row]), history.told_sources[row : row + 1]
+            found.append(self._volume_headline((history.sources[row],), rows, usually, own, told))
+        source_counts, told_sources = gates.remember_sources(history, counts, weekday, speaking)
+        return found, usual, history._replace(
+            volume=gates.remember_volume(history.volume, n, weekday, spoke), told_volume=np.array([float(n * spoke)]),
             source_counts=source_counts, told_sources=told_sources,
         )  # fmt: skip
 
-    def _volume_headline(self, source, rows, usual, chance, told):
-        """Return the headline of a number of documents, of all or one source; repeated if it has not grown."""
+    def _volume_headline(self, source, rows, usual, p, told):
+        """Return the headline of a number of documents, of all or of one source; repeated if it has not grown."""
         inside = np.flatnonzero(np.isin(self.rows, rows))
         return Headline(
-            ("volume", *source), (), 0.0, 0.0, 0.0, tuple(rows.tolist()), usual, chance / gates.SHARES["volume"],
+            ("volume", *source), (), 0.0, 0.0, 0.0, tuple(rows.tolist()), usual, p / gates.LEVEL_SHARES["volume"],
             "volume", repeated=bool(0 < len(rows) <= told.max(initial=0.0)),
             examples=tuple(self._examples(inside, headlines.EXAMPLES)),
         )  # fmt: skip
 
-    def _lone(self, compared):
-        """Return the headlines of documents that stand alone, and the gates' past."""
-        score, share = self.scored.score[self.rows], gates.SHARES["lone"]
-        chance = gates.chance_of_lone(score, self.past.recent, compared, len(self.rows))
-        if len(self.past.recent) > gates.EXCESSES:
-            self.chances["lone"] = float(chance.min(initial=1.0))
-        highest = np.append(compared.highest, score.max(initial=-np.inf))[-gates.HISTORY :]
+    def _judge_lone(self, history):
+        """Return the headlines of documents that stand alone, and the history."""
+        score, share = self.scored.score[self.rows], gates.LEVEL_SHARES["lone"]
+        p_values = gates.judge_lone(score, self.past.recent, history, len(self.rows))
+        if len(self.past.recent) > gates.MIN_EXCESSES:
+            self.p_values["lone"] = float(p_values.min(initial=1.0))
+        highest = np.append(history.highest, score.max(initial=-np.inf))[-gates.HISTORY :]
         found = [
-            Headline((), (), 0.0, 0.0, 0.0, (row,), 0.0, float(one / share), "lone", examples=(row,))
-            for row, one in zip(self.rows.tolist(), chance.tolist(), strict=True)
-            if one / share <= self.settings.level
+            Headline((), (), 0.0, 0.0, 0.0, (row,), 0.0, float(p / share), "lone", examples=(row,))
+            for row, p in zip(self.rows.tolist(), p_values.tolist(), strict=True)
+            if p / share <= self.settings.level
         ]
-        return found, compared._replace(highest=highest)
+        return found, history._replace(highest=highest)
 
-    def _open(self, speaking, lone, volume):
-        """Return the headlines that speak, each with its event, and the new events."""
-        shown, born, t = [*volume], [], self.documents.t
-        covered = set()
-        for draft, chance, _, gate in speaking:
+    # Events
+
+    def _assign_events(self, speaking):
+        """Return the headlines of the candidates that speak, each with its event, and the numbers of new events.
+
+        The event is the one whose own words have half of the weight of the candidate's words, else the one that its
+        documents are of, else a new one. Of several candidates of one event only the first is a headline.
+        """
+        shown, born, covered = [], [], set()
+        for candidate in speaking:
+            draft = candidate.draft
             number = events.matching(self.memory, draft.terms, self.found.t[draft.terms] + headlines.WEAK)
-            if not number:
-                number = self._told_of(draft.rows)
+            number = number or self._event_of(draft.rows)
             if number in covered:
                 continue
-            headline = self._headline(draft, chance, gate)
+            headline = self._headline(candidate)
             if not number:
-                self.memory, number = events.opened(self.memory, t, headline.name)
+                self.memory, number = events.opened(self.memory, self.documents.t, headline.name)
                 born.append(number)
                 self._preview(number, draft)
             covered.add(number)
             rows = self.rows[draft.rows]
             self.event[rows[self.event[rows] == NONE]] = number
             shown.append(replace(headline, event=number))
-        inside = {row for one in shown[len(volume) :] for row in one.rows}
-        shown += [one for one in lone if one.rows[0] not in inside]
-        return sorted(shown, key=lambda one: -one.t), born
+        return shown, born
 
     def _preview(self, number, draft):
-        """Estimate a new event with its headline's documents, then with those of the period that are rather of it."""
+        """Estimate a new event by the documents of its headline, then by these and others that are likely of it.
+
+        Nothing is stored: what follows in the same period is compared with it.
+        """
         self._estimate(number, draft.rows, draft.terms[:1], False)
         share = min(0.5, len(draft.rows) / len(self.rows))
-        self.prior[number] = np.log(share / (1 - share))
-        more = np.flatnonzero(self._evidence(number, self.both) + self.prior[number] > 0)
+        self.log_odds[number] = np.log(share / (1 - share))
+        more = np.flatnonzero(self._evidence(number, self.both) + self.log_odds[number] > 0)
         self._estimate(number, np.union1d(draft.rows, more), draft.terms[:1], False)
 
     def _evidence(self, number, X):
@@ -402,7 +452,7 @@ class _PeriodDecision:
         row = [self.memory.row(number)]
         return events.likelihood(X, self.memory.inside[row], self.memory.before[row])[:, 0]
 
-    def _told_of(self, rows):
+    def _event_of(self, rows):
         """Return the event that some documents are of, 0 for none.
 
         It is an open event that at least half of them join; or one that is new in this period, if it is three times as
@@ -413,12 +463,12 @@ class _PeriodDecision:
         number = int(np.bincount(joins).argmax())
         if number and 2 * np.count_nonzero(joins == number) >= len(rows):
             return number
-        sums = {number: self._evidence(number, X).sum() + prior for number, prior in self.prior.items()}
+        sums = {number: self._evidence(number, X).sum() + prior for number, prior in self.log_odds.items()}
         best = max(sums, key=sums.get, default=NONE)
-        return best if best and sums[best] > LIKELY else NONE
+        return best if best and sums[best] > MIN_LOG_ODDS else NONE
 
-    def _join(self, born):
-        """Let documents join events; estimate the own words of those that are young."""
+    def _let_documents_join(self):
+        """Let documents join events, then estimate the own words of the events that are young."""
         free = self.event[self.rows] == NONE
         joins = events.joined(self.memory, self.X)
         self.event[self.rows] = np.where(free, joins, self.event[self.rows])
@@ -435,40 +485,13 @@ class _PeriodDecision:
         documents = self.documents
 
         def allowed(terms):
-            frequent = documents.frequencies[terms] > headlines.BROAD * documents.n_before
             names = [headlines.may_name(documents.vocabulary[term]) for term in terms.tolist()]
-            return ~frequent & np.array(names, dtype=bool)
+            return ~self._is_frequent(terms) & np.array(names, dtype=bool)
 
         self.memory = events.estimated(
             self.memory, documents.t, number, self.both, rows, documents.frequencies, documents.n_before,
             documents.vocabulary, allowed, first, stored,
         )  # fmt: skip
-
-    def _headline(self, draft, chance, gate):
-        """Return a draft as a headline with its name and examples."""
-        documents, rows, term = self.documents, self.rows[draft.rows], draft.terms[0]
-        name = headlines.name(
-            draft, self.found, documents.vocabulary, lambda places: documents.texts(self.rows[places]),
-            self._phrases,
-        )  # fmt: skip
-        usual = self.counts.n * (self.past.words.words[term] + 0.5) / (self.past.words.n + 1)
-        return Headline(
-            name, tuple(documents.vocabulary[each] for each in draft.terms[:12].tolist()), draft.t, draft.t_all,
-            draft.t_recent, tuple(rows.tolist()), float(usual), float(chance), gate, form=draft.form,
-            examples=tuple(self._examples(draft.rows, headlines.EXAMPLES if gate else UNPROVEN)),
-        )  # fmt: skip
-
-    @cached_property
-    def _phrases(self):
-        """The texts of the period, by which phrases are judged; read once."""
-        documents = self.documents
-        return phrasing.PeriodTexts.from_counts(documents.texts(self.rows), self.X, documents.vocabulary)
-
-    def _examples(self, rows, most):
-        """Return rows of the batch of central documents."""
-        languages = self.documents.languages
-        languages = languages and [languages[row] for row in self.rows.tolist()]
-        return self.rows[headlines.central(self.documents.Q[self.rows], rows, languages, most)].tolist()
 
     def _with_state(self, headline):
         """Return a headline with the state of its event; one that has not grown is repeated."""
@@ -477,17 +500,58 @@ class _PeriodDecision:
         state = STATES[self.memory.state[self.memory.row(headline.event)]]
         return replace(headline, state=state, repeated=state == "ongoing")
 
-    def _named(self, X):
-        """Return words of documents without those that are too frequent to be own words."""
-        documents = self.documents
-        frequent = documents.frequencies > headlines.BROAD * documents.n_before
-        kept = ~frequent[X.indices]
+    def _is_frequent(self, terms):
+        """Return which terms are in too many earlier documents to name an event or to be its own words."""
+        return self.documents.frequencies[terms] > headlines.BROAD * self.documents.n_before
+
+    def _without_frequent_words(self, X):
+        """Return documents without the words that are too frequent to be own words."""
+        kept = ~self._is_frequent(X.indices)
         totals = np.concatenate([[0], np.cumsum(kept)])
         return sparse.csr_array((X.data[kept], X.indices[kept], totals[X.indptr]), shape=X.shape)
+
+    # Names and examples
+
+    def _headline(self, candidate):
+        """Return a candidate as a headline with its name and examples."""
+        documents, draft, gate = self.documents, candidate.draft, candidate.gate
+        term = draft.terms[0]
+        name = headlines.name(
+            draft, self.found, documents.vocabulary, lambda places: documents.texts(self.rows[places]),
+            self._period_texts,
+        )  # fmt: skip
+        usual = self.counts.n * (self.past.words.words[term] + 0.5) / (self.past.words.n + 1)
+        return Headline(
+            name, tuple(documents.vocabulary[each] for each in draft.terms[:12].tolist()), draft.t, draft.t_all,
+            draft.t_recent, tuple(self.rows[draft.rows].tolist()), float(usual), float(candidate.p), gate,
+            form=draft.form, examples=tuple(self._examples(draft.rows, headlines.EXAMPLES if gate else UNPROVEN)),
+        )  # fmt: skip
+
+    @cached_property
+    def _period_texts(self):
+        """The texts of the period, by which phrases are judged; read once."""
+        documents = self.documents
+        return phrasing.PeriodTexts.from_counts(documents.texts(self.rows), self.X, documents.vocabulary)
+
+    @cached_property
+    def _weights(self):
+        """Weights of the words of `rows`, and the languages of these documents or None."""
+        languages = self.documents.languages
+        return self.documents.Q[self.rows], languages and [languages[row] for row in self.rows.tolist()]
+
+    def _examples(self, rows, most):
+        """Return rows of the batch of central documents."""
+        weights, languages = self._weights
+        return self.rows[headlines.central(weights, rows, languages, most)].tolist()
+
+
+def _largest(found, terms):
+    """Return the largest evidence of some terms if titles count once, and if they count double."""
+    return [float(each[terms].max(initial=0.0)) for each in (found.plain, found.doubled)]
 
 
 def _weekday(times):
     """Return the weekday of the times of a day, Monday 0; -1 if they are of several days or unknown."""
     known = times[times != NO_TIME]
-    days = known // DAY
+    days = known // DAY_MS
     return int((days[0] + 3) % 7) if len(known) and (days == days[0]).all() else -1

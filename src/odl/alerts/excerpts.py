@@ -64,6 +64,8 @@ def places(text, words):
 
 def _spaced(text):
     """Return a text with single blanks, in the place of underlines, too."""
+    if text.isalnum():
+        return text
     return " ".join(text.replace("_", " ").split())
 
 

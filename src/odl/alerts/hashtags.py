@@ -13,13 +13,13 @@ def same_words(vocabulary):
     >>> same_words(["rain", "#oscars", "#rain", "oscars", "#snow"]).tolist(), same_words(["rain", "#snow"])
     ([0, 1, 0, 1, 4], None)
     """
-    tags = {word[1:]: term for term, word in enumerate(vocabulary) if word.startswith("#")}
-    pairs = [(tags[word], term) for term, word in enumerate(vocabulary) if word in tags] if tags else []
-    if not pairs:
+    tags = [lines.partition("\n")[0] for lines in "\n".join(["", *vocabulary]).split("\n#")[1:]]  # one word a line
+    number = dict(zip(vocabulary, range(len(vocabulary)), strict=True)) if tags else {}
+    pairs = np.array([(number[word], number[f"#{word}"]) for word in tags if word in number])
+    if not len(pairs):
         return None
     terms = np.arange(len(vocabulary))
-    for pair in pairs:
-        terms[max(pair)] = min(pair)
+    terms[pairs.max(axis=1)] = pairs.min(axis=1)
     return terms
 
 

@@ -124,7 +124,7 @@ def judge(past, items, settings, unproven=False):
     background, found = surprise.Background(items.frequencies, items.n_documents), np.flatnonzero(x >= 2)
     t = np.zeros(len(x))
     t[found] = surprise.tail(x[found], n, background, found)
-    limit = gates.least_of(UNSEEN, n, np.insert(past.largest, 1, 0.0, axis=1))
+    limit = gates.law_of_largest(np.insert(past.largest, 1, 0.0, axis=1), n).quantile(UNSEEN)
     shares = np.zeros(LARGEST)
     shares[: len(columns)] = x[columns[:LARGEST]] / max(n, 1)
     largest = [min(t.max(initial=0.0), limit), n]

@@ -1,4 +1,4 @@
-"""One job of alerts: calibrate the scores of a timestep, find headlines and events, say why, write the period."""
+"""The job of alerts: decide on one period from the scores of its documents, find the reasons, write the period."""
 
 from dataclasses import asdict, replace
 from typing import NamedTuple
@@ -20,8 +20,8 @@ from odl.learners.sparse_atoms import widen
 from odl.stream.duplicates import near_duplicates
 from odl.text.stopwords import StopWords, mix
 
-REASONS = 12  # words of an item that are stored by name
-NEAR = 2  # atoms that a document is said to be near to
+REASONS = 12  # words of a shown document that are stored by name
+NEAR = 2  # nearest atoms that are stored of a document
 DEFAULT = Alerts()
 
 
@@ -34,73 +34,81 @@ class Written(NamedTuple):
 
 
 def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=None):
-    """Continue the chain of alerts by one period.
+    """Decide what is new in one period, and write it with the reasons and the state that the next period needs.
 
     Parameters
     ----------
     learned : odl.jobs.update.Learned or Written
-        The timestep, or the files that it is read from.
+        The timestep, in memory or as files.
     output : path-like
-        Written: the period.
+        Written: the period (`odl.alerts.periods`).
     run : odl.jobs.runs.Run
     settings : odl.config.sections.Alerts, optional
     before : odl.jobs.runs.Before, optional
+        The period before, and the checkpoint whose dictionary gave the scores.
     batch : path-like, optional
-        Batch of the timestep, for the sources of its documents.
+        Batch of the timestep, for the sources, authors and texts of its documents.
 
     Returns
     -------
     odl.alerts.periods.Carried
-        What the next period goes on from.
+        State that the next period needs, as `output` has it.
 
     Raises
     ------
     DataError, StorageError, CheckpointError
         If a file is missing, damaged, or of another timestep or run.
     """
-    learner = run.learner
     if isinstance(learned, Written):
         learned = _read(learned, run, before)
-    step, P, current, scored, after = learned
+    step, P, state, scored, after = learned
     data = step.data
-    carried = before.kept or _before(before.previous, run, settings, data.t)
-    counts = data.counts[:]
-    Q, looked = step.P.weigh_words(counts), step.P.without_stop_words(counts)
-    words = reasons.word_shares(novelty.shares(learner, current, P, scored)[0], counts, step.P.pieces)
-    first, repeats = _groups(data, Q)
+    carried = before.kept or _read_carried(before.previous, run, settings, data.t)
     origins = reasons.origins(batch, len(data.ids))
     stop_words = step.P.stop_words or StopWords(data.vocabulary, step.P.frequencies)
-    documents = decision.PeriodDocuments(
-        data.t, first, repeats, Q, looked, excerpts.titled(data.titles, looked, data.vocabulary), data.vocabulary,
-        data.frequencies, data.n_before, data.times, origins.sources, origins.texts, stop_words.languages(counts),
-        origins.authors, _places(carried, data, before.previous),
-    )  # fmt: skip
+    counts = data.counts[:]
+    documents = _documents(step, counts, origins, stop_words, _places(carried, data, before.previous))
+
     decided, past = decision.decide(documents, scored, carried.past, settings)
-    A = run.words_of(current.dictionary)
-    record = _record(data, scored, carried, decided, first, words)
-    record.repeats = int(repeats[decided.items].sum())
+
+    shares = reasons.word_shares(novelty.shares(run.learner, state, P, scored)[0], counts, step.P.pieces)
+    record = _record(data, scored, carried, decided, documents.first, shares)
+    record.repeats = int(documents.repeats[decided.items].sum())
     record.languages = mix(counts, stop_words)
+    A = run.words_of(state.dictionary)
     if before.known:
-        _find_near(record, Q, A)
-    items = _items(record, decided, words, data, A, carried, origins, settings)
+        _find_near(record, documents.Q, A)
+    items = _items(record, decided, shares, data, counts, A, carried, origins, settings)
     record.documents_of = {item.row: item for item in items}
-    titles = {item.row: [item.id, item.title] for item in items}
-    opened = {one.event: one for one in reversed(decided.headlines)}
-    record.born = [(number, [titles[row] for row in opened[number].examples[:3]]) for number in decided.born]
-    told = decided.items[~(repeats | scored.empty)[decided.items]]
-    record.unseen, past_words = _new_words(carried.unseen, settings, data, looked, told, origins, decided.unproven)
-    births, examples = _atoms(carried, data, Q, replace(after, dictionary=run.words_of(after.dictionary)))
+    record.born = _births(decided, items)
+    told = decided.items[~(documents.repeats | scored.empty)[decided.items]]
+    record.unseen, past_words = _unseen_words(
+        carried.unseen, settings, data, documents.counts, told, origins, decided.unproven
+    )
+
+    opened, examples = _atoms(carried, data, documents.Q, replace(after, dictionary=run.words_of(after.dictionary)))
     recent = calibration.recent_after(past.recent, scored, settings.window) if data.t else past.recent
-    after = periods.Carried(
-        data.t, record.run, record.settings, carried.digest, past._replace(recent=recent), births, examples,
+    following = periods.Carried(
+        data.t, record.run, record.settings, carried.digest, past._replace(recent=recent), opened, examples,
         data.terms, past_words,
     )  # fmt: skip
     names = periods.Names(data.ids, data.titles, origins.sources, data.times)
-    return replace(after, digest=periods.write(output, record, names, after))
+    return replace(following, digest=periods.write(output, record, names, following))
+
+
+def _documents(step, counts, origins, stop_words, places):
+    """Return the documents of a timestep as `odl.alerts.decision` takes them."""
+    data, Q, words = step.data, step.P.weigh_words(counts), step.P.without_stop_words(counts)
+    first, repeats = _groups(data, Q)
+    return decision.PeriodDocuments(
+        data.t, first, repeats, Q, words, excerpts.titled(data.titles, words, data.vocabulary), data.vocabulary,
+        data.frequencies, data.n_before, data.times, origins.sources, origins.texts, stop_words.languages(counts),
+        origins.authors, places,
+    )  # fmt: skip
 
 
 def _read(files, run, before):
-    """Return what `odl.jobs.update` had in memory, from what it wrote."""
+    """Return the `Learned` that `odl.jobs.update` returned, read from the files that it wrote."""
     step = runs.open_timestep(files.features, run, before.known, before.corpus_features)
     data, P, current = step.data, step.P[:], step.state
     after = agentfiles.read_whole(files.state, run.chain, data.t)
@@ -111,14 +119,14 @@ def _read(files, run, before):
 
 
 def _groups(data, Q):
-    """Return of each document the first near-duplicate in the batch, and whether one of an earlier batch is there."""
+    """Return the row of the first near-duplicate of each document, and whether it has one in an earlier batch."""
     if data.groups is None:
         return near_duplicates(Q), np.zeros(len(data.ids), dtype=bool)
     return data.groups.items()
 
 
 def _novelty(path, data, codes):
-    """Return the scores of the timestep as the learner gave them."""
+    """Return the scores of a timestep read from its file, as the learner returned them."""
     score, residual, penalty, empty, meaning = read_parts(path)
     with storage.reading(path, "scores") as file:
         if storage.read_strings(file, "ids") != data.ids or int(file.attrs["t"]) != data.t:
@@ -128,8 +136,8 @@ def _novelty(path, data, codes):
     return novelty.Novelty(score, residual, penalty, codes, empty, uncoded, 0.0, meaning=meaning)
 
 
-def _before(previous, run, settings, t):
-    """Return what is carried from the period before."""
+def _read_carried(previous, run, settings, t):
+    """Return the state after the period before, read from its file; an empty one for timestep 0."""
     named = {name: getattr(run, name) for name in ("corpus", "seed", "run", "atoms")}
     named["algorithm"] = run.learner.algorithm
     if previous:
@@ -142,29 +150,36 @@ def _before(previous, run, settings, t):
 
 
 def _places(carried, data, previous):
-    """Return the numbers that the terms of the period before have in this one; None if they are the same."""
+    """Return the numbers of the terms of the period before in this one; None if they are the same."""
     return runs.places_of(carried.terms, data.terms, previous) if previous else None
 
 
-def _record(data, scored, carried, decided, first, words):
-    """Return the record of the period with what was decided."""
+def _record(data, scored, carried, decided, first, shares):
+    """Return the record of the period with the decision."""
     n = len(scored.score)
     times = data.times[data.times != NO_TIME]
-    new = float(np.mean(data.frequencies[words.indices] == 0)) if words.nnz else 0.0
+    new = float(np.mean(data.frequencies[shares.indices] == 0)) if shares.nnz else 0.0
     by_words = scored.score if scored.meaning is None else scored.score - scored.meaning
-    context = by_words - np.asarray(words.astype(np.float64).sum(axis=1)).ravel()
+    context = by_words - np.asarray(shares.astype(np.float64).sum(axis=1)).ravel()
     return Period(
         data.t, carried.run, carried.settings, int(times.min()) if len(times) else int(NO_TIME),
         int(times.max()) if len(times) else int(NO_TIME), new if data.t else 1.0, any(data.topics), decided.unproven,
         int(scored.empty.sum()), 0, decided.p, decided.usual, scored.score, decided.tail, context, first,
-        decided.event, np.full((n, NEAR), -1), np.zeros((n, NEAR), dtype=np.float32), decided.novel, words.data,
+        decided.event, np.full((n, NEAR), -1), np.zeros((n, NEAR), dtype=np.float32), decided.novel, shares.data,
         headlines=decided.headlines, below=decided.below, gates=decided.gates, sizes=sorted(decided.sizes.items()),
         changes=decided.changes, meaning=scored.meaning,
     )  # fmt: skip
 
 
-def _new_words(past, settings, data, counts, rows, origins, warm_up):
-    """Return the words of the period that no document before has, and what the next period's are compared with."""
+def _births(decided, items):
+    """Return the number of each new event, with ids and titles of three of its documents."""
+    titles = {item.row: [item.id, item.title] for item in items}
+    opened = {one.event: one for one in reversed(decided.headlines)}
+    return [(number, [titles[row] for row in opened[number].examples[:3]]) for number in decided.born]
+
+
+def _unseen_words(past, settings, data, counts, rows, origins, unproven):
+    """Return the words of some rows that no earlier document has, and the `SeenWords` of the next period."""
     if not settings.unseen:
         return [], None
     past = past or unseen.SeenWords()
@@ -175,7 +190,7 @@ def _new_words(past, settings, data, counts, rows, origins, warm_up):
         [data.titles[row] for row in rows], data.times[rows],
         [origins.sources[row] for row in rows], lambda places: origins.texts(rows[places]),
     )  # fmt: skip
-    return unseen.judge(past, items, settings, warm_up)
+    return unseen.judge(past, items, settings, unproven)
 
 
 def _find_near(record, Q, A):
@@ -185,26 +200,27 @@ def _find_near(record, Q, A):
             record.near[row, place], record.likeness[row, place] = atom, cosine
 
 
-def _items(record, decided, words, data, A, carried, origins, settings):
-    """Return the items to show: examples of headlines and the most novel documents."""
+def _items(record, decided, shares, data, counts, A, carried, origins, settings):
+    """Return the documents to show with their reasons: examples of headlines and the most novel documents."""
     shown = [*decided.headlines, *decided.below]
     rows = list(dict.fromkeys([row for one in shown for row in one.examples] + decided.novel.tolist()))
     rows = np.array(rows, dtype=np.int64)
     tops = _atom_words(A, np.unique(record.near[rows]), data.vocabulary)
     examples = dict(enumerate(carried.documents))
     near = {atom: (words, examples.get(atom, "")) for atom, words in tops.items()}
-    items, period = reasons.items(record, rows, words, data, near, origins, REASONS)
+    items, period = reasons.items(record, rows, shares, data, near, origins, REASONS)
     opening = {row: one.words for one in reversed(shown) for row in one.examples}
     for item in items:
-        own = _words_of(data, item.row)
+        own = _words_of(counts, item.row, data.vocabulary)
         item.opening = tuple(word for word in opening.get(item.row, ()) if word in own)
         reasons.join(item, item.opening, origins.texts.kept[item.row], period)
     return items if settings.rest else [replace(item, rest=None) for item in items]
 
 
-def _words_of(data, row):
-    """Return the words of a document, hashtags without their sign as well."""
-    return hashtags.with_bare({data.vocabulary[term] for term in data.counts[row : row + 1].indices.tolist()})
+def _words_of(counts, row, vocabulary):
+    """Return the words of a document, hashtags also without their sign."""
+    terms = counts.indices[counts.indptr[row] : counts.indptr[row + 1]]
+    return hashtags.with_bare({vocabulary[term] for term in terms.tolist()})
 
 
 def _atom_words(A, atoms, vocabulary):
@@ -216,7 +232,7 @@ def _atom_words(A, atoms, vocabulary):
 
 
 def _atoms(carried, data, Q, after):
-    """Return of every atom after learning who opened it, and the document most like it."""
+    """Return of each atom after learning the number of the document that opened it, and the id of the nearest one."""
     A = widen(after.dictionary, n_rows=Q.shape[1])
     k = A.shape[1]
     opened = after.arrays["birth"] if "birth" in after.arrays else np.arange(k)

@@ -201,19 +201,18 @@ class Adaptive(ClusterLearner):
 
     def words_of(self, state: State, P: sparse.csr_array, neighbours: np.ndarray) -> np.ndarray:
         """Return the shares of the entries of P by the nearest atoms, as `explain` returns them."""
-        if ("flattened", self) not in state.derived:
-            A = state.dictionary
-            starts, _, weights = likeness.compressed(A)
-            scale = self._scale(state, slice(None))
-            data = likeness.flattened(starts, weights, self.flatten) * np.repeat(scale, np.diff(starts))
-            parts = data, A.indices, A.indptr  # of atoms in rows
-            state.derived["flattened", self] = sparse.csr_matrix(parts, shape=A.shape[::-1])
-        flattened = widen(state.derived["flattened", self], n_columns=P.shape[1])
         order = np.argsort(neighbours, axis=1)  # sums run in the order of the atoms
         atoms = np.take_along_axis(neighbours, order, axis=1)
         weights = np.where(atoms >= 0, self._weights[order], 0.0)
+        used, place = np.unique(np.maximum(atoms, 0), return_inverse=True)
+        A = sparse.csc_array(state.dictionary[:, used])
+        starts, _, plain = likeness.compressed(A)
+        scale = self._scale(state, slice(None))[used]
+        data = likeness.flattened(starts, plain, self.flatten) * np.repeat(scale, np.diff(starts))
+        flattened = sparse.csr_matrix((data, A.indices, A.indptr), shape=A.shape[::-1])  # of atoms in rows
+        flattened = widen(flattened, n_columns=P.shape[1])
         rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
-        each = np.maximum(atoms[rows], 0).ravel(), np.repeat(P.indices, atoms.shape[1])
+        each = place.reshape(atoms.shape)[rows].ravel(), np.repeat(P.indices, atoms.shape[1])
         parts = weights[rows] * values_at(flattened, *each).reshape(atoms[rows].shape)
         q = sum(parts.T, np.zeros(P.nnz))
         own = (1.0 - self.context) / (1.0 + self.contrast)

@@ -57,7 +57,7 @@ class StopWords:
     """
 
     def __init__(self, words: Sequence[str], frequencies: np.ndarray) -> None:
-        self.places = _places(words)
+        self.places, self.latest = _places(words), None
         past = np.bincount(self.places, frequencies, minlength=len(TABLE))
         times = past @ TABLE
         self.order = np.argsort(-times, kind="stable")
@@ -75,11 +75,16 @@ class StopWords:
     def for_words(self, words: Sequence[str]) -> "StopWords":
         """Return a copy for other terms, with the same usual languages."""
         other = copy(self)
-        other.places, other.scripts = _places(words), None
+        other.places, other.scripts, other.latest = _places(words), None, None
         return other
 
     def _languages(self, counts):
-        """Return the index in `order` of the list of each document, or -1 if none fits."""
+        """Return the index in `order` of the list of each document, or -1 if none fits; the latest counts are cached."""
+        if self.latest is None or self.latest[0] is not counts:
+            self.latest = counts, self._find_languages(counts)
+        return self.latest[1]
+
+    def _find_languages(self, counts):
         table, total = TABLE[:, self.order], np.asarray(counts.sum(axis=1)).ravel()
         counts = entries(counts, self.places[counts.indices] > 0)
         parts, shape = (self.places[counts.indices], counts.indptr), (counts.shape[0], len(TABLE))

@@ -3,6 +3,7 @@
 import errno
 import os
 
+import numpy as np
 import pytest
 
 from odl.errors import StorageError
@@ -46,3 +47,14 @@ def test_a_file_of_another_kind_or_none_is_refused(path, tmp_path):
     ):  # fmt: skip
         with pytest.raises(StorageError, match=said), storage.reading(place, kind):
             pass
+
+
+def test_large_arrays_are_compressed_in_chunks_of_rows_and_small_ones_are_not(tmp_path):
+    arrays = {"small": np.zeros(500), "large": np.zeros((20_000, 2)), "random": np.random.default_rng(0).random(9_000)}
+    with storage.writing(path := tmp_path / "b.h5", "scores") as file:
+        for name, values in arrays.items():
+            storage.write_array(file, name, values)
+    with storage.reading(path, "scores") as file:
+        assert [file[name].compression for name in arrays] == [None, "gzip", None]
+        assert file["large"].chunks == (storage.CHUNK_BYTES // 16, 2)
+        assert all(np.array_equal(file[name][()], values) for name, values in arrays.items())

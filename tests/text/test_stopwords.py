@@ -208,3 +208,13 @@ def _weight(frequency, n_documents):
     frequencies = np.array([frequency, *[2] * 9])
     counts = sparse.csr_array(np.ones((1, 10), dtype=np.int32))
     return weigh(counts, frequencies, n_documents, Weighting(max_share=0.5), "l2").toarray()[0, 0]
+
+
+def test_the_languages_of_the_same_counts_are_found_once(monkeypatch):
+    counts = sparse.csr_array(np.ones((1, 3), dtype=np.int64))
+    found, calls = stopwords.StopWords(["das", "ist", "wetter"], np.ones(3)), []
+    find = found._find_languages
+    monkeypatch.setattr(found, "_find_languages", lambda counts: calls.append(counts) or find(counts))
+    assert found.languages(counts) == ["german"] and not found.is_content(counts)[0]
+    assert len(calls) == 1 and found.languages(counts.copy()) == ["german"] and len(calls) == 2
+    assert found.for_words(["the", "and", "of"]).latest is None

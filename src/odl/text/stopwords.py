@@ -79,7 +79,7 @@ class StopWords:
         return other
 
     def _languages(self, counts):
-        """Return the index in `order` of the list of each document, or -1 if none fits; the latest counts are cached."""
+        """Return the index in `order` of the list of each document, -1 if none fits; the latest result is cached."""
         if self.latest is None or self.latest[0] is not counts:
             self.latest = counts, self._find_languages(counts)
         return self.latest[1]

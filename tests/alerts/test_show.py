@@ -215,6 +215,10 @@ def test_a_title_that_a_text_continues_is_not_told_twice(watch):
     one = replace(period.documents_of[0], title="The quick brown fox", text="The quick brown fox jumps over")
     assert show.DocumentView(one, period).texts() == ("The quick brown fox", "jumps over")
     assert show.DocumentView(one, period).texts(11) == ("The quick…", "…brown fox jumps over")
+    for text in ("..... The quick brown fox jumps over", "* The  quick, brown fox jumps over"):
+        assert show.DocumentView(replace(one, text=text), period).texts() == ("The quick brown fox", "jumps over")
+    same = replace(one, title="They waited", text="..... They .....waited")
+    assert show.DocumentView(same, period).texts() == ("They waited", "")
 
 
 def test_what_goes_without_saying_is_left_out(watch):

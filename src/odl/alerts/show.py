@@ -160,17 +160,32 @@ class DocumentView(NamedTuple):
         return excerpts.marked(text, self.words, mark)
 
     def texts(self, most=sys.maxsize):
-        """Return the title in at most so many columns, and the excerpt without what the title shows."""
+        """Return the title in at most `most` columns, and the part of the excerpt that the title does not show."""
         title, text, known = shortened(self.title, most), self.document.text, self.document.title
-        if not (known and text and (known.startswith(text.strip("…")) or text.startswith(known))):
+        shorter, longer = sorted((known, text.strip("…")), key=len)
+        if not (shorter and end_of(shorter, longer)):
             return title, text
         longer, cut = max(known, text, key=len), title != known
-        at = len(title) - cut
+        at = end_of(title.removesuffix("…") if cut else title, longer)
         begin = longer.rfind(" ", 0, at) + 1
         if longer[at : at + 1].strip() and at - begin <= WORD:  # a title that begins a text may end inside a word
             at, cut = begin, True
         rest = longer[at:].strip()
         return title, "…" * (cut and bool(rest)) + rest
+
+
+def end_of(beginning, text):
+    """Return where a beginning ends in a text, compared by letters and digits alone; 0 if the text begins otherwise.
+
+    Examples
+    --------
+    >>> from odl.alerts.show import end_of
+    >>> end_of("Rockets: a test", "* rockets - a test of engines"), end_of("Why?", "Why? Then"), end_of("Oil", "A test")
+    (18, 4, 0)
+    """
+    letters, signs = re.sub(r"\W", "", beginning), re.findall(r"\W*$", beginning)[0]
+    match = re.match(r"\W*".join(["", *map(re.escape, letters)]) + f"(?:{re.escape(signs)})?", text, re.IGNORECASE)
+    return match.end() if match else 0
 
 
 def rows_of(periods):

@@ -130,6 +130,13 @@ def test_no_line_is_wider_than_the_terminal(watch, monkeypatch, n):
     assert max(width(line) for line in lines if "posts.jsonl:" not in line and "odl " not in line) <= min(n, show.WIDTH)
 
 
+def test_names_get_the_columns_that_are_too_few_for_an_example(watch):
+    name = ("functions admirably", "arrangements", "discovering")
+    period = replace(watch.periods[-1], headlines=(headline_of(watch, name=name, p=1e-9),))
+    row = show.as_text(watch, [watch.periods[-2], period]).split("\n\n")[1].splitlines()[1]
+    assert row.endswith("functions admirably, arrangements, discovering         12       <1  1 in 1,000+")
+
+
 def test_a_document_as_json_has_the_fields_of_version_1_and_new_ones(watch):
     lines = [json.loads(line) for line in maps.as_jsonl(watch, watch.periods[-1:]).splitlines()]
     assert [line["folded"] for line in lines] == [False] * 3 + [True] * 2

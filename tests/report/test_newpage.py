@@ -36,6 +36,12 @@ def plain(text):
     return " ".join(re.sub(r"<[^>]*>", " ", body).replace("&amp;", "&").replace("\u00a0", " ").split())
 
 
+def test_a_long_title_ends_with_a_sign_that_it_was_cut():
+    watch = newpages.watch(title="word " * 40)
+    watch = replace(watch, periods=(*watch.periods, replace(watch.periods[-1], t=12)))  # a table of headlines before
+    assert f"<summary>{'word ' * 31}word…</summary>" in newpage.text(watch)
+
+
 def test_it_opens_with_a_table_of_the_latest_headlines_then_their_details(watch):
     page = plain(newpage.text(watch))
     assert " What is new in posts 2024-01-29 to 02-04 " in page

@@ -410,6 +410,8 @@ def _table(rows, columns):
         if sum(sizes[at] + 2 for at in shown) - 2 > columns:
             shown.remove(spare)
     room = columns - sum(sizes[at] + 2 for at in shown)
+    if room < EXAMPLE_WIDTH:  # too few columns for an example: names get them
+        sizes[2] = max(sizes[2], min(max([least, *names]), sizes[2] + room + 2))
     lines = ["  ".join(padded(cells[at], sizes[at], at in COUNTS) for at in shown) for cells in table]
     if room >= EXAMPLE_WIDTH:
         lines = [f"{line}  {shortened(cells[-1], room)}" for line, cells in zip(lines, table, strict=True)]

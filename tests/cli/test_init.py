@@ -10,12 +10,13 @@ from ownfiles import ROWS, jsonl, own, table
 from places import ROOT
 
 from odl import cli, corpora, learners
-from odl.cli import init
+from odl.cli import init, run
 from odl.cli.init import survey
 from odl.config import chains, consistency, places, project
 from odl.config.schema import load_schema
 from odl.config.setting import merge
-from odl.corpora import feeds
+from odl.corpora import collection, feeds
+from odl.engine import folder as folders
 from odl.errors import ConfigError, DataError
 
 INIT = ("odl.yaml", init.SNAKEFILE, init.PROFILE)
@@ -143,28 +144,34 @@ class TestInit:
         assert cli.main(["init", str(tmp_path / "n")]) == 1
         assert "no files are named" in capsys.readouterr().err and not (tmp_path / "n").exists()
 
-    @pytest.mark.parametrize(
-        ("name", "said"),
-        [(b"caf\xe9.jsonl", r"caf\xe9.jsonl is not UTF-8"), (b"a{t}.jsonl", "a{t}.jsonl contains {t}")],
-    )
-    def test_names_that_a_run_could_not_take_are_refused(self, tmp_path, capfd, name, said):
-        row = {"text": "wheat grain harvest"}
-        jsonl(tmp_path / "posts" / "a.jsonl", [row] * 2)
-        assert cli.main(["init", str(tmp_path / "good"), str(tmp_path / "posts" / "*.jsonl")]) == 0
-        (tmp_path / "posts" / "a.jsonl").rename(tmp_path / "posts" / os.fsdecode(name))
-        wildcard = "{" in said
+    def test_a_name_with_a_wildcard_of_snakemake_is_refused_for_snakemake(self, tmp_path, capfd):
+        jsonl(tmp_path / "posts" / "a{t}.jsonl", [{"text": "wheat grain harvest"}] * 2)
         words = ["init", str(tmp_path / "mine"), str(tmp_path / "posts")]
         assert cli.main([*words, "--snakemake"]) == 1
-        assert f"odl init: the name of ../posts/{said}" in capfd.readouterr().err
-        assert not (tmp_path / "mine").exists()
-        assert cli.main(words) == (0 if wildcard else 1)  # such a name is a pattern to Snakemake alone
-        if not wildcard:
-            capfd.readouterr()
-            assert cli.main(["run", str(tmp_path / "good")]) == 1
-            printed = capfd.readouterr().err
-            fault = f"odl run: in {tmp_path / 'good'}: the name of ../posts/{said}"
-            assert fault in printed and printed.count("\n") == 1
-            assert not list((tmp_path / "good").rglob("*.h5"))
+        assert "odl init: the name of ../posts/a{t}.jsonl contains {t}" in capfd.readouterr().err
+        assert not (tmp_path / "mine").exists() and cli.main(words) == 0
+
+    def test_a_file_whose_name_is_not_utf8_is_left_out_and_named(self, tmp_path, capfd, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        name = os.fsdecode(b"caf\xe9.jsonl")
+        jsonl(tmp_path / "posts" / name, [{"text": "wheat grain harvest"}] * 2)
+        for source in ("posts", f"posts/{name}"):
+            assert cli.main(["init", "mine", source]) == 1
+            assert r"the name of posts/caf\xe9.jsonl is not UTF-8; expected names" in capfd.readouterr().err
+        jsonl(tmp_path / "posts" / "a.jsonl", [{"text": "wheat grain harvest"}] * 2)
+        said = r"1 file whose name is not UTF-8 (rename): posts/caf\xe9.jsonl"
+        for sources in (["posts"], ["posts/a.jsonl", f"posts/{name}"], ["posts/*.jsonl"]):
+            assert cli.main(["init", "mine", *sources, "--force"]) == 0
+            assert f"  left out  {said}\n" in capfd.readouterr().out
+            assert project.read("mine")["sources"] == ["../posts/*" if sources == ["posts"] else "../posts/*.jsonl"]
+        monkeypatch.chdir("mine")
+        place = folders.opened()
+        assert [name for name, _ in folders.files_of(place)[0]] == ["a.jsonl"]
+        assert len(corpora.read("documents", place.stream["sources"], place.stream["options"])) == 2
+        assert (
+            run.unread(".", place.stream)
+            == r"not read: 1 file whose name is not UTF-8 (rename): ../posts/caf\xe9.jsonl"
+        )
 
 
 GERMAN = [
@@ -329,6 +336,35 @@ class TestTitles:
         source = jsonl(tmp_path / "a.jsonl", [{"a": "one two", "b": 5}])
         with pytest.raises(DataError, match="the text is a number, not a string"):
             corpora.read("documents", [source], {"columns": {"text": ["a", "b"]}})
+
+
+class TestClocks:
+    """A date and a clock in two columns."""
+
+    @pytest.mark.parametrize(
+        ("head", "first", "second"), [("Datum;Uhrzeit", "03.01.2026", "8:05"), ("date;time", "2026-01-03", "08:05:30")]
+    )
+    def test_both_are_read_together(self, tmp_path, head, first, second):
+        rows = [f"{first};{second};the rain in town {number}" for number in range(8)]
+        (tmp_path / "a.csv").write_text("\n".join([f"{head};text", *rows, f"{first};;no clock here"]))
+        report = init.write(tmp_path / "n", [str(tmp_path / "a.csv")], {})
+        day, clock = head.split(";")
+        assert report.options["columns"]["time"] == [day, clock]
+        assert ("clock", f"column {clock!r}, added to the dates of {day!r}: {second!r}") in report.said
+        seconds = 5 * 60 + 30 * second.endswith(":30")
+        midnight = 1767398400000
+        found = collection.read([str(tmp_path / "a.csv")], report.options)
+        assert found.times.tolist() == [midnight + 8 * 3600000 + 1000 * seconds] * 8 + [midnight]
+
+    def test_other_columns_are_no_clocks(self, tmp_path):
+        rows = "".join(f"2026-01-0{day},08:0{day},{day}:15,text {day} of many\n" for day in range(1, 9))
+        (tmp_path / "a.csv").write_text("date,length,score,text\n" + rows)
+        (tmp_path / "b.csv").write_text("date,time,score,text\n" + rows.replace(",0", "T10:00,0"))
+        for name in ("a.csv", "b.csv"):
+            report = init.survey([str(tmp_path / name)], {})
+            assert "clock" not in dict(report.said) and report.options["columns"]["time"] == "date"
+        named = init.survey([str(tmp_path / "a.csv")], {"time": "date"})
+        assert "clock" not in dict(named.said)
 
 
 class TestTopics:

@@ -42,6 +42,8 @@ ROLE_NAMES = {
 }  # fmt: skip
 MAX_COUNTED_WORDS = 2000  # words of a value; limits the effect of one long value
 INCOMPLETE_IDS = ("id", "guid", "uuid")  # columns with these names may lack the id of a few rows
+CLOCK_NAMES = ("time", "clock", "hour", "uhrzeit", "zeit", "heure", "hora", "ora", "tijd", "godzina", "时间", "時刻")
+CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?(?:\s?[AaPp]\.?[Mm]\.?)?")
 HEADER_ADVICE = "add a first line with the names of the columns, such as id,time,text"
 SPACELESS_LETTER = re.compile(f"[{''.join(scripts.SPACELESS)}]")
 MAX_VALUES = 500  # values of a column that are inspected
@@ -221,6 +223,27 @@ def _time(columns, n_rows, roles, formats=()):
         todo = f"correct it, choose another column by --time{own}, or use none: --time ''"
         raise ConfigError(fault, "dates in all rows", todo)
     return best, "contains dates" + ("" if best.rank("time") else ", although its name does not say so")
+
+
+def clock_column(columns, dates):
+    """Return the column with the clocks of a column of dates, or None.
+
+    Its name is in `CLOCK_NAMES` and its values are clocks, such as 08:15, while no date has a clock.
+
+    Parameters
+    ----------
+    columns : dict
+        Name -> `Column`.
+    dates : Column
+    """
+    if dates.share(lambda value: isinstance(value, str) and ":" not in value) < 1:
+        return None
+    clocks = (column for column in columns.values() if column.name.strip().lower() in CLOCK_NAMES and column.values)
+    return next((one for one in clocks if one.share(_is_clock) >= MIN_SHARE), None)
+
+
+def _is_clock(value):
+    return isinstance(value, str) and CLOCK.fullmatch(value.strip()) is not None
 
 
 def _numeric(value):

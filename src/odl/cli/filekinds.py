@@ -9,6 +9,7 @@ import zlib
 from collections import Counter
 from itertools import islice
 
+from odl.config.chains import refuse_names
 from odl.corpora.encodings import FALLBACK, UTF8, check_encoding, codecs_of, not_decoded, recoded
 from odl.errors import ConfigError, DataError
 from odl.files import listing, packing
@@ -67,8 +68,12 @@ def find(sources, kind=None, only=False):
     DataError
         If a source does not exist, or no file can be read.
     """
-    named = []
-    for source in sources:
+    named, unnamed = [], listing.not_utf8(sources, kind or "text")
+    if unnamed and all(
+        path in unnamed for source in sources for _, path in listing.expand(source, kind or "text") or ()
+    ):
+        refuse_names(unnamed)
+    for source in (one for one in sources if one not in unnamed):
         if not os.path.exists(source) and not glob.has_magic(source):
             raise DataError(f"{source} does not exist", "a file, a folder or a pattern", "correct the path")
         named.append(_pattern_of(source) if os.path.isdir(source) and not kind else source)
@@ -110,7 +115,7 @@ def _gathered(sources):
     for (_, end), group in groups.items():
         rotated = any(listing.bare_name(path) != _unpacked(path) for path in group)
         pattern = os.path.join(glob.escape(os.path.dirname(group[0])), f"*{end}{'*' * (rotated and end > '')}")
-        every = {os.path.abspath(path) for _, path in listing.expand(pattern)}
+        every = {os.path.abspath(path) for _, path in listing.expand(pattern) if listing.is_utf8(path)}
         whole = every == set(map(os.path.abspath, group)) and (end or len(group) > 1)
         named += [pattern] if whole else sorted(group)
     return list(dict.fromkeys(named))
@@ -174,12 +179,16 @@ def left_out(sources, kind=None):
     what = "copies" if len(copies) > 1 else "copy"
     said += [f"{len(copies):,} packed {what}: {_few(named)}"] * bool(copies)
     mail = listing.hidden_mail(sources)
+    if unnamed := [os.path.normpath(path) for path in listing.not_utf8(sources, kind)]:
+        names = "files whose names are" if len(unnamed) > 1 else "file whose name is"
+        said.append(f"{len(unnamed):,} {names} not UTF-8 (rename): {_few(map(listing.printable_name, unnamed))}")
     n, folders = sum(n for _, n in mail), _few([folder for folder, _ in mail])
     return "; ".join(said + [f"{n:,} messages in hidden folders, which are read only if named: {folders}"] * bool(mail))
 
 
 def _few(names):
     """Return the first names as text, and the number of the others."""
+    names = list(names)
     more = f" and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
     return ", ".join(map(visible, names[:MAX_NAMES])) + more
 

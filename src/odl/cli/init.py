@@ -83,7 +83,8 @@ def write(folder, sources, answers, force=False, snakemake=False):
     except DataError as error:  # there is no odl.yaml yet, so advise options of odl init
         raise DataError(_answered(error.given), error.expected, _answered(error.todo)) from error
     files = listing.find_files(report.sources, report.options.get("kind"))
-    refuse_names([_from(folder, path) for _, path in files], wildcards=snakemake)
+    if snakemake:
+        refuse_names([_from(folder, path) for _, path in files], wildcards=True)
     contents = {FILE: text(report, project.name_of(folder.resolve().name), folder)}
     if snakemake:
         contents[FILE] += f"{project.DRIVER}: snakemake\n"
@@ -202,14 +203,15 @@ def survey(sources, answers):
     """
     answers = {name: value for name, value in answers.items() if value is not None}
     named, kind = filekinds.find(sources, answers.get("kind"), answers.get("only", False))
-    report, files = Survey(named), listing.find_files(named, kind)
+    report = Survey(named)
+    files = [(name, path) for name, path in listing.find_files(named, kind) if listing.is_utf8(path)]
     report.set("kind", kind)
     kinds = Counter(kind or listing.kind_in(path) for _, path in files)
     report.say("files", ", ".join(f"{n} {KIND_LABELS[one]} file{'s' * (n > 1)}" for one, n in kinds.items()))
     report.say("sources", filekinds.account(sources, named))
     if others := filekinds.unread_siblings(named, kind):
         report.say("not read", filekinds.unread(others))
-    if left_out := filekinds.left_out(named, kind):
+    if left_out := filekinds.left_out([*named, *filter(os.path.isfile, listing.not_utf8(sources, kind))], kind):
         report.say("left out", left_out)
     _encoding(report, files, answers)
     _years(report, files, answers)
@@ -361,10 +363,15 @@ def _columns(report, columns, answers):
             written[role] = name
         if role != "author":  # `_authors` reports it
             report.say(role, f"column {name!r}, {why}: {column.example()}" if column else why)
+    dates = fitting["time"][0]
+    alone = not dates or "time" in said or "time_format" in report.options
+    if clock := None if alone else roles.clock_column(columns, dates):
+        written["time"] = [dates.name, clock.name]
+        report.say("clock", f"column {clock.name!r}, added to the dates of {dates.name!r}: {clock.example()}")
     report.set("columns", written or None)
-    if fitting["time"][0]:
-        dates, why = roles.date_form(fitting["time"][0], answers.get("dates"))
-        report.set("dates", dates)
+    if dates:
+        order, why = roles.date_form(dates, answers.get("dates"))
+        report.set("dates", order)
         report.say("dates", why)
 
 

@@ -63,7 +63,9 @@ def sources_of(config, corpus, registry, data):
     reader = config["corpora"][corpus]["reader"]
     if reader != "documents":
         return [f"{data}/{row['folder']}/{row['file']}" for row in registry if row["corpus"] == reader]
-    return [path for _, path in own_files(config, corpus)]
+    paths = [path for _, path in own_files(config, corpus)]
+    refuse_names(paths)
+    return paths
 
 
 def own_files(config, corpus):
@@ -79,9 +81,7 @@ def own_files(config, corpus):
     except OSError as error:
         fault = f"{where} names {error.filename}, which cannot be read ({error.strerror})"
         raise ConfigError(fault, "a file, a folder or a pattern", "correct its permissions") from error
-    files = [(name, path if path in named else str(Path(path))) for name, path in members]
-    refuse_names(path for _, path in files)
-    return files
+    return [(name, path if path in named else str(Path(path))) for name, path in members]
 
 
 def packages_of(options):
@@ -115,10 +115,11 @@ def refuse_names(paths, wildcards=False):
     ConfigError
         Names the first such file.
     """
+    from odl.files import listing
+
     for path in paths:
-        if not path.isascii() and path != path.encode("utf-8", "replace").decode("utf-8"):
-            shown = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-            raise ConfigError(f"the name of {shown} is not UTF-8", "names in UTF-8", "rename it")
+        if not listing.is_utf8(path):
+            raise ConfigError(f"the name of {listing.printable_name(path)} is not UTF-8", "names in UTF-8", "rename it")
         if wildcards and WILDCARD.search(path):
             defect = f"the name of {path} contains {WILDCARD.search(path)[0]}, which is a wildcard of Snakemake"
             raise ConfigError(defect, "names without such braces", "rename it")

@@ -26,10 +26,11 @@ READER = "documents"
 FILES = None
 COLUMNS = {"id": "id", "time": "time", "text": "text", "counts": "counts", "topics": "topics", "title": "title"}
 ROLES = (*COLUMNS, "url", "author", "vector")
+COLUMN_LIST = {"type": ["string", "array", "null"], "items": {"type": "string"}, "minItems": 1}
 OPTIONS = {
     "columns": closed(
         {role: {"type": ["string", "null"]} for role in ROLES}
-        | {"text": {"type": ["string", "array", "null"], "items": {"type": "string"}, "minItems": 1}}
+        | dict.fromkeys(("time", "text"), COLUMN_LIST)
         | {"author": {"type": ["string", "null"], "earlier": None}}
     ),
     "separator": {"type": ["string", "null"], "minLength": 1},
@@ -114,7 +115,8 @@ def read(sources, options):
     """
     form, collection = form_of(options), Collection(options)
     for name, path in find_files(sources, form.kind):
-        collection.add_file(name, path, form)
+        if collection.strict or listing.is_utf8(path):  # `odl run` names the others
+            collection.add_file(name, path, form)
     return collection.finish()
 
 
@@ -144,13 +146,18 @@ def names_of(column):
     return column if isinstance(column, list) else [] if column is None else [column]
 
 
-def value_of(row, column):
-    """Return what a row has in a column; of several, their texts below each other, or the one that is no text."""
+def value_of(row, column, between="\n"):
+    """Return the value of a row in a column. Strings of several columns are joined; another value is returned alone."""
     if not isinstance(column, list):
         return row.get(column)
     values = [row[name] for name in column if not fields.missing(row.get(name))]
     wrong = next((value for value in values if not isinstance(value, str)), None)
-    return wrong if wrong is not None else "\n".join(values) if values else None
+    return wrong if wrong is not None else between.join(values) if values else None
+
+
+def values_by_role(row, columns):
+    """Return role -> value of a row. Texts of several columns are joined by line breaks, date and clock by a space."""
+    return {role: value_of(row, column, " " if role == "time" else "\n") for role, column in columns.items()}
 
 
 def documents_in(name, path, form, columns, strict=True):
@@ -195,7 +202,7 @@ def documents_in(name, path, form, columns, strict=True):
                 last = place
                 continue
             damaged.update([] if tabular else row.keys() & DAMAGE.keys())
-            roles = {role: value_of(row, column) for role, column in columns.items()}
+            roles = values_by_role(row, columns)
             yield place, roles, with_ids or not (strict or fields.missing(roles.get("id")))
             last = place
         if tabular and strict:

@@ -10,7 +10,7 @@ from odl.config.schema import load_schema
 from odl.config.setting import merge
 from odl.config.steps import STEPS
 from odl.errors import ConfigError, EarlierError, OdlError
-from odl.files import tables
+from odl.files import listing, tables
 
 ONLY = "the stream, run and seed of `odl run`"
 ONE_STREAM = "for several use Snakemake: odl init FOLDER SOURCES --snakemake"
@@ -183,7 +183,10 @@ def _check_alone(config):
 
 def files_of(folder):
     """Return (name, path) of the files of the sources, and the same by shares: none where they are read at once."""
-    files = chains.own_files(folder.config, folder.names["corpus"])
+    every = chains.own_files(folder.config, folder.names["corpus"])
+    files = [(name, path) for name, path in every if listing.is_utf8(path)]  # `odl run` names the others
+    if not files:
+        chains.refuse_names(path for _, path in every)
     named = {path: (name, path) for name, path in files}
     shares = chains.shares_of(list(named))
     return files, {share: [named[path] for path in members] for share, members in shares.items()}

@@ -106,6 +106,22 @@ def expand(source, kind=None):
     return sorted(named, key=lambda pair: _written_at(pair[1]))
 
 
+def is_utf8(name):
+    """Return whether the name of a file is UTF-8."""
+    return name.isascii() or name == name.encode("utf-8", "replace").decode("utf-8")
+
+
+def printable_name(path):
+    r"""Return the name of a file with bytes that are not UTF-8 written as \\xe9."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def not_utf8(sources, kind=None):
+    """Return the files of sources (`expand`) whose names are not UTF-8."""
+    paths = {path for source in sources for _, path in expand(source, kind) or ()}
+    return sorted(path for path in paths if not is_utf8(path))
+
+
 def _written_at(path):
     """Return a key that sorts files by path, the rotated ones of a log before it, the oldest first."""
     name = os.path.basename(path)

@@ -106,7 +106,7 @@ class Arrivals:
         if len(line) > DOCUMENT_SIZE and len(line.strip()) > DOCUMENT_SIZE:
             raise ValueError(f"it has more than {DOCUMENT_SIZE >> 20} MiB; shorten it, or let odl run read a file")
         columns = jsonrows.document_of(json.loads(_text_of(line)), self.texts)
-        identity, time_of = (columns.get(self.columns[role]) for role in ("id", "time"))
+        identity, time_of = (collection.value_of(columns, self.columns[role], " ") for role in ("id", "time"))
         identity = "" if fields.missing(identity) else fields.parse_id(identity)
         if self.forgotten and collection.forgotten_as(identity) in self.forgotten:
             raise ValueError(f"{project.FORGOTTEN} says that it is not to be read")
@@ -115,7 +115,7 @@ class Arrivals:
         )
         now = clock()
         if row.time == NO_TIME:
-            row.time, columns[self.columns["time"]] = now, iso(now)
+            row.time, columns[collection.names_of(self.columns["time"])[0]] = now, iso(now)
         if row.time > now + AHEAD:
             raise ValueError(f"its time {iso(row.time)} is still to come")
         for name in (name for role in self.columns.values() for name in collection.names_of(role)):
@@ -133,7 +133,7 @@ class Arrivals:
         read, faults = self.collection, []
         read.restart()
         for number, row in enumerate(rows):
-            roles = {role: collection.value_of(row.columns, name) for role, name in self.columns.items()}
+            roles = collection.values_by_role(row.columns, self.columns)
             try:
                 read.add_row("inbox", f"line {number + 1}", roles, True)
                 faults.append("")

@@ -111,6 +111,7 @@ def test_alerts_are_as_if_a_forgotten_document_had_never_come(tmp_path):
         assert np.array_equal(*(one.toarray() if hasattr(one, "toarray") else one for one in (value, theirs[name])))
 
 
+@pytest.mark.slow
 def test_both_drivers_leave_out_what_is_forgotten(folder, tmp_path, monkeypatch):
     project.forget(tmp_path, "00ff" * 8)
     project.forget(tmp_path, "00ff" * 8)

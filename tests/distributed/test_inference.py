@@ -10,6 +10,7 @@ from odl.distributed.inference import Share, diffuse, share_all
 from odl.errors import ParameterError
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", models.TASKS)
 @pytest.mark.parametrize("seen_by", [1.0, 0.0, 3])
 def test_fully_connected_diffusion_ends_at_the_optimum_wherever_x_is_seen(name, seen_by, rng):

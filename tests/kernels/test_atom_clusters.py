@@ -119,6 +119,7 @@ def test_every_decision_is_that_of_a_full_search(seed, full):
         assert len(reference.merges) > 50 or same < 0.9, "nothing was merged"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_among_equal_pairs_the_first_is_merged(seed):
     """Documents of four words of weight one half have products without rounding, and many equal ones."""

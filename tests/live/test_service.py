@@ -317,6 +317,7 @@ def test_damaged_results_are_said_in_the_log_alone(news, tmp_path):
         assert client.ask("GET", "/health")[0] == 200
 
 
+@pytest.mark.slow
 def test_documents_that_come_too_fast_come_again_later(monkeypatch):
     """An address has ten seconds' worth at once, then so many a second; another one has its own."""
     now = [100.0]

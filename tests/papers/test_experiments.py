@@ -188,6 +188,7 @@ def test_floats_are_counted_and_clocks_agree(followed):
         assert row["inner"] == inner * row["exchanges"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", models.TASKS)
 @pytest.mark.parametrize("seen_by", [1.0, 0.0])
 def test_consensus_admm_ends_at_the_optimum(name, seen_by, rng):
@@ -199,6 +200,7 @@ def test_consensus_admm_ends_at_the_optimum(name, seen_by, rng):
         convergence.consensus_admm(share, x, penalty=0.0)
 
 
+@pytest.mark.slow
 def test_where_methods_end(followed):
     last = {(row["network"], row["method"]): row["distance"] for row in followed[0]}
     assert last["fully_connected", "diffusion"] < 1e-10
@@ -218,6 +220,7 @@ def test_convergence_takes_one_file():
 # Bi-clustering
 
 
+@pytest.mark.slow
 def test_planted_bi_clusters_are_recovered(rng, monkeypatch):
     monkeypatch.setattr(biclustering, "STEP", 0.02)
     monkeypatch.setattr(biclustering, "MU", 0.05)

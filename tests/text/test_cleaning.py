@@ -279,6 +279,7 @@ class TestAnyText:
         assert CLEANERS[name](once) == once
         assert once == text or len(once) < len(text)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("fragment", FRAGMENTS)
     def test_in_linear_time(self, name, fragment):
         """Half a megabyte; in quadratic time it takes a minute and more."""

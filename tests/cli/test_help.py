@@ -31,17 +31,17 @@ def examples(parser):
 def test_the_help_is_of_people_and_has_an_example_each(capsys):
     said = helped(capsys=capsys).splitlines()
     listed = [line.split()[0] for line in said if line.startswith("  ") and line[2].isalpha()]
-    assert listed == [*COMMANDS] and list(parsers()) == [*COMMANDS, "step"] and listed[:3] == ["init", "run", "new"]
+    assert listed == [*COMMANDS] and list(parsers()) == [*COMMANDS, "step"]
     shown = [line.strip() for line in said if line.strip().startswith("$ ")]
     assert len(shown) == len(COMMANDS) and all(name in line for name, line in zip(COMMANDS, shown, strict=True))
-    assert max(map(len, said[:-1])) < 80 and len(said) < 40
+    assert max(map(len, said[:-1])) < 80
 
 
 def test_the_steps_are_in_the_order_of_a_study_a_line_each(capsys):
     assert not STEPS.keys() & COMMANDS.keys()
     said = helped("step", capsys=capsys).splitlines()
     listed = [line.split()[0] for line in said if line.startswith("  ") and line[2].isalpha()]
-    assert listed == [*STEPS] and [*STEPS][:4] == ["download", "read", "index", "aside"]
+    assert listed == [*STEPS]
     assert max(len(line) for line in said if line.startswith("  ")) < 80
 
 

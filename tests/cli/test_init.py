@@ -27,7 +27,7 @@ def text(path):
 
 
 def killed_at(moment, call):
-    """Call in a process that kills itself before the nth file that it writes, makes or renames; was it killed?"""
+    """Call in a process that kills itself before the nth file that it writes; return whether it was killed."""
     child = os.fork()
     if not child:
         left = [moment]

@@ -353,7 +353,7 @@ def _write_costs(path):
 
 
 def _most_memory():
-    """Return the maximum memory of this process in MB. (`resource` would include the parent process.)"""
+    """Return the maximum memory of this process in MB; `resource` would include that of the parent process."""
     try:
         with open("/proc/self/status", encoding="ascii", errors="replace") as file:
             return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024

@@ -64,7 +64,9 @@ def codes(
     phi: float = 5.0,
     gamma: float = 1.89,
 ) -> tuple:
-    """Code every document by ADMM (papers' orientation, kappa = 1/Psi_max(A), start X = 0, E = P, rho = 0):
+    """Code every document by ADMM.
+
+    In the papers' orientation, with kappa = 1/Psi_max(A), from X = 0, E = P and rho = 0:
 
         E   = soft(P - A X + rho/phi, 1/phi)
         G   = A^T (A X + E - P - rho/phi)

@@ -78,8 +78,9 @@ LONGEST = 1 << 24  # bytes of an item that is repaired
 
 
 def feed_rows(file, path, encoding=UTF8):
-    """Yield (place, row) of each item: id, time, text, title, url, and author and category, a list, where it
-    has them.
+    """Yield (place, row) of each item of a feed.
+
+    A row has id, time, text, title and url, and, if the item has them, author and category (a list).
 
     The id is the item's own (guid, id), or else its address. The text is the title with the first of the elements of
     `PREFERENCES` that says something; the time is the first that is a date. ``repaired`` is true of an item that is not

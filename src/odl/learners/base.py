@@ -182,8 +182,10 @@ class State:
         return self.__dict__.get("size") or self.dictionary.shape
 
     def beside(self, arrays: dict, n_terms: int = 0) -> "State":
-        """Return the state with other arrays and at least so many terms; what is derived is of both, as it does not
-        depend on terms without weights."""
+        """Return a copy with other arrays and at least n_terms terms.
+
+        Cached data is shared, as it does not depend on terms without weights.
+        """
         state, size = object.__new__(type(self)), (max(n_terms, self.shape[0]), self.shape[1])
         state.__dict__.update({**self.__dict__, "arrays": arrays})
         if "size" in state.__dict__:

@@ -6,15 +6,28 @@ A process of its own (signals, its end, imports) is tested in cli/test_cli.py; a
 import contextlib
 import io
 import subprocess
+import sys
+import tempfile
+from unittest import mock
 
 from odl import cli
 
 
-def odl(*words, cwd=None):
-    """Run a subcommand, from a folder if one is given; return what `subprocess.run` would."""
+@contextlib.contextmanager
+def standard_input(text):
+    """Replace standard input by a file with a text, which ends."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as file:
+        file.write(text)
+        file.seek(0)
+        with mock.patch.object(sys, "stdin", file):
+            yield
+
+
+def odl(*words, cwd=None, given=""):
+    """Run a subcommand from a folder, with a text as its standard input; return what `subprocess.run` would."""
     out, err = io.StringIO(), io.StringIO()
     place = contextlib.chdir(cwd) if cwd else contextlib.nullcontext()
-    with place, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with place, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), standard_input(given):
         try:
             status = cli.main([*map(str, words)])
         except SystemExit as left:

@@ -1,8 +1,6 @@
 """Documents that a watch refuses: the table of `odl run` lists them, without their text."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 import streams
@@ -62,8 +60,7 @@ def test_a_document_that_is_sent_again_and_accepted_is_no_longer_listed(news):
 @pytest.mark.slow
 def test_standard_input_and_followed_files_have_their_names(news):
     text = "".join(json.dumps(row) + "\n" for row in posts(3, 3)) + "no json\n"
-    command = [sys.executable, "-m", "odl", "watch", str(news)]
-    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=300)
+    done = odl("watch", news, given=text)
     assert done.returncode == 0 and "1 set aside" in done.stderr
     assert "the input\tline 4, 20" in table(news)  # the last run of the watch has written it
 

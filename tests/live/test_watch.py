@@ -587,8 +587,7 @@ def test_of_what_a_run_says_that_of_the_command_and_of_versions_is_told_whatever
 @pytest.mark.slow
 def test_strict_ends_at_the_first_line_that_cannot_be_read(news):
     given = json.dumps(posts(3)[0]) + "\nno json\n" + json.dumps(posts(3)[1]) + "\n"
-    command = [sys.executable, "-m", "odl", "watch", str(news), "--strict"]
-    done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=60)
+    done = odl("watch", news, "--strict", given=given)
     assert done.returncode == 1 and "line 2 of the input: Expecting value" in done.stderr
 
 
@@ -646,8 +645,7 @@ def test_a_folder_of_an_earlier_version_goes_on_storing_and_learns_nothing(tmp_p
     before = {path: path.read_bytes() for path in Path(stream).rglob("*.h5")}
     rows = [{"id": f"late-{n}", "time": f"2026-05-{n + 1:02d}", "text": "soil water lamp brake"} for n in range(9)]
     given = "".join(json.dumps(row) + "\n" for row in rows)
-    command = [sys.executable, "-m", "odl", "watch", stream]
-    done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=100)
+    done = odl("watch", stream, given=given)
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 2 and [one["id"] for one in answers] == [row["id"] for row in rows]
     assert {one["score"] for one in answers} == {None} and "Traceback" not in done.stderr
@@ -753,12 +751,10 @@ def test_no_control_character_of_a_document_reaches_a_terminal(news):
     row = {**posts(3)[0], "id": f"{bad}one", "text": f"wheat{bad}grain harvest"}
     given = [row, {**row, "id": f"{bad}two", "time": f"{bad}"}]
     text = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in given) + bad + "\n"
-    process = subprocess.run(
-        [sys.executable, "-m", "odl", "watch", str(news)], input=text.encode(), capture_output=True, timeout=300
-    )
-    said = (process.stdout + process.stderr).decode()
-    answer = json.loads(process.stdout.splitlines()[0])
-    assert process.returncode == 0 and answer["id"] == row["id"] and "2 set aside" in said
+    watched = odl("watch", news, given=text)
+    said = watched.stdout + watched.stderr
+    answer = json.loads(watched.stdout.splitlines()[0])
+    assert watched.returncode == 0 and answer["id"] == row["id"] and "2 set aside" in said
     for words in (("mute", news, row["id"]), ("unmute", news, row["id"]), ("forget", news, row["id"], "--dry-run")):
         done = odl(*words)
         assert done.returncode == 0, done.stderr

@@ -7,6 +7,10 @@ BUILD := scikit-build-core nanobind cmake ninja
 KERNELS := CMakeLists.txt $(wildcard src/odl/kernels/*.cpp src/odl/kernels/*.h)
 # Python compiles a module when it is first imported; to compile all that is installed takes 27 of 90 CPU seconds.
 INSTALL := $(BIN)/pip install --quiet --no-build-isolation --no-compile --constraint $(CONSTRAINTS)
+# Prints what odl depends on, with the extras that are named.
+REQUIREMENTS = $(BIN)/python -c "import sys, tomllib; project = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
+	extras = [project['optional-dependencies'][name] for name in sys.argv[1:]]; \
+	print(*sum(extras, project['dependencies']), sep='\n')"
 
 # A variable that keeps Python from storing bytecode would make each of many processes compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
@@ -88,12 +92,23 @@ format: .venv/tested
 	touch $@
 
 .venv/installed: .venv/built $(KERNELS)
-	$(INSTALL) --editable .
+	@$(MAKE) --no-print-directory --jobs 2 .venv/libraries .venv/package
 	touch $@
 
-.venv/tested: .venv/built $(KERNELS)
-	$(INSTALL) --editable ".[test,bench]"
-	touch .venv/installed $@
+.venv/tested: .venv/installed
+	$(REQUIREMENTS) test bench > .venv/requirements.txt
+	$(INSTALL) --requirement .venv/requirements.txt
+	touch $@
+
+# Two processes at once: one fetches and unpacks the libraries, the other compiles the kernels.
+.venv/libraries: .venv/built
+	$(REQUIREMENTS) > .venv/requirements.txt
+	$(INSTALL) --requirement .venv/requirements.txt
+	touch $@
+
+.venv/package: .venv/built $(KERNELS)
+	$(INSTALL) --no-deps --editable .
+	touch $@
 
 # The documentation site with two pages to look at, into build/site; warnings and links to nowhere are errors.
 docs: .venv/tested

@@ -21,6 +21,11 @@ EXCEPTIONS = {
         "gc.freeze",  # of a process that ends
     },
     "src/odl/__main__.py": {"gc.set_threshold"},  # the process of a command is its own
+    # A forked process takes over the standard streams of its client.
+    "src/odl/forkserver.py": {
+        "setattr(sys, name, open(number, mode, buffering=1, encoding=encoding, closefd=False))",
+        "gc.freeze",  # the process of the server is its own
+    },
     "src/odl/live/server.py": {"gc.freeze"},  # the process of `odl watch --http` is its own
 }
 OF_SNAKEMAKE = {"workflow", "rules", "checkpoints"}  # names that every Snakefile has

@@ -52,7 +52,8 @@ ROOMS = {
     "engine": BOTH | {"evaluation", "alerts", "report", "jobs"},
     "live": BOTH | {"evaluation", "alerts", "jobs", "engine"},
     "cli": BOTH | {"__init__", "engine", "live", "evaluation", "alerts", "report", "jobs"},
-    "__main__": {"cli"},
+    "forkserver": {"cli"},
+    "__main__": {"forkserver", "cli"},
 }
 BESIDE = 10  # modules at most beside the rooms
 SCHEMAS = ROOT / "workflow" / "schemas"

@@ -8,14 +8,19 @@ The tests of a module are tests/ROOM/test_MODULE.py and the only test file of it
 import it, the most specific first, else those of the modules that do, else those of its room that name it. At last
 come those of what is told of all settings. Without a seed the hash of the commit is one.
 
-A test that failed is run again without the edit: where it fails there too, nothing was seen, and the line says broken.
-A test that takes longer than any does, by the time of its process, has seen the edit: it went round for ever.
+``--record FILE`` stores each outcome when it is known and skips the edits whose outcomes FILE has, so that a run can be
+interrupted at any time and continued by the same command; ``--minutes 10`` starts no further edit after ten minutes.
+
+A test that failed is run again without the edit, once in a run: where it fails there too, nothing was seen, and the
+line says broken. A test that takes longer than any does, by the time of its process, has seen the edit: it went round
+for ever.
 """
 
 import argparse
 import ast
 import inspect
 import json
+import math
 import os
 import random
 import re
@@ -38,6 +43,7 @@ TOOLS = Path(sys.executable).parent  # cmake and ninja
 COPIED = ("src", "tests", "workflow", "config", "data", "docs", "profiles", "benchmarks", "release", "paper", ".github")
 STRICT, SHARES = ("kernels", "learners", "files"), (0.95, 0.85)  # of the edits to be killed: in these rooms, elsewhere
 PATIENCE = 1800  # seconds for one call of the tests on a busy machine: what takes longer is listed, and not as killed
+NOT_TESTED = "not tested"
 COLLECTING = "--collect-only"
 LONGEST = 90  # CPU seconds of a test
 MOST = 6  # test files of a module: those that name it most often
@@ -50,6 +56,8 @@ TURNED = {
 }  # fmt: skip
 CPP = (".cpp", ".h")  # modules that are named with their suffix
 BUILD = Path("build") / "mutants"  # of the extension module, in a copy
+SOUND = Path("build") / "sound"  # the same without an edit
+MODULES = "src/odl/kernels/_kernels*.so"
 NO_CODE = re.compile(
     rb'//[^\n]*|R"\((?:.|\n)*?\)"|"(?:\\.|[^"\\\n])*"|\'.\'|^#.*$|static_assert[^;]*;|check_place\([^;]*;', re.M
 )
@@ -287,68 +295,78 @@ def pytest_collection_modifyitems(items):
 def judged(edit, tests, copies):
     """Apply an edit to a free copy of the tree, run its tests, take it back; return (outcome, seconds)."""
     folder, start = copies.get(), time.monotonic()
-    path = path_of(edit.module, folder)
-    whole = path.read_bytes()
-
-    def write(content):
-        path.write_bytes(content)
-        return not edit.module.endswith(CPP) or built(folder)
-
+    path, compiled = path_of(edit.module, folder), edit.module.endswith(CPP)
     try:
+        if compiled and not (folder / SOUND).exists():
+            built(folder, configure=True)
+            store_build(folder)
+        whole, times = path.read_bytes(), path.stat()
         outcome = "no edit: not compiled"
-        if write(whole[: edit.first] + edit.text.encode() + whole[edit.last :]):
-            shutil.rmtree(folder / ".pytest_cache", ignore_errors=True)
-            outcomes = (tested(folder, part, edit) for part in tests if part)
-            outcome = next((each for each in outcomes if each != "passed"), "passed")
-        write(whole)
+        try:
+            path.write_bytes(whole[: edit.first] + edit.text.encode() + whole[edit.last :])
+            if not compiled or built(folder):
+                shutil.rmtree(folder / ".pytest_cache", ignore_errors=True)
+                outcomes = (tested(folder, part, edit) for part in tests if part)
+                outcome = next((each for each in outcomes if each != "passed"), "passed")
+        finally:
+            path.write_bytes(whole)
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+            if compiled:
+                restore_build(folder)
         if outcome == "failed" and not _sound(folder, edit, [test for part in tests for test in part]):
             outcome = "broken: fails without the edit"
     finally:
-        write(whole)
         copies.put(folder)
     outcome = {"passed": "survived", "failed": "killed"}.get(outcome, outcome)
     return outcome, time.monotonic() - start
 
 
-def built(folder):
+def built(folder, configure=False):
     """Build the extension module of a copy of the tree; return whether it compiles."""
-    if not (folder / BUILD / "build.ninja").exists():
+    if configure:
         import nanobind
 
         settings = {
             "SKBUILD_STATE": "editable",
             "Python_EXECUTABLE": sys.executable,
             "nanobind_DIR": nanobind.cmake_dir(),
+            "CMAKE_MAKE_PROGRAM": TOOLS / "ninja",
         }
         words = [f"-D{name}={value}" for name, value in settings.items()]
-        subprocess.run(
-            [
-                TOOLS / "cmake",
-                "-S",
-                folder,
-                "-B",
-                folder / BUILD,
-                "-G",
-                "Ninja",
-                f"-DCMAKE_MAKE_PROGRAM={TOOLS / 'ninja'}",
-                *words,
-            ],
-            check=True,
-            capture_output=True,
-        )
-    return (
-        subprocess.run(
-            [TOOLS / "cmake", "--build", folder / BUILD, "--target", "_kernels"], capture_output=True
-        ).returncode
-        == 0
-    )
+        command = [TOOLS / "cmake", "-S", folder, "-B", folder / BUILD, "-G", "Ninja", *words]
+        subprocess.run(command, check=True, capture_output=True)
+    command = [TOOLS / "cmake", "--build", folder / BUILD, "--target", "_kernels"]
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
+def store_build(folder):
+    """Copy what a build without an edit has made."""
+    shutil.copytree(folder / BUILD, folder / SOUND / "build")
+    for module in folder.glob(MODULES):
+        shutil.copy2(module, folder / SOUND)
+
+
+def restore_build(folder):
+    """Put back what `store_build` copied, with its times, so that nothing is compiled."""
+    shutil.rmtree(folder / BUILD)
+    shutil.copytree(folder / SOUND / "build", folder / BUILD)
+    for module in (folder / SOUND).glob("*.so"):
+        target = folder / Path(MODULES).parent / module.name
+        target.unlink(missing_ok=True)  # a process may have it open
+        shutil.copy2(module, target)
+
+
+PASSING = set()  # tests that passed without an edit
 
 
 def _sound(folder, edit, tests):
     """Tell whether those of the tests that just failed in a copy of the tree pass there without the edit."""
     last = folder / ".pytest_cache" / "v" / "cache" / "lastfailed"
     failed = list(json.loads(last.read_text())) if last.exists() else []
-    return tested(folder, failed or [*tests, COLLECTING], edit) == "passed"
+    wanted = failed or [*map(str, tests), COLLECTING]
+    if not PASSING.issuperset(wanted) and tested(folder, wanted, edit) == "passed":
+        PASSING.update(wanted)
+    return PASSING.issuperset(wanted)
 
 
 def copied(folder):
@@ -393,6 +411,8 @@ def main():
     parser.add_argument("--seed", type=int, help="default: the first 8 digits of the hash of the commit")
     parser.add_argument("--workers", type=int, default=2, help="copies of the tree, each tested by a process")
     parser.add_argument("--list", action="store_true", help="show the edits and end")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="outcomes; edits in it are not tested again")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="after which no edit is started")
     args = parser.parse_args()
     seed = int(_commit()[:8], 16) if args.seed is None else args.seed
     edits, tests = drawn(args.rooms, args.sample, seed)
@@ -405,12 +425,35 @@ def main():
         copies = SimpleQueue()
         for number in range(args.workers):
             copies.put(copied(Path(place) / str(number)))
-        counts = report(lines, pool.map(lambda edit: judged(edit, tests[edit.module], copies), edits))
+        known, end = recorded(args.record), time.monotonic() + 60 * args.minutes
+
+        def judge(edit):
+            if edit not in known:
+                if time.monotonic() > end:
+                    return NOT_TESTED, 0
+                known[edit] = judged(edit, tests[edit.module], copies)
+                record(args.record, edit, known[edit])
+            return known[edit]
+
+        counts = report(lines, pool.map(judge, edits))
     wanted = SHARES[not set(args.rooms) or not set(args.rooms) <= set(STRICT)]
-    number = len(edits) - counts["no edit: not compiled"]
-    share = counts["killed"] / number
+    number = len(edits) - counts["no edit: not compiled"] - counts[NOT_TESTED]
+    share = counts["killed"] / max(number, 1)
     print(f"{counts['killed']} of {number} killed ({share:.0%}), at least {wanted:.0%} wanted; seed {seed}")
-    return 0 if share >= wanted else 1
+    return 0 if share >= wanted and not counts[NOT_TESTED] else 1
+
+
+def recorded(path):
+    """Return the outcomes that a file has: edit -> (outcome, seconds)."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path and path.exists() else []
+    return {Edit(*edit): tuple(outcome) for edit, outcome in map(json.loads, lines)}
+
+
+def record(path, edit, outcome):
+    """Add an outcome to a file."""
+    if path:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps([edit, outcome]) + "\n")
 
 
 def _commit():

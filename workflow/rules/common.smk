@@ -117,6 +117,19 @@ def stream_of(wildcards):
     return f"{ROOT}/{wildcards.corpus}/seed{seed}"
 
 
+def modules_to_load():
+    """Modules of the steps that run once per timestep or chain, which the fork server loads before its first fork."""
+    files = ["files/agentfiles"]
+    for stage in ("batch", "features", "update", "baselines", "topics", "evaluate"):
+        files += KNOWN["stages"].get(stage, [])
+    files += [
+        f"learners/{config['learners'][run]['algorithm']}" for run in config["runs"]
+    ]
+    if config["alerts"]["run"]:
+        files += KNOWN["stages"]["alerts"]
+    return [f"odl.{file.replace('/', '.')}" for file in files]
+
+
 def refuse_unwritable():
     """End in one sentence where the results cannot be written: Snakemake's own words are pages."""
     folder = places.unwritable(ROOT)

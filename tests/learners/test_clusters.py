@@ -1,5 +1,6 @@
 """Recency: the counters and factors against their equations, and what `levels` and `adaptive` make of them."""
 
+import pickle
 from dataclasses import replace
 from itertools import pairwise
 
@@ -52,21 +53,42 @@ def test_edges_rise_in_five_steps_a_decade():
     assert (np.diff(clusters.EDGES) > 0).all() and clusters.BINS == len(clusters.EDGES) + 1 == 22
 
 
+def dense_similarity(P, sums, documents):
+    """Return c_j / rho_j^(1/2) of documents and atoms that are these sums of so many documents."""
+    sizes = np.linalg.norm(sums, axis=0)
+    flat = (sums / sizes) ** 0.6
+    return P.toarray() @ (flat / np.linalg.norm(flat, axis=0)) / np.sqrt(sizes / documents)
+
+
+def sums_of(state):
+    """Return the sums of all atoms, and the documents of each."""
+    return state.dictionary.toarray() * state.arrays["size"], state.arrays["members"]
+
+
+def sums_of_groups(state):
+    """Return the sums of all groups, the documents of each, and the age of its youngest atom."""
+    (S, n), group = sums_of(state), state.arrays["group"]
+    parts = [np.flatnonzero(group == one) for one in np.unique(group)]
+    age = state.arrays["seen"] - 1 - state.arrays["used"]
+    documents, youngest = (np.array([one(of[part]) for part in parts]) for one, of in ((np.sum, n), (np.min, age)))
+    return np.stack([S[:, part].sum(axis=1) for part in parts], axis=1), documents, youngest
+
+
 @pytest.mark.parametrize("name", SMALL)
 def test_counters_are_those_of_a_slow_twin(name, rng):
     learner, P = learners.make(name, **SMALL[name], recency=0.5), stories(rng, 700)[0]
     states, matches, expected = run(learner, P, 100), np.zeros(clusters.BINS), np.zeros(clusters.BINS)
     for number, state in enumerate(states[:-1], start=1):
         age, members = 100 * number - 1 - state.arrays["used"], state.arrays["members"]
-        cosines, counted = P[100 * number : 100 * number + 100].toarray() @ state.dictionary.toarray(), 0
-        for row in cosines:
-            near = [atom for atom in np.argsort(-row, kind="stable")[:3] if row[atom] > 0]
+        similarity, counted = dense_similarity(P[100 * number : 100 * number + 100], *sums_of(state)), 0
+        for row in similarity:
+            near = [atom for atom in np.argsort(-row, kind="stable")[: learner.nearest] if row[atom] > 0]
             for atom in near:
                 matches[bin_of(age[atom])] += len(near) * members[atom] / members[near].sum()
             counted += len(near)
         for atom in range(len(age)):
             expected[bin_of(age[atom])] += counted * members[atom] / members.sum()
-    # Cosines that are equal but for rounding may change places.
+    # Similarities that are equal but for rounding may change places.
     assert np.abs(states[-1].arrays["matches"] - matches).sum() <= 4 and np.count_nonzero(matches) > 3
     assert np.allclose(states[-1].arrays["expected"], expected)
 
@@ -74,25 +96,30 @@ def test_counters_are_those_of_a_slow_twin(name, rng):
 def test_score_is_its_equation(rng):
     """Densely: v_j = c_j f_j / rho_j^cohesion, and a group has the factor of its youngest atom."""
     learner, (P, _) = learners.make("levels", **SMALL["levels"], recency=0.5), stories(rng, 1000)
-    state, P = run(learner, P[:900], 300)[-1], P[900:].toarray()
-    n, S, group = (state.arrays["members"], state.dictionary.toarray() * state.arrays["size"], state.arrays["group"])
+    state, P = run(learner, P[:900], 300)[-1], P[900:]
     f = (ratio_of(state) / ratio_of(state).max()) ** 0.5
     f /= np.average(f, weights=state.arrays["matches"]) ** 0.5
-    age = 899 - state.arrays["used"]
-
-    def likeness(sums, documents, ages):
-        flat = (sums / np.linalg.norm(sums, axis=0)) ** 0.6
-        cosines = P @ (flat / np.linalg.norm(flat, axis=0)) / np.sqrt(np.linalg.norm(sums, axis=0) / documents)
-        return cosines * np.array([f[bin_of(one)] for one in ages])
-
-    fine = -np.sort(-likeness(S, n, age), axis=1)[:, :3] @ np.array([6, 3, 2]) / 11
-    parts = [np.flatnonzero(group == one) for one in np.unique(group)]
-    sums = np.stack([S[:, part].sum(axis=1) for part in parts], axis=1)
-    coarse = likeness(sums, np.array([n[part].sum() for part in parts]), [age[part].min() for part in parts])
-    scored = learner.score(state, sparse.csr_array(P))
+    sums, documents, youngest = sums_of_groups(state)
+    fine = dense_similarity(P, *sums_of(state)) * f[[*map(bin_of, 899 - state.arrays["used"])]]
+    coarse = dense_similarity(P, sums, documents) * f[[*map(bin_of, youngest)]]
+    fine = -np.sort(-fine, axis=1)[:, :3] @ np.array([6, 3, 2]) / 11
+    scored = learner.score(state, P)
     assert np.allclose(scored.residual, np.maximum(1 - 0.5 * fine - 0.5 * coarse.max(axis=1), 0), atol=1e-12)
-    plain = replace(learner, recency=0.0).score(state, sparse.csr_array(P)).residual
+    plain = replace(learner, recency=0.0).score(state, P).residual
     assert np.ptp(f) > 0.1 and (np.abs(scored.residual - plain) > 0.02).mean() > 0.1
+
+
+def test_learning_takes_up_what_scoring_found(rng, monkeypatch):
+    learner, (P, _) = learners.make("levels", **SMALL["levels"], recency=0.5), stories(rng, 400)
+    state = run(learner, P[:300], 100)[-1]
+    saved, batch, calls = pickle.loads(pickle.dumps(state)), P[300:], []
+    look = likeness.nearest_twice
+    monkeypatch.setattr(likeness, "nearest_twice", lambda *given: calls.append(None) or look(*given))
+    learner.score(state, batch)
+    after, again = learner.learn(state, batch, None), learner.learn(saved, batch, None)
+    assert len(calls) == 3  # both levels for the score, and the atoms for the state that was saved
+    for name, value in after.arrays.items():
+        assert value.tobytes() == again.arrays[name].tobytes()
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -156,7 +183,7 @@ def test_where_all_ages_match_alike_all_count_alike(rng):
     state = run(learners.make("levels", **SMALL["levels"], recency=0.5), P, 100)[-1]
     age = 2999 - state.arrays["used"]
     f = clusters.recency_of(state.arrays, age, 0.5)
-    assert 1 < f.max() < 1.1 and f.min() > 0.85 and f.std() < 0.05
+    assert 1 < f.max() < 1.1 and f.min() > 0.8 and f.std() < 0.07
 
 
 def test_few_large_atoms_are_not_older_than_they_are(rng):

@@ -283,16 +283,13 @@ def test_a_state_may_be_learned_from_while_another_thread_scores_by_it(rng):
     learner, P = levels(memory=1700, terms=30), stream(rng, 60, 9)[0]
     state = learner.start(stream(rng, 300, 5)[0], 50, None)
     expected, after = learner.score(state, P).residual, []
-    index = clusters.index_of(state, learner.flatten)
-
-    def scale(which):
+    with clusters.reading(state, learner.flatten) as index:
         after.append(learner.learn(state, P, None))
-        return np.ones(len(which))
-
-    near = clusters.nearest(state, P, learner.flatten, 3, scale)
-    alone = State(state.dictionary, state.arrays)
-    ones = clusters.nearest(alone, P, learner.flatten, 3, lambda which: np.ones(len(which)))
-    assert np.array_equal(near[0], ones[0]) and np.array_equal(near[1], ones[1]) and not index.readers
+        near = likeness.nearest(index.numbers.known_rows(P), index, 3, np.ones(len(index.owner)), flat=True)
+    with clusters.reading(State(state.dictionary, state.arrays), learner.flatten) as alone:
+        ones = likeness.nearest(alone.numbers.known_rows(P), alone, 3, np.ones(len(alone.owner)), flat=True)
+    assert np.array_equal(near.columns, ones.columns) and np.array_equal(near.similarity, ones.similarity)
+    assert not index.readers
     assert clusters.index_of(after[0], learner.flatten) is not index
     again = learner.learn(State(state.dictionary, state.arrays, 0), P, None)
     assert np.array_equal(learner.score(state, P).residual, expected)

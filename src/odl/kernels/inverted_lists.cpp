@@ -110,13 +110,14 @@ void find_largest(Span<const double> total, Span<const double> scale, Span<const
 }
 
 void nearest(bool apart, const Rows &documents, const Lists &lists, Span<const int64_t> owner,
-             Span<const double> scale, Span<double> total, Span<double> products, Table<int64_t> neighbours,
-             Table<double> best) {
+             Span<const double> scale, Span<const double> recent_scale, Span<double> total, Span<double> products,
+             Table<int64_t> neighbours, Table<double> best, Table<int64_t> recent, Table<double> recent_best) {
     for (int64_t d = 0; d < documents.size(); d++) {
         total.fill(0.0);
         add_products(documents.starts[d], documents.starts[d + 1], documents.indices, documents.values, lists, total);
         if (apart) total[d] = 0.0;
         find_largest(total, scale, owner, products, neighbours[d], best[d]);
+        if (recent.rows) find_largest(total, recent_scale, owner, products, recent[d], recent_best[d]);
     }
 }
 
@@ -402,8 +403,8 @@ total, numbers : ndarray of float64, shape (n_pieces,), and of uint32, as long a
 gram : ndarray of float64, at least n x n, changed)");
     module.def("mirror", &mirror, "which"_a, "gram"_a, release(),
                "Fill columns `which` with what the rows `which` have there.");
-    module.def("nearest", &nearest, "apart"_a, "documents"_a, "lists"_a, "owner"_a, "scale"_a, "total"_a,
-               "products"_a, "neighbours"_a, "best"_a, release(),
+    module.def("nearest", &nearest, "apart"_a, "documents"_a, "lists"_a, "owner"_a, "scale"_a, "recent_scale"_a,
+               "total"_a, "products"_a, "neighbours"_a, "best"_a, "recent"_a, "recent_best"_a, release(),
                R"(Find the rows of the largest positive inner products with each document, falling, among equals the first.
 
 Parameters
@@ -414,12 +415,14 @@ documents, lists : tuple of ndarray
     Compressed rows, and inverted lists of pieces.
 owner : ndarray of int64, shape (n_pieces,)
     Row of each piece.
-scale : ndarray of float64, shape (n_pieces,)
-    What products are multiplied by; 0 for a piece that is no row any more.
+scale, recent_scale : ndarray of float64, shape (n_pieces,)
+    What products are multiplied by without and with recency; 0 for a piece that is not a row any more.
 total, products : ndarray, shape (n_pieces,) and of a few
     Work space.
 neighbours, best : ndarray of int64 and float64, shape (n_documents, m), filled
-    -1 and 0 where there are no more.)");
+    -1 and 0 where there are no more.
+recent, recent_best : ndarray of int64 and float64, shape (n_documents, m), filled
+    The same with recency; with no rows they are not searched for.)");
     module.def("number", &number, "terms"_a, "place"_a, "count"_a, "numbers"_a, release(),
                R"(Fill `numbers` with those that `place` has of terms; return the next number.
 

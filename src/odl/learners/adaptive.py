@@ -8,19 +8,44 @@ in less detail.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from odl.learners import likeness
 from odl.learners.base import Kept, Learner, Scores, State, setting
-from odl.learners.clusters import AGES, FULL, Clusters, nearest, recency_of, with_matches
+from odl.learners.clusters import AGES, FULL, Clusters, reading, recency_of, with_matches
 from odl.learners.sparse_atoms import check_atoms, values_at, widen, with_data
 
-MATCHES = 3  # atoms nearest to a document whose ages are counted
 NO_ATOM = 1e-12  # documents of an atom without words
+
+
+class Explained(NamedTuple):
+    """How similar documents are to the atoms nearest to them.
+
+    Attributes
+    ----------
+    similarity : ndarray, shape (n_documents,)
+        Weighted mean of the similarities to the nearest atoms.
+    atoms : ndarray of int64, shape (n_documents, n_nearest)
+        These atoms; -1 where there are fewer.
+    matches : ndarray of int64, shape (n_documents, n_nearest)
+        Nearest atoms without recency.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csc_array, csr_array
+    >>> from odl import learners
+    >>> learner = learners.make("adaptive")
+    >>> learner.explain(learner.fresh(csc_array(np.eye(3)[:, :2])), csr_array([[0.6, 0.8, 0.0]])).atoms
+    array([[1, 0]])
+    """
+
+    similarity: np.ndarray
+    atoms: np.ndarray
+    matches: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -43,8 +68,8 @@ class ClusterLearner(Learner):
         Power of an atom's weights in the cosine. Below 1 the terms of some of its documents count nearly as
         much as the terms of all of them.
     recency : float
-        Power of how much oftener than chance documents match what is as recent as an atom's last document
-        (`odl.learners.clusters`), by which its cosine is multiplied; 0 tells no ages apart.
+        Power of the ratio of matches to those expected by chance, for atoms as old as this one. Its similarity is
+        multiplied by it (`odl.learners.clusters`); 0 switches recency off.
     context : float
         Share of the score that is taken from the most similar documents of the same batch.
     peers : int
@@ -166,26 +191,42 @@ class Adaptive(ClusterLearner):
         Scores
             The residual is the first part of the score, the penalty is the part of `contrast`.
         """
-        P = sparse.csr_array(P)
-        explained, near, X = self.explain(state, P)
-        residual, penalty = 1.0 - explained, np.zeros(P.shape[0])
+        found = self.explain(state, P)
+        residual, penalty = 1.0 - found.similarity, np.zeros(P.shape[0])
         if self.in_batch:
             residual, penalty = in_context(P, residual, self.contrast, self.context, self.peers)
-        return Scores(X, np.maximum(residual, 0.0), penalty, 0.0, (near,))
+        return Scores(self.code(state, P, found), np.maximum(residual, 0.0), penalty, 0.0, (found.atoms,))
 
-    def explain(self, state: State, P: sparse.csr_array, coded: bool = True) -> tuple:
-        """Return how well atoms explain each document, sum_r w_r v_(r), by which of them, and its codes.
+    def code(self, state: State, P: sparse.csr_array, found: Explained) -> sparse.csr_array:
+        """Return the codes of documents on their nearest atoms."""
+        with reading(state, self.flatten) as index:
+            return likeness.codes(P, index.columns, state.shape[0], found.atoms)
 
-        By which is a column for each of the nearest atoms, -1: none.
-        Without `coded` there are no codes (None).
+    def explain(self, state: State, P: sparse.csr_array) -> Explained:
+        """Compare documents with their nearest atoms.
+
+        The result for the last batch is stored with the state, so that `learn` need not repeat what `score` did.
         """
-        scale = partial(self._scale, state)
-        neighbours, best, columns = nearest(state, P, self.flatten, self.nearest, scale)
-        X = likeness.codes(P, columns, state.shape[0], neighbours) if coded else None
-        explained = np.zeros(len(best))
-        for weight, values in zip(self._weights, best.T, strict=False):
-            explained += weight * values
-        return explained, neighbours, X
+        batch, found = state.derived.get(("explained", self), (None, None))
+        if batch is P:
+            return found
+        with reading(state, self.flatten) as index:
+            documents, which = index.numbers.known_rows(sparse.csr_array(P)), index.owner
+            scale, recent_scale = self._scales(state, which)
+            if self.recency:
+                plain, near = likeness.nearest_twice(documents, index, self.nearest, scale, recent_scale)
+            else:
+                plain = near = likeness.nearest(documents, index, self.nearest, scale, flat=True)
+        found = Explained(self._mean(near), near.columns, plain.columns)
+        state.derived["explained", self] = P, found
+        return found
+
+    def _mean(self, near):
+        """Return the weighted mean similarity of documents to their nearest atoms, summed in their order."""
+        mean = np.zeros(len(near.columns))
+        for weight, values in zip(self._weights, near.similarity.T, strict=False):
+            mean += weight * values
+        return mean
 
     def shares(self, state: State, P: sparse.csr_array, scores: Scores) -> sparse.csr_array:
         """Return p_i (p_i - q_i) for each word, q = sum_r w_r a_(r) / rho_(r)^cohesion of the nearest flattened atoms.
@@ -196,7 +237,7 @@ class Adaptive(ClusterLearner):
         Equation `adaptive-shares` of docs/method.md.
         """
         P = sparse.csr_array(P)
-        near = scores.nearest[0] if scores.nearest else self.explain(state, P, coded=False)[1]
+        near = scores.nearest[0] if scores.nearest else self.explain(state, P).atoms
         return with_data(P, self.words_of(state, P, near))
 
     def words_of(self, state: State, P: sparse.csr_array, neighbours: np.ndarray) -> np.ndarray:
@@ -207,7 +248,7 @@ class Adaptive(ClusterLearner):
         used, place = np.unique(np.maximum(atoms, 0), return_inverse=True)
         A = sparse.csc_array(state.dictionary[:, used])
         starts, _, plain = likeness.compressed(A)
-        scale = self._scale(state, slice(None))[used]
+        scale = self._scales(state, slice(None))[1][used]
         data = likeness.flattened(starts, plain, self.flatten) * np.repeat(scale, np.diff(starts))
         flattened = sparse.csr_matrix((data, A.indices, A.indptr), shape=A.shape[::-1])  # of atoms in rows
         flattened = widen(flattened, n_columns=P.shape[1])
@@ -223,17 +264,17 @@ class Adaptive(ClusterLearner):
         limit = np.maximum(state.arrays["limit"], n_atoms)
         return replace(state, arrays={**state.arrays, "limit": limit})
 
-    def _scale(self, state, which):
-        """Return 1 / rho_j^cohesion of some atoms, times the factor of their age; the last ones are kept."""
-        known, scale = state.derived.get(("scale", self), (None, None))
+    def _scales(self, state, which):
+        """Return 1 / rho_j^cohesion of some atoms, and the same times recency factors; the last result is cached."""
+        known, scales = state.derived.get(("scales", self), (None, None))
         if known is not which:
             size, members = (state.arrays[name][which] for name in ("size", "members"))
             cohesion = size / np.maximum(members, 1e-300)
             scale = np.where(cohesion > 0, 1.0 / np.maximum(cohesion, 1e-12) ** self.cohesion, 0.0)
-            if self.recency:
-                scale *= recency_of(state.arrays, ages(state)[which], self.recency)
-            state.derived["scale", self] = which, scale
-        return scale
+            factors = recency_of(state.arrays, ages(state)[which], self.recency) if self.recency else 1.0
+            scales = scale, scale * factors
+            state.derived["scales", self] = which, scales
+        return scales
 
     @property
     def _weights(self):
@@ -249,10 +290,10 @@ class Adaptive(ClusterLearner):
 
     def clusters(self, state: State, P: sparse.csr_array) -> tuple:
         """Return the atoms after learning a batch, and whether all have been halved."""
-        state, P = self.fit_terms(state, P.shape[1]), sparse.csr_array(P)
+        state = self.fit_terms(state, P.shape[1])
         arrays, worth, halves = dict(state.arrays), 1.0, False
         if self.recency and state.shape[1]:
-            arrays |= with_matches(arrays, ages(state), arrays["members"], nearest(state, P, self.flatten, MATCHES)[0])
+            arrays |= with_matches(arrays, ages(state), arrays["members"], self.explain(state, P).matches)
         if self.half_life:
             seen = int(arrays["seen"][0])
             (halvings, _), (after, rest) = (divmod(n, self.half_life) for n in (seen, seen + P.shape[0]))

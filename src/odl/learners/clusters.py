@@ -151,24 +151,6 @@ def reading(state, power):
         index.readers.pop()
 
 
-def nearest(state, P, power, most, scale=None):
-    """Return the nearest atoms of documents as `odl.learners.likeness.nearest` does, and the columns of atoms.
-
-    Parameters
-    ----------
-    state : State
-    P : csr_array
-    power : float
-    most : int
-    scale : callable, optional
-        Columns to what products of their flattened weights are multiplied by; by default products of plain weights.
-    """
-    with reading(state, power) as index:
-        documents, flat = index.numbers.known_rows(P), scale is not None
-        scales = scale(index.owner) if flat else np.ones(len(index.owner))
-        return *likeness.nearest(documents, index, most, scales, flat), index.columns
-
-
 def padded(values, length):
     """Return a copy with zeros up to the length."""
     longer = np.zeros(length, dtype=values.dtype)

@@ -22,7 +22,7 @@ from odl.learners.clusters import NO_LIMIT, UNKNOWN, index_of, merging, reading,
 from odl.learners.likeness import in_order, share_of_peers
 from odl.learners.sparse_atoms import check_atoms, with_data
 
-PER_ATOM = 5  # numbers stored for an atom beside its words: n_j, ||S_j||, first and last document, group
+PER_ATOM = 5  # numbers stored for an atom, other than its words: n_j, ||S_j||, first and last document, group
 REGROUP = 500  # documents after which atoms are grouped anew
 SHORTEST = 2.0**-50  # ||S_j|| of atoms in groups, at least: its square is in the range of single precision
 
@@ -126,17 +126,14 @@ class Levels(ClusterLearner):
 
         Equation `levels-score` of docs/method.md.
         """
-        P = sparse.csr_array(P)
-        explained, codes, nearest = np.zeros(P.shape[0]), None, ()
-        for weight, learner, of in self._parts(state):
-            part, near, X = learner.explain(of, P, coded=codes is None)
-            explained += weight * part
-            nearest += (near,)
-            codes = X if codes is None else codes
-        residual = np.maximum(1.0 - explained, 0.0)
+        parts = self._parts(state)
+        found = [learner.explain(of, P) for _, learner, of in parts]
+        similarity = sum(weight * one.similarity for (weight, _, _), one in zip(parts, found, strict=True))
+        residual = np.maximum(1.0 - similarity, 0.0)
         if self.in_batch:
             residual = in_order(P, residual, share_of_peers(self.context, P.shape[0]), self.peers)
-        return Scores(codes, residual, np.zeros(P.shape[0]), 0.0, nearest)
+        codes = self._atoms.code(state, P, found[0])
+        return Scores(codes, residual, np.zeros(P.shape[0]), 0.0, tuple(one.atoms for one in found))
 
     def shares(self, state: State, P: sparse.csr_array, scores: Scores) -> sparse.csr_array:
         """Return p_i (p_i - q_i) for each word as `adaptive` does, q the mean over both levels.
@@ -145,8 +142,8 @@ class Levels(ClusterLearner):
         document's own score, times 1 - `context`; all of it in a batch too small for peers to count.
         """
         P, words = sparse.csr_array(P), np.zeros(P.nnz)
-        for place, (weight, learner, of) in enumerate(self._parts(state)):
-            near = scores.nearest[place] if scores.nearest else learner.explain(of, P, coded=False)[1]
+        for level, (weight, learner, of) in enumerate(self._parts(state)):
+            near = scores.nearest[level] if scores.nearest else learner.explain(of, P).atoms
             words += weight * learner.words_of(of, P, near)
         own = 1.0 - self.context if share_of_peers(self.context, P.shape[0]) else 1.0
         return with_data(P, own * words)

@@ -262,8 +262,23 @@ def flattened(starts, weights, power):
     return values
 
 
+class Nearest(NamedTuple):
+    """Columns most similar to each document, falling; among equals the first one.
+
+    Attributes
+    ----------
+    columns : ndarray of int64, shape (n_documents, m)
+        -1 where fewer than m similarities are above 0.
+    similarity : ndarray of float64, shape (n_documents, m)
+        0 there.
+    """
+
+    columns: np.ndarray
+    similarity: np.ndarray
+
+
 def nearest(documents, index, most, scale, flat=False):
-    """Return the columns of the largest products of document, column and scale, falling; among equals the first one.
+    """Return the columns most similar to each document, by inner product times scale.
 
     Parameters
     ----------
@@ -278,11 +293,17 @@ def nearest(documents, index, most, scale, flat=False):
 
     Returns
     -------
-    neighbours, best : ndarray of int64 and float64, shape (n_documents, min(most, n_columns))
-        -1 and 0 where fewer are above 0.
+    Nearest
+        With min(most, n_columns) columns.
     """
     most = min(most, len(index.columns.spans))
-    return _nearest(documents, index.lists.rows(flat), index.owner, most, scale, apart=False)
+    return _nearest(documents, index.lists.rows(flat), index.owner, most, scale, apart=False)[0]
+
+
+def nearest_twice(documents, index, most, scale, recent_scale):
+    """Return what `nearest` does with `flat`, by two scales: without and with recency."""
+    most = min(most, len(index.columns.spans))
+    return _nearest(documents, index.lists.rows(True), index.owner, most, scale, False, recent_scale)
 
 
 def nearest_among(P, most):
@@ -291,16 +312,18 @@ def nearest_among(P, most):
     documents = numbers.rows(sparse.csr_array(P))
     lists = inverted(documents, numbers.count)
     lists = lists._replace(starts=spans_of(lists.starts).ravel()).rows()
-    return _nearest(documents, lists, np.arange(count), most, np.ones(count), apart=True)
+    return _nearest(documents, lists, np.arange(count), most, np.ones(count), apart=True)[0]
 
 
-def _nearest(documents, lists, owner, most, scale, apart):
+def _nearest(documents, lists, owner, most, scale, apart, recent_scale=None):
     count = len(documents.starts) - 1
-    neighbours, best = np.full((count, most), -1), np.zeros((count, most))
+    sizes = (count, most), (0 if recent_scale is None else count, most)
+    plain, recent = (Nearest(np.full(size, -1), np.zeros(size)) for size in sizes)
     if most:
+        scales = scale, np.empty(0) if recent_scale is None else recent_scale
         work = np.empty(len(scale)), np.empty(64)
-        inverted_lists.nearest(apart, documents, lists, owner, scale, *work, neighbours, best)
-    return neighbours, best
+        inverted_lists.nearest(apart, documents, lists, owner, *scales, *work, *plain, *recent)
+    return plain, recent
 
 
 def codes(P, columns, n_terms, neighbours):

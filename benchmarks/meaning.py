@@ -27,7 +27,7 @@ from odl.config import chains
 from odl.corpora import download
 from odl.evaluation import baselines
 from odl.files import tables
-from odl.learners.likeness import by_peers
+from odl.learners.peers import by_peers
 from odl.learners.vectors import Memory, weight_of
 from odl.papers import rivals
 from odl.papers.experiments import quality

@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.special import erf, softmax
 
 from odl import corpora
-from odl.learners.likeness import by_peers, in_order
+from odl.learners.peers import by_peers, in_order
 from odl.papers.experiments import quality
 from odl.papers.rivals import meaning as meaning_weight
 from odl.stream import dense

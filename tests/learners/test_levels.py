@@ -19,7 +19,7 @@ from odl.learners import levels as levels_module
 from odl.learners.adaptive import NO_ATOM, Adaptive
 from odl.learners.base import State
 from odl.learners.levels import PER_ATOM, groups
-from odl.learners.likeness import in_order
+from odl.learners.peers import MAX_CONTRAST, in_order
 
 
 def stream(rng, n, topics, m=160, words=12):
@@ -145,8 +145,8 @@ def test_shares_in_context_are_those_of_the_own_score(rng):
     own = plain.shares(state, P, plain.score(state, P)).toarray()
     assert np.allclose(own.sum(axis=1), plain.score(state, P).residual, atol=1e-12)
     assert np.allclose(told.shares(state, P, told.score(state, P)).toarray(), 0.6 * own, atol=1e-15)
-    few = P[:20]  # of which the scores stay
-    assert np.allclose(told.shares(state, few, told.score(state, few)).toarray(), own[:20], atol=1e-15)
+    few = P[:20]  # whose scores have a share of .3 x .4 from peers
+    assert np.allclose(told.shares(state, few, told.score(state, few)).toarray(), 0.88 * own[:20], atol=1e-15)
 
 
 def test_groups_wait_for_enough_documents(rng):
@@ -211,12 +211,26 @@ def test_peers_count_only_where_they_tell_something(rng):
 
 def test_small_batches_take_less_from_peers(rng):
     state, told = run(levels(), [stream(rng, 300, 5)[0]]), levels(context=0.5)
-    for n, share in ((25, 0), (99, 0), (100, 0.2), (250, 0.5), (400, 0.5)):
+    for n, share in ((100, 0.2), (250, 0.5), (400, 0.5)):
         P = stream(rng, n, 7)[0]
         plain = levels().score(state, P).residual
-        ordered = told.score(state, P).residual
-        assert np.array_equal(ordered, in_order(P, plain, share, 10))
-        assert np.array_equal(ordered, plain) == (not share)
+        assert np.array_equal(told.score(state, P).residual, in_order(P, plain, share, 10))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 25, 99])
+def test_scores_of_small_batches_move_towards_those_of_peers(n, rng):
+    """Densely: .85 s + .15 times the mean of the peers; alone, or in pairs, a document keeps its score."""
+    state, P = run(levels(), [stream(rng, 300, 5)[0]]), stream(rng, n, 7)[0]
+    plain, found = (levels(context=context).score(state, P).residual for context in (0.0, 0.5))
+    cosines = P.toarray() @ P.toarray().T
+    np.fill_diagonal(cosines, -1.0)
+    for row, far in enumerate(np.argsort(-cosines, axis=1, kind="stable")[:, 10:]):
+        cosines[row, far] = 0.0
+    cosines = np.maximum(cosines, 0.0)
+    totals = cosines.sum(axis=1)
+    means = np.where(totals > 0, cosines @ plain / np.where(totals > 0, totals, 1.0), plain)
+    assert np.allclose(found, plain if n < 3 else 0.85 * plain + 0.15 * means)
+    assert np.array_equal(found, plain) == (n < 3)
 
 
 @pytest.mark.parametrize("related", [1.0, 0.0, -1.0])
@@ -243,8 +257,8 @@ def test_order_is_its_equation(related, rng):
 
 def test_the_method_has_both_limits_of_the_weight():
     (weight,) = re.findall(r"rank\}\\left\(z \+ (.*?)\\, b\\right\)", (ROOT / "docs" / "method.md").read_text())
-    assert weight == rf"\max(-{likeness.MOST},\ \min(R\,|R|,\ {likeness.MOST}))"
-    assert f"max(-{likeness.MOST:g}".replace("0.", ".") in likeness.in_order.__doc__
+    assert weight == rf"\max(-{MAX_CONTRAST},\ \min(R\,|R|,\ {MAX_CONTRAST}))"
+    assert f"max(-{MAX_CONTRAST:g}".replace("0.", ".") in in_order.__doc__
 
 
 def test_a_run_resumes_to_the_same_bytes(rng):

@@ -17,7 +17,7 @@ from odl.errors import ConfigError, DataError
 from odl.evaluation import baselines, metrics
 from odl.files import documents
 from odl.files.tables import read_table
-from odl.learners import clusters, likeness
+from odl.learners import clusters, peers
 from odl.papers import experiments, qualitystudy
 from odl.papers.experiments import quality, quality_overview
 
@@ -293,8 +293,7 @@ def test_batches_of_other_sizes(held):
         for way, factor in (("-window200", ages < 200), ("-half-life500", 0.5 ** (ages / 500))):
             own = compared[f"nearest5-logtf{way}"][t]
             assert np.allclose(own, 1 - np.sort(cosines * factor, axis=1)[:, -5:].mean(axis=1))
-            share = likeness.share_of_peers(around.context, len(own))
-            ordered = likeness.in_order(smaller.P(t), own, share, around.peers)
+            ordered = peers.with_peers(smaller.P(t), own, around.context, around.peers)
             assert np.array_equal(compared[f"nearest5-logtf{way}-levels-context"][t], ordered)
     told = quality_overview.shown({"sizes": [{"stream": "s", "seed": 0, **row} for row in found.values()]})["sizes"]
     assert told[0] == ["batches of 30"] and told[1][-1][0] == "novel documents"

@@ -19,7 +19,7 @@ from odl.learners import likeness
 from odl.learners.adaptive import NO_ATOM, Adaptive, ClusterLearner, cut
 from odl.learners.base import Kept, Scores, State, setting
 from odl.learners.clusters import NO_LIMIT, UNKNOWN, index_of, merging, reading, taken_index
-from odl.learners.likeness import in_order, share_of_peers
+from odl.learners.peers import ORDERED, share_of_peers, with_peers
 from odl.learners.sparse_atoms import check_atoms, with_data
 
 PER_ATOM = 5  # numbers stored for an atom, other than its words: n_j, ||S_j||, first and last document, group
@@ -45,7 +45,8 @@ class Levels(ClusterLearner):
         Weight of the groups in the likeness.
     context : float
         Share of the order within a batch that is taken from the most similar documents of the batch; less, in
-        proportion, in batches of fewer than 250 documents, and nothing in those of fewer than 100.
+        proportion, in batches of fewer than 250 documents. In batches of fewer than 100 documents scores move
+        towards those of similar documents by .3 `context`.
 
     Notes
     -----
@@ -131,7 +132,7 @@ class Levels(ClusterLearner):
         similarity = sum(weight * one.similarity for (weight, _, _), one in zip(parts, found, strict=True))
         residual = np.maximum(1.0 - similarity, 0.0)
         if self.in_batch:
-            residual = in_order(P, residual, share_of_peers(self.context, P.shape[0]), self.peers)
+            residual = with_peers(P, residual, self.context, self.peers)
         codes = self._atoms.code(state, P, found[0])
         return Scores(codes, residual, np.zeros(P.shape[0]), 0.0, tuple(one.atoms for one in found))
 
@@ -139,14 +140,14 @@ class Levels(ClusterLearner):
         """Return p_i (p_i - q_i) for each word as `adaptive` does, q the mean over both levels.
 
         Below 0 for a word that the atoms have more of than the document. With `context` it is the share of the
-        document's own score, times 1 - `context`; all of it in a batch too small for peers to count.
+        document's own score, times 1 - `context`, or 1 - .3 `context` in batches of fewer than 100 documents.
         """
         P, words = sparse.csr_array(P), np.zeros(P.nnz)
         for level, (weight, learner, of) in enumerate(self._parts(state)):
             near = scores.nearest[level] if scores.nearest else learner.explain(of, P).atoms
             words += weight * learner.words_of(of, P, near)
-        own = 1.0 - self.context if share_of_peers(self.context, P.shape[0]) else 1.0
-        return with_data(P, own * words)
+        share = share_of_peers(self.context, P.shape[0]) if P.shape[0] < ORDERED else self.context
+        return with_data(P, (1.0 - share) * words)
 
     def learn(
         self, state: State, P: sparse.csr_array, X: sparse.csr_array, history: Sequence[sparse.csr_array] = ()

@@ -12,7 +12,7 @@ from odl import learners, novelty
 from odl.config.chains import learner_of
 from odl.evaluation import baselines, metrics
 from odl.learners.adaptive import in_context
-from odl.learners.likeness import in_order, share_of_peers
+from odl.learners.peers import with_peers
 from odl.papers import rivals
 from odl.papers.rivals.windows import Recent
 
@@ -235,7 +235,7 @@ PARTS = {"table": compare, "memory": remember, "ablation": ablate, "rivals": riv
 
 JUDGES = {
     "adaptive": lambda P, scores, own: sum(in_context(P, scores, own.contrast, own.context, own.peers)),
-    "levels": lambda P, scores, own: in_order(P, scores, share_of_peers(own.context, P.shape[0]), own.peers),
+    "levels": lambda P, scores, own: with_peers(P, scores, own.context, own.peers),
 }
 
 

@@ -1,0 +1,189 @@
+"""Scores of a batch by those of its most similar documents (its peers): documents of a new topic often come together.
+
+In large batches the order of the scores changes, in small ones the scores move towards those of the peers.
+"""
+
+import numpy as np
+from scipy import sparse
+
+from odl.learners.likeness import nearest_among
+
+MIN_DOCUMENTS = 3  # documents in a batch below which peers do not count
+MAX_CONTRAST = 0.3  # largest weight of the similarity to the batch, of either sign
+ORDERED, WHOLE_SHARE = 100, 250  # documents from which peers change the order, and have their whole share of it
+SMALL_SHARE = 0.3  # share of peers in scores of smaller batches, as a share of `context`
+
+
+def share_of_peers(context: float, n_documents: int) -> float:
+    """Return the share of peers in the order of a batch, or in the scores of one with fewer than 100 documents.
+
+    Equation `levels-context` of docs/method.md.
+
+    Examples
+    --------
+    >>> from odl.learners.peers import share_of_peers
+    >>> [round(share_of_peers(0.5, n), 3) for n in (2, 50, 100, 250, 1000)]
+    [0.0, 0.15, 0.2, 0.5, 0.5]
+    """
+    if n_documents < MIN_DOCUMENTS:
+        return 0.0
+    return context * (min(1.0, n_documents / WHOLE_SHARE) if n_documents >= ORDERED else SMALL_SHARE)
+
+
+def with_peers(P: sparse.csr_array, scores: np.ndarray, context: float, peers: int) -> np.ndarray:
+    """Return the scores of a batch after those of similar documents in it.
+
+    From 100 documents on this is `in_order`. Below, a score s becomes (1 - a) s + a sum_N cos s / sum_N cos over the
+    peers N, where a is the share of `share_of_peers`. A document without a similar one keeps its score.
+
+    Equation `levels-context` of docs/method.md.
+
+    Parameters
+    ----------
+    P : csr_array, shape (n_documents, n_terms)
+        The batch, rows of unit l2 norm.
+    scores : ndarray, shape (n_documents,)
+    context : float
+        Share of peers in a large batch.
+    peers : int
+        Most similar documents that count.
+
+    Returns
+    -------
+    ndarray, shape (n_documents,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl.learners.peers import with_peers
+    >>> P = csr_array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.6, 0.8], [0.0, 0.0, 1.0]])
+    >>> with_peers(P, np.array([0.2, 0.9, 0.4, 0.3]), context=1.0, peers=1).round(2)
+    array([0.2 , 0.75, 0.37, 0.33])
+    """
+    share = share_of_peers(context, len(scores))
+    if len(scores) >= ORDERED or not share:
+        return in_order(P, scores, share, peers)
+    similar, cosines = nearest_among(P, min(peers, len(scores) - 1))
+    return (1.0 - share) * scores + share * mean_of_peers(scores, similar, cosines)
+
+
+def in_order(
+    P: sparse.csr_array, scores: np.ndarray, share: float, peers: int, contrast: float | None = None
+) -> np.ndarray:
+    """Permute the scores of a batch by those of similar documents.
+
+    With z the ranks of the scores and b the mean cosine to the `peers` most similar documents of the batch, both
+    standardised, and r the correlation of -z and b,
+
+        u = rank of z + max(-.3, min(r |r|, .3)) b,      order by (1 - share) u + share sum_N cos u / sum_N cos
+
+    over those documents N. If documents with many similar ones in the batch have many in the past, r is large, and a
+    new document with many similar ones in the batch is remarkable. If r is near 0, b says nothing. If it is below 0, a
+    document with few similar ones in the batch is remarkable.
+
+    Equation `levels-context` of docs/method.md.
+
+    Parameters
+    ----------
+    P : csr_array, shape (n_documents, n_terms)
+        The batch, rows of unit l2 norm.
+    scores : ndarray, shape (n_documents,)
+    share : float
+        Share of peers in the order; 0 changes nothing.
+    peers : int
+    contrast : float, optional
+        Weight of b instead of max(-.3, min(r |r|, .3)).
+
+    Returns
+    -------
+    ndarray, shape (n_documents,)
+        The smallest score for the first document of the new order, and so on; ties have the mean of theirs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl.learners.peers import in_order
+    >>> P = csr_array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.6, 0.8], [0.0, 0.0, 1.0]])
+    >>> in_order(P, np.array([0.2, 0.9, 0.4, 0.3]), share=0.9, peers=1)
+    array([0.2, 0.9, 0.3, 0.4])
+    """
+    if len(scores) < MIN_DOCUMENTS or not share:
+        return scores
+    return by_peers(scores, *nearest_among(P, min(peers, len(scores) - 1)), share, contrast)
+
+
+def by_peers(
+    scores: np.ndarray, similar: np.ndarray, cosines: np.ndarray, share: float, contrast: float | None = None
+) -> np.ndarray:
+    """Return the result of `in_order` from known peers.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (n_documents,)
+    similar, cosines : ndarray of int64 and float64, shape (n_documents, n_peers)
+        Peers of each document and their cosines; a cosine of 0 is no peer.
+    share, contrast
+        As in `in_order`.
+
+    Returns
+    -------
+    ndarray, shape (n_documents,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.learners.peers import by_peers
+    >>> similar, cosines = np.array([[1], [2], [3], [2]]), np.array([[0.0], [0.6], [0.8], [0.8]])
+    >>> by_peers(np.array([0.2, 0.9, 0.4, 0.3]), similar, cosines, share=0.9)
+    array([0.2, 0.9, 0.3, 0.4])
+    """
+    z, b = _standardised(_ranks(scores)), _standardised(cosines.sum(axis=1))
+    r = -(z * b).mean()
+    weight = np.clip(r * abs(r), -MAX_CONTRAST, MAX_CONTRAST) if contrast is None else contrast
+    u = _ranks(z + weight * b) / len(scores)
+    order = (1.0 - share) * u + share * mean_of_peers(u, similar, cosines)
+    return _permuted(scores, order)
+
+
+def mean_of_peers(values: np.ndarray, similar: np.ndarray, cosines: np.ndarray) -> np.ndarray:
+    """Return the mean value of the peers of each document, weighted by cosines; its own value without peers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.learners.peers import mean_of_peers
+    >>> similar, cosines = np.array([[1, 2], [0, 2], [0, 1]]), np.array([[0.2, 0.6], [0.2, 0.0], [0.0, 0.0]])
+    >>> mean_of_peers(np.array([1.0, 2.0, 4.0]), similar, cosines)
+    array([3.5, 1. , 4. ])
+    """
+    totals = cosines.sum(axis=1)
+    means = (cosines * values[similar]).sum(axis=1) / np.where(totals > 0, totals, 1.0)
+    return np.where(totals > 0, means, values)
+
+
+def _permuted(scores, order):
+    """Return the scores in a new order: the smallest score where `order` is smallest; ties have their mean."""
+    places, counts = _ties(order)
+    ends = np.cumsum(counts)
+    totals = np.concatenate([[0.0], np.cumsum(np.sort(scores))])
+    return ((totals[ends] - totals[ends - counts]) / counts)[places]
+
+
+def _ties(values):
+    """Return the index of each value among the distinct values, ascending, and how often each of these occurs."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return places, counts
+
+
+def _ranks(values):
+    """Return ranks from 1 on; ties have their mean rank."""
+    places, counts = _ties(values)
+    return (np.cumsum(counts) - (counts - 1) / 2)[places]
+
+
+def _standardised(values):
+    """Return values scaled to mean 0 and standard deviation 1; zeros if all are equal."""
+    spread = values.std()
+    return (values - values.mean()) / spread if spread > 0 else np.zeros(len(values))

@@ -195,7 +195,7 @@ class TestFresh:
         for number in range(240):
             path = texts / f"{number:03d}.txt"
             path.write_text(streams.post(number // 60, number % 60, "grain" if number % 2 else "oil")["text"])
-            os.utime(path, (1_770_000_000 + 10_000 * number,) * 2)
+            os.utime(path, (1_770_000_000 + 2_000 * number,) * 2)
         folder = tmp_path / "news"
         assert main(["init", str(folder), str(texts), "--times", "modified"]) == 0
         assert done(folder)

@@ -246,7 +246,7 @@ def test_learners_of_the_past_see_what_is_left_of_it(stream):
 
 @pytest.mark.slow
 def test_agents_on_ranks_hold_the_terms_that_one_process_does(stream, tmp_path):
-    run = run_of("diffusion", network="ring", degree=2, agents=6, rounds=1, iterations=40)
+    run = run_of("diffusion", network="ring", degree=2, agents=6, rounds=1, iterations=10)
     chain(stream / "bounded", tmp_path, run, range(3))
     for t in range(3):
         source, state = stream / "bounded" / f"{t}.h5", tmp_path / "ranks" / f"{t}.h5"

@@ -15,19 +15,19 @@ settings.load_profile(os.environ.get("HYPOTHESIS", "repeatable"))
 
 
 def pytest_collection_modifyitems(items):
-    """What runs the workflow comes first, for it takes longest; a worker takes whole files (`--dist loadfile`)."""
+    """Put tests of the workflow first, since their files take longest and a worker runs a whole file."""
     items.sort(key=lambda item: item.get_closest_marker("workflow") is None)
 
 
 @pytest.fixture
 def rng():
-    """A generator with a fixed seed."""
+    """Return a generator with a fixed seed."""
     return np.random.default_rng(0)
 
 
 @pytest.fixture
 def chain(rng):
-    """The features of three small batches."""
+    """Return the features of three small batches."""
     from letters import three_batches
 
     return three_batches(rng)
@@ -35,7 +35,7 @@ def chain(rng):
 
 @pytest.fixture(scope="session")
 def corpora():
-    """The folder of the real corpora, in the layout of a mirror."""
+    """Return the folder of the real corpora, in the layout of a mirror."""
     folder = Path(os.environ.get("ODL_CORPORA", ROOT.parent / "shared" / "corpora"))
     if not (folder / "tdt2" / "TDT2_with_time.mat").exists():
         pytest.skip(f"no corpora in {folder}: set ODL_CORPORA to a mirror folder")
@@ -44,7 +44,7 @@ def corpora():
 
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory):
-    """A finished small study on the real Snakefile, and what its run printed; made once for all modules."""
+    """Return a finished small study of the real Snakefile and the `Result` of its run. Tests must not change it."""
     from workflows import finished
 
     return finished(tmp_path_factory.getbasetemp())
@@ -52,5 +52,5 @@ def fresh(tmp_path_factory):
 
 @pytest.fixture
 def study(fresh, tmp_path):
-    """A copy of the finished study."""
+    """Return a copy of the finished study."""
     return fresh[0].copy(tmp_path / "study")

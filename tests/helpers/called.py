@@ -1,6 +1,6 @@
-"""The command `odl` in the process of the tests: what it prints and its status, without the start of another one.
+"""Call the command `odl` in the process of the tests, which saves a second of imports; a traceback fails the test.
 
-A process of its own (signals, its end, imports) is tested in cli/test_cli.py; a traceback ends the test.
+Signals, exits and imports of a process of its own are tested in cli/test_cli.py.
 """
 
 import contextlib

@@ -1,6 +1,6 @@
-"""Snakemake in a child of the test process, which has imported it already: half of what a start of it costs.
+"""Run Snakemake in a fork of the test process, which has imported it: half the time of a process of its own.
 
-Jobs are processes of their own as ever. What is killed, or counts for its start, is started anew (`Study.started`).
+Its jobs are separate processes as always. `Study.started` starts a Snakemake that a test kills.
 """
 
 import os
@@ -53,7 +53,7 @@ def _end(pid, latest):
 
 
 def _run(words, folder, variables, output):
-    """Be Snakemake from here on: nothing of the tests is left but the modules that it needs."""
+    """Run Snakemake in this child process and exit. Only modules that it needs remain imported."""
     status = 70
     try:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

@@ -1,4 +1,4 @@
-"""Folders of the tests: the repository, and what workers share."""
+"""Paths of the tests: the repository, and folders that the workers of pytest-xdist share."""
 
 import contextlib
 import fcntl
@@ -10,26 +10,26 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def shared(base):
-    """Return the folder that all workers have in common, of the temporary folder of one."""
+    """Return the folder that all workers share, given the temporary folder of one of them."""
     return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
 
 @contextlib.contextmanager
-def alone(path):
-    """Be the only worker that makes something, or takes what another made."""
+def locked(path):
+    """Run the block in one worker at a time, by a lock file next to a path."""
     with open(path.with_suffix(".lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def made_once(base, name, make):
-    """Return a folder that all workers share, filled by `make(folder)` in the first that asks; copy it to change it.
+    """Return a folder that all workers share. The first worker that asks for it fills it by `make(folder)`.
 
-    `base` is the temporary folder of the worker.
+    Tests must not change the folder, only copies of it. `base` is the temporary folder of the worker.
     """
     folder = shared(base) / name
     complete = folder.with_suffix(".complete")
-    with alone(folder):
+    with locked(folder):
         if not complete.exists():
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()

@@ -1,4 +1,4 @@
-"""A small stream of a person's own: files of posts by week, and the folder that `odl init` writes for them."""
+"""A small stream as a user has it: one file of posts a week, and the folder that `odl init` writes for them."""
 
 import json
 import random
@@ -28,7 +28,7 @@ def post(week, number, topic):
 
 
 def write(folder, week, topics=("grain", "oil"), n=N, suffix=""):
-    """Write the file of a week, with a topic after the other; return its path."""
+    """Write the file of a week, whose posts take the topics in turn; return its path."""
     path = folder / "posts" / f"{week:02d}{suffix}.jsonl"
     path.parent.mkdir(exist_ok=True)
     rows = [post(week, number, topics[number % len(topics)]) for number in range(n)]
@@ -37,7 +37,7 @@ def write(folder, week, topics=("grain", "oil"), n=N, suffix=""):
 
 
 def begin(folder, weeks=5, more=SETTINGS):
-    """Write some weeks, the last with a new topic, and the folder that they are run in; return it."""
+    """Write some weeks, the last with a new topic, and call `odl init` for them; return the folder that it wrote."""
     for week in range(weeks):
         write(folder, week, ("grain", "oil", "space") if week == weeks - 1 else ("grain", "oil"))
     assert main(["init", str(folder / "news"), f"{folder}/posts/*.jsonl", "--period", "week"]) == 0
@@ -49,7 +49,7 @@ def begin(folder, weeks=5, more=SETTINGS):
 
 
 def learned(base, weeks=5):
-    """Return a folder that was run over some weeks, made once for all workers; `copy` it to change it."""
+    """Return the folder of `begin` after `odl run`. All workers share it, so `copy` it before a change."""
 
     def make(folder):
         assert main(["run", str(begin(folder, weeks))]) == 0
@@ -58,14 +58,14 @@ def learned(base, weeks=5):
 
 
 def copy(folder, place):
-    """Return a copy of the news, and of the posts beside them, elsewhere."""
+    """Copy a folder of `begin` and its posts into another place; return the copy."""
     shutil.copytree(folder.parent / "posts", place / "posts")
     shutil.copytree(folder, place / "news")
     return place / "news"
 
 
 def contents(folder):
-    """Return name -> bytes of what a folder holds, without what says how or when it came."""
+    """Return name -> bytes of the files of a folder, without locks and records of when and how long it ran."""
     own = (".lock", ".verified.json", "run.tsv")
     names = (path for path in folder.rglob("*") if path.is_file() and path.name not in own)
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in names}

@@ -1,4 +1,4 @@
-"""Small studies on a temporary copy of the workflow: generated documents, runs of the real Snakefile, jobs executed."""
+"""Small studies in a temporary copy of the workflow: generated documents, runs of the real Snakefile, their jobs."""
 
 import contextlib
 import csv
@@ -22,12 +22,12 @@ from places import ROOT, made_once
 SHOWN = {"tables", "figures", "page"}  # jobs after every evaluation
 COPIED = ("workflow", "profiles", "config", "src")
 START = datetime(2020, 1, 1)
-# Written anew by every run: clocks, memory, and what is drawn from them.
+# Files that differ in every run: times, memory, and figures of them.
 NOT_REPRODUCIBLE = re.compile(
     r"/(logs|benchmarks|timings)/|-(time|costs|tradeoff)\.\w+$|/(timing|costs)\.tsv$|-figures\.json$|report\.html$"
 )
 
-# Run by every Python at its start where it lies on the path.
+# A sitecustomize module: every Python that has it on its path notes the command and threads at its start.
 RECORD = """
 import json, os, sys
 called = [i for i, name in enumerate(sys.orig_argv) if os.path.basename(name) == "odl"]
@@ -42,20 +42,20 @@ if called:
 
 
 class Result(NamedTuple):
-    """A call of Snakemake: exit status, everything it printed, and the jobs in the order they started."""
+    """A call of Snakemake: exit status, printed text, and jobs as (rule, wildcards), in order of start."""
 
     status: int
     text: str
     jobs: list
 
     def names(self, *wildcards):
-        """Return the jobs, without the target, as ``rule value value`` of these wildcards where a rule has them."""
+        """Return the jobs but the target as ``rule value value``: the values of these wildcards that a rule has."""
         found = [(rule, [held[name] for name in wildcards if name in held]) for rule, held in self.jobs]
         return {" ".join([rule, *values]) for rule, values in found if rule not in ("all", "default")}
 
 
 def link_or_copy(source, target):
-    """Copy a file; the extension module, which is only ever replaced as a whole, shares its bytes."""
+    """Copy a file, or link it if it is the extension module, which no test edits."""
     if source.endswith(".so"):
         try:
             os.link(source, target)
@@ -66,7 +66,7 @@ def link_or_copy(source, target):
 
 
 def document(number, topic, moment=None, padding=0):
-    """Return one generated document, of one every six hours: words of its topic, and in three of four common ones."""
+    """Return a generated document with words of its topic and, in three of four, common words; one every six hours."""
     draw = random.Random(number * 1000 + topic)
     words = [2 * chr(97 + topic) + chr(97 + draw.randrange(20)) for _ in range(20)]
     words += ["common" + chr(97 + draw.randrange(15)) for _ in range(5 if number % 4 else 0)]
@@ -168,7 +168,7 @@ class Study:
         start = [sys.executable, "-m", "snakemake", "--cores", str(cores), *map(str, arguments)]
         return [*start, "--configfile", *files]
 
-    def run(self, *arguments, cores=2, fails=False, anew=False, **variables):
+    def run(self, *arguments, cores=2, fails=False, new_process=False, **variables):
         """Run Snakemake and wait for it.
 
         Parameters
@@ -178,13 +178,13 @@ class Study:
         cores : int
         fails : bool
             Whether it has to fail; it has to succeed otherwise.
-        anew : bool
-            Whether it is started as a person does, and not as `forked.snakemake`.
+        new_process : bool
+            Whether Snakemake is started in a process of its own, and not by `forked.snakemake`.
         **variables : str
             Environment variables.
         """
         words, held = self.command(*arguments, cores=cores), environment(self.folder, **variables)
-        if anew:
+        if new_process:
             pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
             done = subprocess.run(words, cwd=self.folder, env=held, timeout=600, **pipes)
             status, text = done.returncode, done.stdout
@@ -195,7 +195,7 @@ class Study:
 
     @contextlib.contextmanager
     def started(self, *arguments, cores=2, **variables):
-        """Start Snakemake as in `run` and go on; it is ended with the context. `printed` has its output."""
+        """Start Snakemake as in `run` for the length of the block, then terminate it. `printed` returns its output."""
         with open(self.folder / "printed.log", "w") as log:
             process = subprocess.Popen(
                 self.command(*arguments, cores=cores),
@@ -240,12 +240,12 @@ class Study:
             file.write("EDITED = True\n")
 
     def record_threads(self):
-        """Let every process of the package note the threads it was given, at its start."""
+        """Make every process of the package note its threads when it starts; `threads` returns the notes."""
         (self.folder / "hooks").mkdir()
         (self.folder / "hooks" / "sitecustomize.py").write_text(RECORD)
 
     def threads(self):
-        """Return what `record_threads` noted: command and threads, in order of time."""
+        """Return the notes of `record_threads`, command and threads, in the order of time."""
         return [json.loads(line) for line in (self.folder / "threads.jsonl").read_text().splitlines()]
 
     def average(self, run):
@@ -261,7 +261,7 @@ class Study:
         return path.relative_to(self.folder).as_posix()
 
     def bytes(self, reproducible=True):
-        """Return name -> sha256 of the study's results, of those only that have to be the same in every run."""
+        """Return name -> sha256 of the results; if `reproducible`, of those that are the same in every run."""
         found = {}
         for path in sorted(self.results.rglob("*")):
             name = "/" + path.relative_to(self.results).as_posix()
@@ -278,16 +278,16 @@ def h5_attributes(path):
 
 @functools.cache
 def finished(base):
-    """Return a finished study of 360 documents, and the call that made it; not to be changed.
+    """Return a finished study of 360 documents and the `Result` of its run.
 
-    It is made once for all workers, each of which has a copy in its own folder `base`.
+    One worker runs it; each worker has a copy in its temporary folder `base`.
     """
 
     def make(folder):
         study = Study.create(folder / "study")
         study.write("a.jsonl", documents(0, 360, padding=3000))
         study.record_threads()
-        result = study.run(anew=True, OMP_NUM_THREADS="7", OPENBLAS_NUM_THREADS="7")
+        result = study.run(new_process=True, OMP_NUM_THREADS="7", OPENBLAS_NUM_THREADS="7")
         (folder / "result.json").write_text(json.dumps(result))
 
     folder = made_once(base, "finished", make)
@@ -301,7 +301,7 @@ def chain(run, first=0, last=3):
 
 
 def environment(folder, **variables):
-    """Return the variables of a run: the package of that folder, which keeps its bytecode, and no mirror."""
+    """Return the environment of a run: the package of the folder, its bytecode stored, and no mirror."""
     without = ("ODL_MIRROR", "SNAKEMAKE_PROFILE", "PYTHONDONTWRITEBYTECODE")
     held = {key: value for key, value in os.environ.items() if key not in without}
     return {**held, "PYTHONPATH": f"{folder / 'src'}{os.pathsep}{folder / 'hooks'}", **variables}

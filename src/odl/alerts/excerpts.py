@@ -52,6 +52,9 @@ def places(text, words):
     [(0, 4, 'nasa'), (18, 24, 'iphone')]
     """
     words, spans = set(words), []
+    if text.isascii() and text.isprintable():
+        lowered = text.lower()
+        words = {word for word in words if word in lowered or not word.isalnum()}
     for chunk in _chunks(text, words):
         found = [placed for placed in _placed(chunk[0]) if placed[2] in words]
         if not found and HANGUL.search(chunk[0]):

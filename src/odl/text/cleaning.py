@@ -107,6 +107,8 @@ BEGINS = (
 STARTS = ("=ybegin ", "-----BEGIN ")  # each pattern of `BEGINS` needs one of these
 FRAME = re.compile(r"(?:begin [0-7]{3,4} \S|end\s*$|`\s*$)")
 MIN_WORD = 40  # characters of a word that is tested
+PRINTABLE = bytes(ord("x") if 32 < sign < 127 else 10 if sign == 10 else 32 for sign in range(256))
+LONG_WORD = b"x" * MIN_WORD  # in a text that was translated by `PRINTABLE`
 WORD = re.compile(rf"[!-~]{{{MIN_WORD},}}")
 ADDRESS = re.compile(r"://|\bwww\.|@")
 MARKUP = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*[ />]|=\"|&[lg]t;")  # `drop_html` handles it
@@ -134,12 +136,11 @@ def drop_encoded(text: str) -> str:
     """
     lines = text.split("\n")
     # Most texts have no encoded data. Testing every line of them would take a third of the time of reading.
-    wide = max(map(len, text.split()), default=0) >= MIN_WORD or max(map(len, lines)) >= MIN_MINIFIED
-    rest = [line if len(line) < MIN_WORD else _drop_words(line) for line in lines] if wide else lines
+    rest = _without_long_words(text, lines)
     framed = any(start in text for start in STARTS)
-    changed = wide and any(map(is_not, rest, lines))
-    signed = lines if changed else list(filter(SIGN.match, lines))
-    kinds = [kind for kind, signs in KINDS if changed or any(any(map(sign.match, signed)) for sign in signs)]
+    changed = rest is not lines and any(map(is_not, rest, lines))
+    signed = [] if changed else list(filter(SIGN.match, lines))
+    kinds = [kind for kind in KINDS if changed or sum(map(kind, signed)) >= MIN_LINES]
     if not (changed or framed or kinds):
         return text
     drop = [False] * len(lines)
@@ -149,6 +150,21 @@ def drop_encoded(text: str) -> str:
         _mark_runs(lines, rest, drop, kind)
     marked = zip(rest, drop, [False, *drop], strict=False)  # line, whether it is dropped, whether the line before is
     return "\n".join("" if gone else line for line, gone, before in marked if not (gone and before))
+
+
+def _without_long_words(text, lines):
+    """Return the lines of a text without encoded words and minified code; the same list if no line is long enough."""
+    signs = text.encode("latin-1", "replace").translate(PRINTABLE)  # one byte per character
+    place, tested = signs.find(LONG_WORD), set()
+    while place >= 0:
+        tested.add(signs.count(b"\n", 0, place))
+        end = signs.find(b"\n", place)
+        place = signs.find(LONG_WORD, end) if end >= 0 else -1
+    if max(map(len, lines)) >= MIN_MINIFIED:
+        tested.update(number for number, line in enumerate(lines) if len(line) >= MIN_MINIFIED)
+    if not tested:
+        return lines
+    return [_drop_words(line) if number in tested else line for number, line in enumerate(lines)]
 
 
 def _mark_framed(lines, drop):
@@ -178,8 +194,8 @@ def _is_hex(line):
     return HEX.match(line) is not None or HEX_WORD.match(line) is not None
 
 
-KINDS = ((_is_uu, (UU,)), (_is_dense, (DENSE,)), (_is_hex, (HEX, HEX_WORD)))  # test of a line, patterns it requires
-SIGN = re.compile("|".join(sign.pattern for _, signs in KINDS for sign in signs))  # any of the required patterns
+KINDS = (_is_uu, _is_dense, _is_hex)  # tests of a line
+SIGN = re.compile("|".join(sign.pattern for sign in (UU, DENSE, HEX, HEX_WORD)))  # what one of the tests requires
 
 
 def _mark_runs(lines, rest, drop, kind):

@@ -24,6 +24,7 @@ from odl.files.passages import Passages
 from odl.text import scripts
 from odl.text.tokens import MAX_CACHED, pieces_of
 
+TEXTS_AT_ONCE = 256  # texts whose shingles are computed in one call
 MAX_CACHED_PIECE = 48  # bytes; longer pieces rarely occur again
 WORDS, CHARACTERS = (
     5,
@@ -47,7 +48,7 @@ SPLIT = (
 )
 
 
-class Remembered(dict):
+class WordDigests(dict):
     """Cache of the digests of the words in each piece of text."""
 
     def __missing__(self, piece):
@@ -69,37 +70,79 @@ class Shingler:
     """
 
     def __init__(self):
-        self.numbers = Remembered()
+        self.numbers = WordDigests()
         self.restart()
 
     def restart(self):
         """Remove all texts; the cache of digests remains."""
         self.indices, self.indptr = array("i"), array("q", [0])
+        self.waiting = []
 
     def add(self, text):
         """Add the shingles of the next text."""
-        self.indices.frombytes(self.shingle(text).tobytes())
-        self.indptr.append(len(self.indices))
+        self.waiting.append(self._words(text))
+        if len(self.waiting) == TEXTS_AT_ONCE:
+            self._flush()
 
     def shingle(self, text):
-        """Return the set of shingles of a text as integers from 0 to `SHINGLES` - 1, ascending."""
-        words = np.frombuffer(b"".join(map(self.numbers.__getitem__, pieces_of(text.lower()))), dtype="<u8")
-        if not len(words):
-            return np.empty(0, dtype=np.int32)
-        length = CHARACTERS if 2 * np.count_nonzero(words < DIGESTS) > len(words) else WORDS
-        n_shingles, size = max(1, len(words) - length + 1), min(length, len(words))
-        keys = np.zeros(n_shingles, dtype=np.uint64)
-        for place in range(size):
-            keys = keys * FACTOR + words[place : place + n_shingles]
-        keys = (keys ^ (keys >> np.uint64(31))) * MIXER
-        shingles = np.sort((keys >> np.uint64(32)) % np.uint64(SHINGLES))
-        return shingles[np.append(True, shingles[1:] != shingles[:-1])].astype(np.int32)
+        """Return the set of shingles of a text, as a row of `matrix` has it."""
+        words = np.frombuffer(self._words(text), dtype="<u8")
+        return shingle(words, np.array([len(words)]))[0]
+
+    def _words(self, text):
+        """Return the digests of the words of a text, eight bytes each."""
+        return b"".join(map(self.numbers.__getitem__, pieces_of(text.lower())))
+
+    def _flush(self):
+        """Compute the shingles of the texts that wait for it."""
+        sizes = np.array([len(words) // 8 for words in self.waiting], dtype=np.int64)
+        shingles, sizes = shingle(np.frombuffer(b"".join(self.waiting), dtype="<u8"), sizes)
+        self.indices.frombytes(shingles.tobytes())
+        self.indptr.extend((self.indptr[-1] + np.cumsum(sizes)).tolist())
+        self.waiting = []
 
     def matrix(self):
         """Return the sets as a sparse 0/1 matrix, shape (n_texts, SHINGLES)."""
+        self._flush()
         data = np.ones(len(self.indices), dtype=np.uint8)
         shape = (len(self.indptr) - 1, SHINGLES)
         return sparse.csr_array((data, np.array(self.indices), np.array(self.indptr)), shape=shape)
+
+
+def shingle(words, sizes):
+    """Return the sets of shingles of several texts.
+
+    Parameters
+    ----------
+    words : ndarray of uint64
+        Digests of the words of all texts.
+    sizes : ndarray of int64
+        Number of words of each text.
+
+    Returns
+    -------
+    shingles : ndarray of int32
+        Those of each text ascending, from 0 to `SHINGLES` - 1.
+    sizes : ndarray of int64
+        Number of shingles of each text.
+    """
+    ends = np.cumsum(sizes)
+    starts, text_of = ends - sizes, np.repeat(np.arange(len(sizes)), sizes)
+    n_characters = np.bincount(text_of, words < DIGESTS, minlength=len(sizes))
+    lengths = np.minimum(np.where(2 * n_characters > sizes, CHARACTERS, WORDS), sizes)
+    n_shingles = np.where(sizes > 0, sizes - lengths + 1, 0)
+    text_of = np.repeat(np.arange(len(sizes)), n_shingles)
+    first = np.arange(len(text_of)) - np.repeat(np.cumsum(n_shingles) - n_shingles, n_shingles) + starts[text_of]
+    length, keys = lengths[text_of], np.zeros(len(text_of), dtype=np.uint64)
+    for place in range(lengths.max(initial=0)):
+        inside = length > place
+        keys[inside] = keys[inside] * FACTOR + words[first[inside] + place]
+    keys = (keys ^ (keys >> np.uint64(31))) * MIXER
+    shingles = (keys >> np.uint64(32)) % np.uint64(SHINGLES)
+    ordered = np.sort((text_of.astype(np.uint64) << np.uint64(32)) | shingles)
+    ordered = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+    sizes = np.bincount((ordered >> np.uint64(32)).astype(np.int64), minlength=len(sizes))
+    return (ordered & np.uint64(0xFFFFFFFF)).astype(np.int32), sizes
 
 
 def _digest(word):

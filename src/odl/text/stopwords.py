@@ -7,6 +7,7 @@ take long to import.
 from collections.abc import Sequence
 from copy import copy
 from importlib.resources import files
+from itertools import repeat
 from operator import itemgetter
 
 import numpy as np
@@ -108,7 +109,7 @@ class StopWords:
 
 def _places(words):
     """Return the row of `TABLE` of each word, or 0 if no list has the word."""
-    return np.fromiter((PLACES.get(word, 0) for word in words), dtype=np.int32, count=len(words))
+    return np.fromiter(map(PLACES.get, words, repeat(0)), dtype=np.int32, count=len(words))
 
 
 def mix(counts: sparse.csr_array, stop_words: StopWords, alone: bool = False) -> dict[str, int]:

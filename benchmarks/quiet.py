@@ -36,7 +36,7 @@ from scipy import sparse, stats
 
 from odl import corpora, novelty
 from odl.alerts import alarms, calibration, decision, excerpts
-from odl.alerts.model import Event, Period, Watch
+from odl.alerts.model import Event, Period, StreamAlerts
 from odl.cli.init import survey
 from odl.config.sections import Alerts
 from odl.files import tables
@@ -170,7 +170,7 @@ def scored(name, seed, documents, parts):
 
 def judged(periods):
     """Return `Judged` of every period that is proven."""
-    told, past, kept = [], decision.StreamHistory.nothing(), Watch("", "", 1, 0, vars(SETTINGS), (), {})
+    told, past, kept = [], decision.StreamHistory.nothing(), StreamAlerts("", "", 1, 0, vars(SETTINGS), (), {})
     for documents, scores, ids in periods:
         decided, past = decision.decide(documents, scores, past, SETTINGS)
         if documents.t:

@@ -73,7 +73,7 @@ def judged(watch, posts, budget, lines):
 
     Parameters
     ----------
-    watch : odl.alerts.model.Watch
+    watch : odl.alerts.model.StreamAlerts
     posts : dict of str to newsposts.Post
     budget : int
     lines : list of str

@@ -79,7 +79,7 @@ def test_keys_of_the_earlier_version_are_named_with_what_to_type(stream, capsys)
 
 @pytest.mark.slow
 def test_learned_again_feedback_follows_events_by_their_documents(stream, capsys):
-    feedback.add(stream, feedback.Entry("topic:3", "muted"))
+    feedback.add(stream, feedback.FeedbackLine("topic:3", "muted"))
     place = read.place_of(stream)
     before = feedback.members(place.alerts, {1, 2, 3})
     assert {number: len(ids) for number, ids in before.items()} == {"1": 9, "2": 3, "3": 0}

@@ -19,7 +19,7 @@ WORDS = st.lists(st.sampled_from(["oil", "new_york", "Öl", "石油", "c++", "_"
 @given(st.text(max_size=900), WORDS)
 def test_an_excerpt_is_bounded(text, words):
     part = excerpts.excerpt(text, words)
-    assert len(part.strip("…")) <= excerpts.LONGEST and len(part) <= excerpts.LONGEST + 2
+    assert len(part.strip("…")) <= excerpts.EXCERPT_CHARACTERS and len(part) <= excerpts.EXCERPT_CHARACTERS + 2
     assert part.strip("…") in " ".join(text.split())
     assert excerpts.marked(text, words, lambda piece, _: piece) == text
 
@@ -68,7 +68,7 @@ def test_from_the_file_to_the_reader(tmp_path, capsys):
     watch = read.alerts_of(tmp_path / "it")
     headline = watch.periods[-1].headlines[0]
     alert = watch.periods[-1].documents_of[headline.examples[0]]
-    assert alert.text.startswith("…") and len(alert.text) <= excerpts.LONGEST + 2
+    assert alert.text.startswith("…") and len(alert.text) <= excerpts.EXCERPT_CHARACTERS + 2
     page = (tmp_path / "it" / "new.html").read_text()
     assert "&lt;b&gt;<mark>rocket</mark>&lt;/b&gt;" in page and "<b>rocket</b> *orbit" not in page
     text = show.as_text(watch, watch.periods[-1:])
@@ -164,4 +164,4 @@ def test_words_of_short_chunks_are_remembered():
         ]
     before = excerpts._cut_short.cache_info()
     excerpts.marks("気" * 300, ["気象"])
-    assert excerpts._cut_short.cache_info() == before and before.maxsize == excerpts.REMEMBERED
+    assert excerpts._cut_short.cache_info() == before and before.maxsize == excerpts.CACHED_CHUNKS

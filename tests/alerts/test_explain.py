@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from odl.alerts import events, explain
-from odl.alerts.feedback import Entry
+from odl.alerts.feedback import FeedbackLine
 from odl.alerts.model import Near, Reason
 from odl.files.documents import NO_TIME
 from odl.stream.features import Features
@@ -95,7 +95,7 @@ def test_what_a_document_does_not_have_is_not_told(watch, found):
 
 
 def test_an_event_line_by_line(watch, monkeypatch):
-    watch = replace(watch, feedback=(Entry("event:1", "muted", "grows"), Entry("event:2", "known")))
+    watch = replace(watch, feedback=(FeedbackLine("event:1", "muted", "grows"), FeedbackLine("event:2", "known")))
     lines = [
         "Event 1 [ended] wheat, tonnes, yen",
         "  2023-12-04 to 2023-12-31; 36 documents",

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from odl.alerts import feedback
-from odl.alerts.feedback import Entry, Verdicts, renumbered
+from odl.alerts.feedback import FeedbackLine, Verdicts, renumbered
 from odl.errors import DataError
 from odl.files import atomic, storage
 from odl.files.documents import NO_TIME
@@ -24,35 +24,41 @@ def entry_of(*entries, members=("a", "b"), source="wire", topic=3, state="ongoin
 
 
 def test_the_line_of_a_parent_goes_before_that_of_the_item():
-    source, topic, first, second = (Entry(what, "known") for what in ("source:wire", "event:3", "a", "b"))
+    source, topic, first, second = (FeedbackLine(what, "known") for what in ("source:wire", "event:3", "a", "b"))
     assert entry_of(second, first, topic, source) == source and entry_of(second, first, topic) == topic
     assert entry_of(second, first) == first and entry_of(second) == second
-    assert entry_of(Entry("source:desk", "known"), Entry("event:4", "known"), Entry("c", "known")) is None
+    assert (
+        entry_of(FeedbackLine("source:desk", "known"), FeedbackLine("event:4", "known"), FeedbackLine("c", "known"))
+        is None
+    )
 
 
 def test_what_is_followed_is_shown_whatever_else_is_said():
-    source, followed = Entry("source:wire", "muted"), Entry("b", "follow")
+    source, followed = FeedbackLine("source:wire", "muted"), FeedbackLine("b", "follow")
     assert entry_of(source, followed) == followed and entry_of(source, followed, members=("a",)) == source
-    assert entry_of(source, Entry("b", "follow", "1970-01-11")) == source  # its day has come
+    assert entry_of(source, FeedbackLine("b", "follow", "1970-01-11")) == source  # its day has come
 
 
 @pytest.mark.parametrize(("time", "holds"), [(10 * DAY - 1, True), (10 * DAY, False), (NO_TIME, True)])
 def test_a_line_holds_before_its_day(time, holds):
-    assert Entry("a", "muted", "1970-01-11").holds("new", time) == holds
-    assert Verdicts([Entry("event:3", "muted", "1970-01-11")]).of_event(3, "new", time) == "muted" * holds
+    assert FeedbackLine("a", "muted", "1970-01-11").holds("new", time) == holds
+    assert Verdicts([FeedbackLine("event:3", "muted", "1970-01-11")]).of_event(3, "new", time) == "muted" * holds
 
 
 def test_a_line_until_it_grows_holds_in_all_other_states():
-    line = Entry("event:3", "known", "grows")
+    line = FeedbackLine("event:3", "known", "grows")
     assert [state for state in ("new", "ongoing", "growing", "returning", "ended") if not line.holds(state, 0)] == [
         "growing"
     ]
-    assert line.when == " in periods in which it is not growing" and Entry("a", "known", "2026-01-02").when
-    assert Entry("a", "known").when == "" and Entry("a", "known").event == Entry("event:0", "known").event == 0
+    assert line.when == " in periods in which it is not growing" and FeedbackLine("a", "known", "2026-01-02").when
+    assert (
+        FeedbackLine("a", "known").when == ""
+        and FeedbackLine("a", "known").event == FeedbackLine("event:0", "known").event == 0
+    )
 
 
 def test_a_line_of_an_earlier_version_names_an_event():
-    line = Entry("topic:3", "known")
+    line = FeedbackLine("topic:3", "known")
     assert line.event == 3 and entry_of(line) == line and Verdicts([line]).of_event(3, "new", 0) == "known"
 
 
@@ -80,17 +86,22 @@ def test_lines_follow_their_events_to_other_numbers(tmp_path):
     period(tmp_path, 0, [7, 7, 5, 0], list("abcd"))
     period(tmp_path, 1, [8], ["e"])
     before = {"1": ["a", "b", "c"], "2": ["d"], "4": ["e"]}
-    entries = [Entry("event:1", "muted"), Entry("event:2", "known"), Entry("event:4", "known"), Entry("x", "follow")]
-    kept, said = renumbered([*entries, Entry("event:8", "muted")], tmp_path, before)
-    assert kept == [Entry("event:7", "muted"), Entry("event:8", "muted"), Entry("x", "follow")]
+    entries = [
+        FeedbackLine("event:1", "muted"),
+        FeedbackLine("event:2", "known"),
+        FeedbackLine("event:4", "known"),
+        FeedbackLine("x", "follow"),
+    ]
+    kept, said = renumbered([*entries, FeedbackLine("event:8", "muted")], tmp_path, before)
+    assert kept == [FeedbackLine("event:7", "muted"), FeedbackLine("event:8", "muted"), FeedbackLine("x", "follow")]
     assert said == [
         "feedback.csv: event:1 is event:7 now, by 2 of its 3 documents",
         "feedback.csv: event:2 is no event any more, its line (known) is gone",
         "feedback.csv: event:4 is event:8 now, by 1 of its 1 documents",
         "feedback.csv: event:8 was said to be known and is muted now",
     ]
-    same, nothing = renumbered([Entry("event:7", "muted")], tmp_path, {"7": ["a", "b"]})
-    assert same == [Entry("event:7", "muted")] and nothing == []
+    same, nothing = renumbered([FeedbackLine("event:7", "muted")], tmp_path, {"7": ["a", "b"]})
+    assert same == [FeedbackLine("event:7", "muted")] and nothing == []
 
 
 def say_late(folder, entry, meet):
@@ -108,7 +119,7 @@ def say_late(folder, entry, meet):
 
 
 def stay_locked(folder, meet):
-    with atomic.locked(folder / feedback.FILE):
+    with atomic.locked(folder / feedback.FEEDBACK_FILE):
         meet.wait()
         time.sleep(60)
 
@@ -118,7 +129,7 @@ def test_what_is_said_at_the_same_time_is_all_kept(tmp_path):
     """Twelve pairs of processes: without a lock, each of a pair reads the table before the other has written."""
     at_once = multiprocessing.get_context("fork")
     for pair in range(12):
-        entries = [Entry(f"event:{2 * pair + one}", "muted") for one in (1, 2)]
+        entries = [FeedbackLine(f"event:{2 * pair + one}", "muted") for one in (1, 2)]
         meet = at_once.Barrier(2)
         both = [at_once.Process(target=say_late, args=(tmp_path, entry, meet)) for entry in entries]
         for one in both:
@@ -137,7 +148,7 @@ def test_a_killed_process_locks_nobody_out(tmp_path):
     meet.wait(60)
     one.kill()
     one.join(60)
-    feedback.add(tmp_path, Entry("event:1", "muted"))
+    feedback.add(tmp_path, FeedbackLine("event:1", "muted"))
     assert len(feedback.read(tmp_path)) == 1
 
 
@@ -146,27 +157,27 @@ def test_a_file_system_without_locks_is_said(tmp_path, monkeypatch, capsys):
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", none)
-    feedback.add(tmp_path, Entry("event:1", "muted"))
+    feedback.add(tmp_path, FeedbackLine("event:1", "muted"))
     assert len(feedback.read(tmp_path)) == 1
     said = capsys.readouterr().err
     assert said.startswith(f"odl: {tmp_path} has no locks") and said.count("\n") == 1
 
 
 def test_a_spreadsheet_runs_nothing_of_what_is_said(tmp_path):
-    said = [Entry(what, "muted", note=what) for what in ("=1+1", "'=1+1", "-a;@b", "it's -1", "'a'")]
+    said = [FeedbackLine(what, "muted", note=what) for what in ("=1+1", "'=1+1", "-a;@b", "it's -1", "'a'")]
     for entry in said:
         feedback.add(tmp_path, entry)
     assert list(feedback.read(tmp_path)) == said
-    cells = [line.split(",") for line in (tmp_path / feedback.FILE).read_text().splitlines()[1:]]
+    cells = [line.split(",") for line in (tmp_path / feedback.FEEDBACK_FILE).read_text().splitlines()[1:]]
     assert [what for what, *_ in cells] == ["'=1+1", "''=1+1", "'-a;'@b", "it's -1", "'a'"]
-    (tmp_path / feedback.FILE).write_text("what,verdict\n=1+1,known\n")
-    assert feedback.read(tmp_path) == (Entry("=1+1", "known"),)
+    (tmp_path / feedback.FEEDBACK_FILE).write_text("what,verdict\n=1+1,known\n")
+    assert feedback.read(tmp_path) == (FeedbackLine("=1+1", "known"),)
 
 
 def test_what_was_said_is_taken_back(tmp_path):
     """Of a thing that nobody spoke of nothing is written, not even an empty table."""
-    assert feedback.remove(tmp_path, "event:1") == [] and not (tmp_path / feedback.FILE).exists()
-    said = [Entry("event:1", "muted", "grows"), Entry("d7", "follow", note="why")]
+    assert feedback.remove(tmp_path, "event:1") == [] and not (tmp_path / feedback.FEEDBACK_FILE).exists()
+    said = [FeedbackLine("event:1", "muted", "grows"), FeedbackLine("d7", "follow", note="why")]
     for entry in said:
         feedback.add(tmp_path, entry)
     assert feedback.remove(tmp_path, "event:1") == said[:1]
@@ -184,6 +195,6 @@ def test_what_was_said_is_taken_back(tmp_path):
     ],
 )
 def test_a_wrong_line_is_named(tmp_path, text, reason):
-    (tmp_path / feedback.FILE).write_text(text)
+    (tmp_path / feedback.FEEDBACK_FILE).write_text(text)
     with pytest.raises(DataError, match=reason):
         feedback.read(tmp_path)

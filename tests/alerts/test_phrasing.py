@@ -157,7 +157,7 @@ def test_a_word_of_katakana_is_whole():
     assert phrasing.phrases(texts[:1], ["ーに"], period=phrasing.PeriodTexts(texts, 4)) == [("シャッター", ["ーに"])]
     assert phrasing.phrases(texts[3:], ["のル"], period=phrasing.PeriodTexts(texts, 4)) == [("ルール", ["のル"])]
     assert phrasing.phrases(texts[:1], ["シャ"], period=phrasing.PeriodTexts(texts, 4)) == [("シャッター", ["シャ"])]
-    assert len(phrasing.phrases(["ラ" * 999], ["ララ"])[0][0]) <= 3 * phrasing.WHOLE
+    assert len(phrasing.phrases(["ラ" * 999], ["ララ"])[0][0]) <= 3 * phrasing.RUN_CHARACTERS
 
 
 def test_a_name_has_no_part_of_grammar_beside_another_one():

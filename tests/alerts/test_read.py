@@ -70,13 +70,13 @@ def said(made):
     root = made[0]
 
     def say(*entries):
-        (root / feedback.FILE).unlink(missing_ok=True)
+        (root / feedback.FEEDBACK_FILE).unlink(missing_ok=True)
         for entry in entries:
-            feedback.add(root, feedback.Entry(*entry))
+            feedback.add(root, feedback.FeedbackLine(*entry))
         return read.alerts_of(root)
 
     yield say
-    (root / feedback.FILE).unlink(missing_ok=True)
+    (root / feedback.FEEDBACK_FILE).unlink(missing_ok=True)
 
 
 def documents_of(watch):
@@ -361,9 +361,9 @@ class TestFeedback:
         place = read.place_of(made[0])
         records = [*read.records(place)]
         for verdict, n in (("follow", 2), ("muted", 0)):
-            shown = read.watch(records, [feedback.Entry("event:1", verdict)], budget=1).periods[3]
+            shown = read.watch(records, [feedback.FeedbackLine("event:1", verdict)], budget=1).periods[3]
             assert len(shown.headlines) == n and sum(held.items for held in shown.withheld) == (verdict == "muted")
-        shown = read.watch(records, [feedback.Entry("event:1", "follow")], budget=1).periods[3]
+        shown = read.watch(records, [feedback.FeedbackLine("event:1", "follow")], budget=1).periods[3]
         assert {shown.documents_of[row].feedback for row in shown.headlines[0].examples} == {"follow"}
         assert len(read.watch(records, budget=1).periods[3].headlines) == 1
 
@@ -376,7 +376,7 @@ class TestFeedback:
         assert len(plain.novel) == plain.budget == 5 and len(second.members) == 2
 
         def novel(*said):
-            entries = [feedback.Entry(*entry) for entry in said]
+            entries = [feedback.FeedbackLine(*entry) for entry in said]
             return read.watch(read.records(read.place_of(tmp_path)), entries).periods[3]
 
         muted = novel((second.members[-1], "known"))  # it speaks for its duplicates
@@ -411,10 +411,10 @@ class TestCommands:
         told = "event:1 is muted in periods in which it is not growing (feedback.csv); it holds back 2 headlines so far"
         assert (done.returncode, done.stdout) == (0, f"odl mute: {told}.\n")
         assert "wire.jsonl:246 is followed (feedback.csv)." in odl("follow", root, "wire.jsonl:246").stdout
-        lines = (root / feedback.FILE).read_text().splitlines()
+        lines = (root / feedback.FEEDBACK_FILE).read_text().splitlines()
         assert lines[1:] == ["event:1,muted,grows,my own", "wire.jsonl:246,follow,,"]
         assert odl("mute", root, "event:1").returncode == 0
-        assert len((root / feedback.FILE).read_text().splitlines()) == 3  # it replaces what was said before
+        assert len((root / feedback.FEEDBACK_FILE).read_text().splitlines()) == 3  # it replaces what was said before
         for name in ("nonsense.jsonl", "posts/wire.jsonl"):
             done = odl("mute", root, f"source:{name}")
             assert done.returncode == 1 and "expected one such as source:" in done.stderr
@@ -528,7 +528,7 @@ def test_events_only_leaves_out_what_stands_alone(made, monkeypatch):
     for every, few in zip(whole.periods, some.periods, strict=True):
         assert [one for one in every.headlines if one.gate != "lone"] == [*few.headlines]
         assert len(every.headlines) == len(few.headlines) + bool(every.t)
-    muted = read.watch(read.records(whole.place), [feedback.Entry("source:wire.jsonl", "muted")])
+    muted = read.watch(read.records(whole.place), [feedback.FeedbackLine("source:wire.jsonl", "muted")])
     assert spoken(muted) == [3, 6, 12]  # the oddest document is of this file
 
 

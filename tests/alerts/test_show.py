@@ -97,7 +97,7 @@ def test_other_headlines_say_what_they_are(watch):
     lone = told(name=(), words=(), t=0.0, gate="lone", event=0, state="", rows=(2,), examples=(2,), p=1e-9)
     assert "2024-01-29 to 02-04  a document that stands alone\n    Story 11-2 on dod\n" in lone
     assert re.search("Story 11-2 on dod +1 +1 in 1,000[+]", lone)
-    assert show.FORM in told(form=True) and "  certain  " in told(gate="certain", p=0.5)
+    assert show.FORM_NOTE in told(form=True) and "  certain  " in told(gate="certain", p=0.5)
 
 
 def test_documents_that_stand_alone_come_last(watch):
@@ -127,7 +127,9 @@ def test_no_line_is_wider_than_the_terminal(watch, monkeypatch, n):
     monkeypatch.setenv("COLUMNS", str(n))
     wide = newpages.watch(title="東京で大きな地震がありました " * 5, text="文章 " * 80)
     lines = [line for one in (watch, wide) for line in show.as_text(one, one.periods).splitlines()]
-    assert max(width(line) for line in lines if "posts.jsonl:" not in line and "odl " not in line) <= min(n, show.WIDTH)
+    assert max(width(line) for line in lines if "posts.jsonl:" not in line and "odl " not in line) <= min(
+        n, show.TEXT_COLUMNS
+    )
 
 
 def test_names_get_the_columns_that_are_too_few_for_an_example(watch):
@@ -167,7 +169,7 @@ def test_csv_is_safe_to_open():
     watch = newpages.watch(title="=1+1", id="@x")
     first = next(csv.DictReader(io.StringIO(maps.as_csv(watch, watch.periods[-1:]))))
     assert first["title"] == "'=1+1" and first["id"] == "'@x" and first["event"] == "5" and first["usual"] == "0.4"
-    assert list(first) == list(maps.COLUMNS)
+    assert list(first) == list(maps.CSV_COLUMNS)
 
 
 def test_markdown_is_a_table_and_hostile_text_is_text():

@@ -77,7 +77,7 @@ class TestSources:
     def test_feedback_beside_documents_is_none_of_them(self, tmp_path):
         rows = [{"text": f"post {n}"} for n in range(3)]
         table(tmp_path / "a.csv", rows)
-        feedback.add(tmp_path, feedback.Entry("source:a.csv", "muted"))
+        feedback.add(tmp_path, feedback.FeedbackLine("source:a.csv", "muted"))
         assert filekinds.find([str(tmp_path / "a.csv")])[0] == [str(tmp_path / "*.csv")]
         for source in (tmp_path, tmp_path / "*.csv"):
             assert [name for name, _ in listing.expand(str(source))] == ["a.csv"]

@@ -4,7 +4,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
-from odl.alerts.model import Document, Event, Headline, Near, OwnWord, Period, Reason, Rest, Watch, Withheld
+from odl.alerts.model import Document, Event, Headline, Near, OwnWord, Period, Reason, Rest, StreamAlerts, Withheld
 from odl.config.sections import Alerts
 
 DAY = 86_400_000
@@ -85,4 +85,4 @@ def watch(n_periods=12, documents=50, unproven=2, labelled=False, settings=None,
             below=() if number else (one,), gates={"words": one.p}, budget=20, withheld=withheld,
         ))  # fmt: skip
     settings = {**asdict(Alerts()), "gates": True, "warm_up": 50, **(settings or {})}
-    return Watch("posts", "adaptive", 40, 0, settings, tuple(periods), events, (), labelled)
+    return StreamAlerts("posts", "adaptive", 40, 0, settings, tuple(periods), events, (), labelled)

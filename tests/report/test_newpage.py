@@ -12,7 +12,7 @@ from places import ROOT
 from odl import cli
 from odl.alerts import explain, feedback, read, show
 from odl.alerts.alarms import Alarm
-from odl.alerts.feedback import Entry
+from odl.alerts.feedback import FeedbackLine
 from odl.alerts.model import Withheld
 from odl.errors import DataError
 from odl.files.documents import NO_TIME
@@ -201,7 +201,7 @@ class TestFindings:
 
     def test_what_a_person_holds_back(self, watch):
         entries = [("event:3", "muted"), ("event:4", "known", "2030-01-01"), ("event:5", "muted", "grows")]
-        text = self.told(replace(watch, feedback=tuple(Entry(*entry) for entry in entries)))[
+        text = self.told(replace(watch, feedback=tuple(FeedbackLine(*entry) for entry in entries)))[
             "Held back by a person"
         ].text
         said = "event:3, event:4 until 2030-01-01, event:5 in periods in which it is not growing"
@@ -227,7 +227,7 @@ def test_the_command_writes_it(made, tmp_path):
     for row in show.rows_of(watch.periods):
         assert all(one.title in plain(text) for one in row.examples[:3])
     number = next(one.event for period in watch.periods for one in period.headlines if one.event)
-    feedback.add(tmp_path, Entry(f"event:{number}", "muted"))
+    feedback.add(tmp_path, FeedbackLine(f"event:{number}", "muted"))
     alerts = read.place_of(made).alerts
     assert cli.main(["step", "newpage", paths[0], alerts, "--home", str(tmp_path)]) == 0
     assert "feedback.csv holds back event:" in plain((tmp_path / "new.html").read_text(encoding="utf-8"))
@@ -235,7 +235,7 @@ def test_the_command_writes_it(made, tmp_path):
 
 def test_a_long_stream_is_shown_from_its_end(made, tmp_path, monkeypatch):
     """The older periods are counted, and an event of theirs has its first day and its documents."""
-    monkeypatch.setattr(newpage, "SHOWN", 3)
+    monkeypatch.setattr(newpage, "PAGE_PERIODS", 3)
     newpage.write(tmp_path / "new.html", made)
     watch, text = read.alerts_of(made), (tmp_path / "new.html").read_text(encoding="utf-8")
     page = plain(text)

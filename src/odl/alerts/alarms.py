@@ -52,7 +52,7 @@ def find_alarms(watch, now=None):
 
     Parameters
     ----------
-    watch : odl.alerts.model.Watch
+    watch : odl.alerts.model.StreamAlerts
         With the periods that the last one is compared with.
     now : int, optional
         Time of the clock, ms: a pause that lasts until then is told, too, and a last period that is to come.

@@ -7,10 +7,11 @@ from odl.alerts import phrasing
 from odl.alerts.excerpts import UNSPACED
 from odl.files.escaping import isolated
 
-HALF = 0.5  # share of a score up to which words are named
-WORDS, OWN = 12, 3  # words at most that are named, and of those that no other document has
-KNOWN = 0.999  # share of what the words of its own bring from which on all of them are known
-LEAST, LAST = 0.01, 0.05  # share of a score below which nothing is named, and the last word that is left is not
+NAMED_SHARE = 0.5  # words are named until they explain this share of a score
+NAMED_WORDS, NAMED_OWN_WORDS = 12, 3  # most words that are named; most of those that no document had before
+OWN_SHARE_KNOWN = 0.999  # if stored words explain this share of `Document.own`, they are all such words
+LEAST_SHARE = 0.01  # smallest share of a score of a word that is named
+LEAST_LAST_SHARE = 0.05  # smallest share of a single remaining word that is named instead of "1 more word"
 
 
 class ScorePart(NamedTuple):
@@ -42,7 +43,7 @@ class ScorePart(NamedTuple):
         return f"{self.percent}{space}%{note}"
 
 
-def named(alert, most=WORDS):
+def named(alert, most=NAMED_WORDS):
     """Return the words of an alert that are named (`leading`)."""
     return leading(alert.reasons[: min(most, alert.led)], alert.score)
 
@@ -51,7 +52,7 @@ def leading(reasons, score):
     """Return of words of other documents those that are named: each 1 % of the score or more, up to half of it."""
     total, words, sum_of = abs(score), [], 0.0
     for reason in reasons:
-        if sum_of >= HALF * total or reason.share < LEAST * total:
+        if sum_of >= NAMED_SHARE * total or reason.share < LEAST_SHARE * total:
             break
         words.append(reason)
         sum_of += reason.share
@@ -65,17 +66,17 @@ def joined(alert, words):
     return kept + phrasing.phrases([alert.text], others)
 
 
-def named_words(alert, most=WORDS):
+def named_words(alert, most=NAMED_WORDS):
     """Return the words that are named and the others of their phrases; if a single word remains, that one too."""
     inside = {word for _, words in joined(alert, [reason.word for reason in named(alert, most)]) for word in words}
     shared = alert.reasons[: alert.led]
     left = [reason.share for reason in shared if reason.word not in inside]
-    if alert.rest and len(left) + alert.rest.words == 1 and sum(left) >= LAST * abs(alert.score):
+    if alert.rest and len(left) + alert.rest.words == 1 and sum(left) >= LEAST_LAST_SHARE * abs(alert.score):
         return [*shared]
     return [reason for reason in shared if reason.word in inside]
 
 
-def phrases(alert, most=WORDS):
+def phrases(alert, most=NAMED_WORDS):
     """Return the words that are named as (phrase, share), largest first, spelled and joined as in the item's text."""
     shares = {reason.word: reason.share for reason in named_words(alert, most)}
     names = joined(alert, list(shares))
@@ -90,7 +91,7 @@ def near(alert, words):
 
 def opening(alert):
     """Return the phrases of the words that opened the gate of words, spelled and joined as in the item's text."""
-    return [phrase for phrase, _ in joined(alert, alert.opening[:WORDS])]
+    return [phrase for phrase, _ in joined(alert, alert.opening[:NAMED_WORDS])]
 
 
 def parts(alert):
@@ -127,8 +128,9 @@ def _own(alert):
     shares = {reason.word: reason.share for reason in alert.reasons[alert.led :] if reason.share > 0}
     words, others = [*shares], [reason.word for reason in alert.reasons[: alert.led]]
     if not any(map(UNSPACED.search, words)):
-        words = words[:OWN]
-    return phrasing.apart(alert.text, words, others, whole=sum(shares.values()) < KNOWN * alert.own)[:OWN]
+        words = words[:NAMED_OWN_WORDS]
+    some = sum(shares.values()) < OWN_SHARE_KNOWN * alert.own
+    return phrasing.apart(alert.text, words, others, whole=some)[:NAMED_OWN_WORDS]
 
 
 def _net(shares):
@@ -149,7 +151,7 @@ def _further(alert, heads, share, total):
     stored = [reason.share for reason in alert.reasons[: alert.led] if reason not in heads]  # the largest is the first
     if not alert.rest:
         label = "other words" if heads else "shared words"
-        bound = max([LEAST * total, *stored[:1]])
+        bound = max([LEAST_SHARE * total, *stored[:1]])
     else:
         count = len(stored) + alert.rest.words
         label = f"and {_words(count, 'more ')}" if heads else f"{_words(count)} of other documents as well"

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.alerts import authors, calibration, events, gates, hashtags, headlines, phrasing, surprise
-from odl.alerts.model import NONE, STATES, Headline
+from odl.alerts.model import NO_EVENT, STATES, Headline
 from odl.files.documents import NO_TIME
 
 MIN_DOCUMENTS = 2  # documents whose text has a word of a headline; one title is enough
@@ -432,7 +432,7 @@ class _PeriodDecision:
                 self._preview(number, draft)
             covered.add(number)
             rows = self.rows[draft.rows]
-            self.event[rows[self.event[rows] == NONE]] = number
+            self.event[rows[self.event[rows] == NO_EVENT]] = number
             shown.append(replace(headline, event=number))
         return shown, born
 
@@ -464,12 +464,12 @@ class _PeriodDecision:
         if number and 2 * np.count_nonzero(joins == number) >= len(rows):
             return number
         sums = {number: self._evidence(number, X).sum() + prior for number, prior in self.log_odds.items()}
-        best = max(sums, key=sums.get, default=NONE)
-        return best if best and sums[best] > MIN_LOG_ODDS else NONE
+        best = max(sums, key=sums.get, default=NO_EVENT)
+        return best if best and sums[best] > MIN_LOG_ODDS else NO_EVENT
 
     def _let_documents_join(self):
         """Let documents join events, then estimate the own words of the events that are young."""
-        free = self.event[self.rows] == NONE
+        free = self.event[self.rows] == NO_EVENT
         joins = events.joined(self.memory, self.X)
         self.event[self.rows] = np.where(free, joins, self.event[self.rows])
         for row in np.flatnonzero(self.documents.t - self.memory.birth <= events.SETTLING).tolist():

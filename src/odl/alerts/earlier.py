@@ -11,12 +11,12 @@ import numpy as np
 from odl.alerts.model import STATES, Event, Headline, brief_history
 from odl.files import storage
 
-P = 0.05  # of a headline: the share of quiet periods that spoke
-LONE = "lone"  # the gate of documents without a topic
-NOVEL = 5  # documents that are listed by score
-FACTS = {"first": int, "last": int, "first_seen": float, "labelled": bool, "empty": int, "repeats": int}
-ARRAYS = {"topic": "event"} | {name: name for name in ("score", "tail", "context", "item", "near", "likeness")}
-CHANGES = ("sizes", "changes")
+EARLIER_P = 0.05  # of a headline: the share of quiet periods that spoke
+LONE_GATE = "lone"  # the gate of documents without a topic
+NOVEL_LISTED = 5  # documents that are listed by score
+EARLIER_FACTS = {"first": int, "last": int, "first_seen": float, "labelled": bool, "empty": int, "repeats": int}
+EARLIER_ARRAYS = {"topic": "event"} | {name: name for name in ("score", "tail", "context", "item", "near", "likeness")}
+EARLIER_CHANGES = ("sizes", "changes")
 
 
 def settings_of(settings):
@@ -35,20 +35,20 @@ def values(file, settings):
     """
     (changes,) = storage.read_strings(file, "topics")
     changes = json.loads(changes)
-    facts = {name: kind(storage.attribute(file, name)) for name, kind in FACTS.items()}
+    facts = {name: kind(storage.attribute(file, name)) for name, kind in EARLIER_FACTS.items()}
     unproven = bool(storage.attribute(file, "warm_up"))
-    arrays = {now: storage.read_array(file, name, "if", ndim=None) for name, now in ARRAYS.items()}
+    arrays = {now: storage.read_array(file, name, "if", ndim=None) for name, now in EARLIER_ARRAYS.items()}
     items = [json.loads(line) for line in storage.read_strings(file, "pool")]
     opened = [item for item in items if item.pop("gate", "") and not unproven]
     known = events_of(file, int(storage.attribute(file, "t")))
     headlines = _headlines(opened, arrays["event"], known) if settings["gates"] else []
-    chosen = items[:NOVEL] if settings["gates"] else items
+    chosen = items[:NOVEL_LISTED] if settings["gates"] else items
     return {
         **arrays,
-        **{name: [tuple(entry) for entry in changes[name]] for name in CHANGES},
+        **{name: [tuple(entry) for entry in changes[name]] for name in EARLIER_CHANGES},
         **facts,
         "unproven": unproven,
-        "p": P if headlines else 1.0,
+        "p": EARLIER_P if headlines else 1.0,
         "usual": 0.0,
         "novel": np.array([item["row"] for item in chosen], dtype=np.int64),
         "items": items,
@@ -62,7 +62,7 @@ def _headlines(items, topic_of, known):
     found = {}
     for item in items:
         number = int(topic_of[item["row"]])
-        found.setdefault(number or (LONE, item["row"]), []).append(item)
+        found.setdefault(number or (LONE_GATE, item["row"]), []).append(item)
     return [_headline(number, group, topic_of, known) for number, group in found.items()]
 
 
@@ -70,9 +70,10 @@ def _headline(number, items, topic_of, known):
     words = tuple(dict.fromkeys(word for item in items for word in item.get("opening", ())))
     examples = tuple(item["row"] for item in items)
     if isinstance(number, tuple):
-        return Headline((), words, 0.0, 0.0, 0.0, examples, np.nan, P, LONE, examples=examples)
+        return Headline((), words, 0.0, 0.0, 0.0, examples, np.nan, EARLIER_P, LONE_GATE, examples=examples)
     event, rows = known[number], tuple(np.flatnonzero(topic_of == number).tolist())
-    return Headline(event.name, words, 0.0, 0.0, 0.0, rows, np.nan, P, "words", number, event.state, examples=examples)
+    values = (event.name, words, 0.0, 0.0, 0.0, rows, np.nan, EARLIER_P, "words", number, event.state)
+    return Headline(*values, examples=examples)
 
 
 def born(changes):

@@ -11,21 +11,22 @@ from odl.files.documents import TITLE_CHARACTERS
 from odl.text import scripts
 from odl.text.words import Words, encoded
 
-LONGEST = 300  # characters
-STEP = 10  # characters between the excerpts that are compared
-SHORT, REMEMBERED = 40, 1 << 14  # characters of a chunk whose words are remembered, and number of such chunks, at most
-SPLIT, PAIRS = Words(), Words(hangul="pairs")
+EXCERPT_CHARACTERS = 300  # longest excerpt
+EXCERPT_STEP = 10  # characters between the starts of excerpts that are compared
+CACHED_CHARACTERS, CACHED_CHUNKS = 40, 1 << 14  # longest chunk whose words are cached; most chunks in the cache
+SPLIT_WORDS, SPLIT_PAIRS = Words(), Words(hangul="pairs")
 CHUNK = re.compile(r"\S+")
 HANGUL, UNSPACED = re.compile(f"[{scripts.HANGUL}]"), re.compile(f"[{''.join((*scripts.SPACELESS, scripts.HANGUL))}]")
-RUN, UNSPACED_RUN = re.compile(f"[{''.join(scripts.SPACELESS)}]+"), re.compile(f"{UNSPACED.pattern}+")
-BEFORE = "\u0e40\u0e41\u0e42\u0e43\u0e44\u0ec0\u0ec1\u0ec2\u0ec3\u0ec4"  # vowels before their letters, and behind
-BEHIND = "\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3"
+SPACELESS_RUN, UNSPACED_RUN = re.compile(f"[{''.join(scripts.SPACELESS)}]+"), re.compile(f"{UNSPACED.pattern}+")
+# Vowels of Thai and Lao that are written before and behind their letters.
+VOWELS_BEFORE = "\u0e40\u0e41\u0e42\u0e43\u0e44\u0ec0\u0ec1\u0ec2\u0ec3\u0ec4"
+VOWELS_BEHIND = "\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3"
 MUTE, ELIDED = ("\u0e4c", "\u0ecc"), ("n't", "n\u2019t")
-JOINED = f"[\u200d\ufe0f{scripts.SKIN}]*"  # emoji
+EMOJI_JOINTS = f"[\u200d\ufe0f{scripts.SKIN}]*"  # emoji
 POINT = re.compile(f"[{scripts.POINTS}]")
 # What letters in the place of signs are in a text (`odl.text.words.encoded`).
-SPELLED = {"\u02bc": "['\u2019\u02bc]", "\u05f3": "['\u2019\u05f3]", "\u05f4": '["\u201d\u05f4]'}
-SPELLED |= dict.fromkeys("\u013f\u0140", "(?:\u0140|l\u00b7)")
+SIGNS_OF_LETTER = {"\u02bc": "['\u2019\u02bc]", "\u05f3": "['\u2019\u05f3]", "\u05f4": '["\u201d\u05f4]'}
+SIGNS_OF_LETTER |= dict.fromkeys("\u013f\u0140", "(?:\u0140|l\u00b7)")
 OWN_TITLES = 0.1  # share of the documents with a title that is not all of their text: fewer, and no title counts
 
 
@@ -58,7 +59,7 @@ def places(text, words):
     for chunk in _chunks(text, words):
         found = [placed for placed in _placed(chunk[0]) if placed[2] in words]
         if not found and HANGUL.search(chunk[0]):
-            found = [placed for placed in _placed(chunk[0], PAIRS) if placed[2] in words]
+            found = [placed for placed in _placed(chunk[0], SPLIT_PAIRS) if placed[2] in words]
         spans += [(chunk.start() + first, chunk.start() + last, word) for first, last, word in found]
     rest = words - {word for *_, word in spans}
     folded = _spaced(text.casefold()) if rest else ""
@@ -85,15 +86,15 @@ def _chunks(text, words):
     return filter(None, (CHUNK.match(text, start) for start in sorted(starts)))  # none: a word that begins with a blank
 
 
-def _placed(chunk, split=SPLIT):
+def _placed(chunk, split=SPLIT_WORDS):
     """Return the words of a chunk as `_cut` does; of short ones they are remembered."""
-    return _cut_short(chunk, split) if len(chunk) <= SHORT else _cut(chunk, split)
+    return _cut_short(chunk, split) if len(chunk) <= CACHED_CHARACTERS else _cut(chunk, split)
 
 
 def _cut(chunk, split):
     """Return the words that a chunk is cut into, but for those that it spells in another way: (first, last, word)."""
     counted, start, spans = split.split(encoded(chunk)), 0, []
-    between = JOINED if "\u200d" in chunk else ""
+    between = EMOJI_JOINTS if "\u200d" in chunk else ""
     between = f"{POINT.pattern}*" if POINT.search(chunk) else between  # a set that takes 4 ms to compile
     for word in counted:
         span = _span_of(word, chunk, start, between)
@@ -104,7 +105,7 @@ def _cut(chunk, split):
     return spans
 
 
-_cut_short = lru_cache(REMEMBERED)(_cut)
+_cut_short = lru_cache(CACHED_CHUNKS)(_cut)
 
 
 def _span_of(word, chunk, start, between):
@@ -116,7 +117,7 @@ def _span_of(word, chunk, start, between):
     if plain or ascii:  # to compile a pattern takes .1 ms
         place = start + chunk[start:].lower().find(word.lower()) if ascii else chunk.find(word, start)
         return (place, place + len(word)) if place >= start else None
-    letters = (SPELLED.get(letter) or re.escape(letter) for letter in word)
+    letters = (SIGNS_OF_LETTER.get(letter) or re.escape(letter) for letter in word)
     match = re.compile(between.join(letters), re.IGNORECASE).search(chunk, start)
     return match and match.span()
 
@@ -131,12 +132,12 @@ def _with_marks(chunk, first, last):
     while first and (_is_mark(chunk[first]) or chunk.startswith(MUTE, first + 1)):
         first -= 1
     last += 2 * chunk[last - 1 : last + 2].casefold().startswith(ELIDED)
-    first -= first > 0 and chunk[first - 1] in BEFORE
-    return first, last - (chunk[last - 1] in BEFORE)
+    first -= first > 0 and chunk[first - 1] in VOWELS_BEFORE
+    return first, last - (chunk[last - 1] in VOWELS_BEFORE)
 
 
 def _is_mark(sign):
-    return sign in BEHIND or unicodedata.category(sign)[0] == "M"
+    return sign in VOWELS_BEHIND or unicodedata.category(sign)[0] == "M"
 
 
 def _trimmed(chunk):
@@ -154,7 +155,8 @@ def _whole_words(text, words):
     if not forms:
         return []
     ordered = sorted(forms.items(), key=lambda form: (-len(form[0]), form[0]))
-    either = "|".join(f"({form})" if RUN.fullmatch(word) else rf"(?<!\w)({form})(?!\w)" for form, word in ordered)
+    inside = {word: SPACELESS_RUN.fullmatch(word) for _, word in ordered}
+    either = "|".join(f"({form})" if inside[word] else rf"(?<!\w)({form})(?!\w)" for form, word in ordered)
     matches = re.finditer(either, text, re.IGNORECASE)
     return [(*match.span(), ordered[match.lastindex - 1][1]) for match in matches]
 
@@ -177,7 +179,7 @@ def marks(text, words):
     return spans
 
 
-def excerpt(text, words, longest=LONGEST):
+def excerpt(text, words, longest=EXCERPT_CHARACTERS):
     """Return the part of a text that has most of the words, of several the first; ``…`` where something is cut off.
 
     Examples
@@ -191,7 +193,7 @@ def excerpt(text, words, longest=LONGEST):
         return text
     spans = [(first, last, text[first:last].lower()) for first, last in marks(text, words)]
     # More words are inside than at the step before only where one has just come in.
-    starts = sorted({0, *(max(-(-(last - longest) // STEP) * STEP, 0) for _, last, _ in spans)})
+    starts = sorted({0, *(max(-(-(last - longest) // EXCERPT_STEP) * EXCERPT_STEP, 0) for _, last, _ in spans)})
 
     def words_inside(start):
         inside = [word for first, last, word in spans if start <= first and last <= start + longest]

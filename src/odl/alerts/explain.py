@@ -19,12 +19,12 @@ from odl.stream import dense, features
 from odl.stream import terms as known_terms
 from odl.stream.weighting import weigh
 
-DIGITS = 9  # of the number of an event, at most
-ROUNDING = 1e-6  # shares are stored in single precision
-DOWN = 3  # words that lower a score, which are named
-LISTED = 20  # words of a document, and documents of an event, that are listed
-CHART_WIDTH, BLOCKS = 60, "·▁▂▃▄▅▆▇█"  # columns of a chart at most, and its heights
-STATES = 5  # changes of states that are listed from each end
+EVENT_DIGITS = 9  # of the number of an event, at most
+SHARE_ROUNDING = 1e-6  # shares are stored in single precision
+LOWERING_NAMED = 3  # words that lower a score, which are named
+ITEMS_LISTED = 20  # words of a document, and documents of an event, that are listed
+CHART_WIDTH, CHART_BLOCKS = 60, "·▁▂▃▄▅▆▇█"  # columns of a chart at most, and its heights
+CHANGES_LISTED = 5  # changes of states that are listed from each end
 DAY_MS = 86_400_000
 
 
@@ -54,7 +54,7 @@ def resolve(watch, what):
     """Return (period, row) of a document or None, and the number of an event or 0; an id comes before a number."""
     place = find(watch.place, what)
     number = what.removeprefix("event:").removeprefix("topic:").removeprefix("#")
-    if place is None and number.isdecimal() and len(number) <= DIGITS and int(number) in watch.events:
+    if place is None and number.isdecimal() and len(number) <= EVENT_DIGITS and int(number) in watch.events:
         return None, int(number)
     return place, 0
 
@@ -281,22 +281,22 @@ def _days(before, time):
 
 
 def _table(document):
-    """Return the shares of a score, a line each: words up to `LISTED`, the others summed up, what pulls down apart."""
+    """Return a line for each of the largest shares of a score, one for the other words, one for lowering words."""
     shares, summed = {reason.word: reason.share for reason in document.reasons}, Counter()
     for phrase, words in [*document.phrases, *((word, (word,)) for word in shares)]:
         summed[phrase] += sum(shares.pop(word, 0.0) for word in words)
     ordered = [(share, phrase) for phrase, share in summed.most_common()]
     up = [row for row in ordered if row[0] > 0]
-    low = [row for row in reversed(ordered) if row[0] < -ROUNDING]
-    rows = up[:LISTED]
-    if rest := up[LISTED:]:
+    low = [row for row in reversed(ordered) if row[0] < -SHARE_ROUNDING]
+    rows = up[:ITEMS_LISTED]
+    if rest := up[ITEMS_LISTED:]:
         most = 100 * rest[0][0] / (document.score or 1)
         rows.append((sum(share for share, _ in rest), f"({len(rest)} more, none above {most:.1f} %)"))
     if low:
-        few = ", ".join(phrase for _, phrase in low[:DOWN])
-        more = f" and {len(low) - DOWN} more" if len(low) > DOWN else ""
+        few = ", ".join(phrase for _, phrase in low[:LOWERING_NAMED])
+        more = f" and {len(low) - LOWERING_NAMED} more" if len(low) > LOWERING_NAMED else ""
         rows.append((sum(share for share, _ in low), f"({few}{more}: what speaks for what is known)"))
-    if abs(document.context) > ROUNDING:
+    if abs(document.context) > SHARE_ROUNDING:
         rows.append((document.context, "(context: what no word of it has)"))
     if document.meaning:
         rows.append((document.meaning, "(meaning: how far its vector is from those before)"))
@@ -318,7 +318,7 @@ def chart(sizes, first, last):
         if first <= t <= last:
             counts[(t - first) // each] += size
     most = max(counts, default=0) or 1
-    return "".join(BLOCKS[-(-(len(BLOCKS) - 1) * count // most)] for count in counts), each
+    return "".join(CHART_BLOCKS[-(-(len(CHART_BLOCKS) - 1) * count // most)] for count in counts), each
 
 
 def event_text(watch, number):
@@ -333,8 +333,8 @@ def event_text(watch, number):
     ]
     lines += [f"  you said: {entry.verdict}{entry.when}" for entry in watch.feedback if entry.event == number]
     states = [f"{state} {show.day_of(watch, t)}" for t, state in event.history]
-    if (left := len(states) - 2 * STATES) > 0:
-        states[STATES:-STATES] = [f"{left} more changes"]
+    if (left := len(states) - 2 * CHANGES_LISTED) > 0:
+        states[CHANGES_LISTED:-CHANGES_LISTED] = [f"{left} more changes"]
     lines.append(f"  states: {', '.join(states)}")
     if event.sizes:
         blocks, each = chart(event.sizes, max(first, first_read), last)
@@ -352,11 +352,11 @@ def event_text(watch, number):
         central = {ident for ident, _ in event.examples}
         documents.sort(key=lambda each: each.id not in central)
         lines += ["", f"  {show.plural(len(documents), 'document')}, central ones first:"]
-        for one in documents[:LISTED]:
+        for one in documents[:ITEMS_LISTED]:
             day, known = show.date_of(one.time) or show.day_of(watch, one.t), f"  (id: {one.id})"
             room = max(columns - len(day) - len(known) - 6, 20)
             lines.append(f"    {day}  {shortened(isolated(one.title or one.id), room)}{known}")
-        lines += [f"    and {len(documents) - LISTED:,} more"] * (len(documents) > LISTED)
+        lines += [f"    and {len(documents) - ITEMS_LISTED:,} more"] * (len(documents) > ITEMS_LISTED)
     return "\n".join(part for line in lines for part in show.fitted(line, columns))
 
 

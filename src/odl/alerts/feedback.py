@@ -10,19 +10,19 @@ from datetime import UTC, date, datetime
 from typing import NamedTuple
 
 from odl.alerts import periods
-from odl.alerts.model import NONE, VERDICTS
+from odl.alerts.model import NO_EVENT, VERDICTS
 from odl.errors import DataError, StorageError
 from odl.files import atomic, listing
 from odl.files.documents import NO_TIME
 from odl.files.escaping import guarded, unguarded, visible
 
-FILE = listing.FEEDBACK[0]
-COLUMNS = ("what", "verdict", "until", "note")
+FEEDBACK_FILE = listing.FEEDBACK[0]
+FEEDBACK_COLUMNS = ("what", "verdict", "until", "note")
 GROWS = "grows"
 EVENT = re.compile(r"(?:event|topic):([1-9]\d{0,8})")  # topic: as an earlier version wrote it
 
 
-class Entry(NamedTuple):
+class FeedbackLine(NamedTuple):
     """One line of feedback.csv.
 
     Attributes
@@ -45,7 +45,7 @@ class Entry(NamedTuple):
     def event(self):
         """Number of the event, 0 if it is about none."""
         match = EVENT.fullmatch(self.what)
-        return int(match[1]) if match else NONE
+        return int(match[1]) if match else NO_EVENT
 
     @property
     def when(self):
@@ -88,20 +88,20 @@ def read(folder):
     DataError
         Naming the line that is wrong.
     """
-    path = os.path.join(folder, FILE)
+    path = os.path.join(folder, FEEDBACK_FILE)
     if not os.path.exists(path):
         return ()
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
             table = csv.DictReader(file)
-            if not set(COLUMNS[:2]) <= set(table.fieldnames or ()):
+            if not set(FEEDBACK_COLUMNS[:2]) <= set(table.fieldnames or ()):
                 fault = f"{path} has the columns {', '.join(table.fieldnames or ['none'])}"
-                raise DataError(fault, ", ".join(COLUMNS), "correct its first line")
+                raise DataError(fault, ", ".join(FEEDBACK_COLUMNS), "correct its first line")
             entries = []
             for row in table:
-                values = {name: unguarded(" ".join((row.get(name) or "").split())) for name in COLUMNS}
+                values = {name: unguarded(" ".join((row.get(name) or "").split())) for name in FEEDBACK_COLUMNS}
                 if any(values.values()):
-                    entries.append(check_entry(Entry(**values), f"{path} line {table.line_num}"))
+                    entries.append(check_entry(FeedbackLine(**values), f"{path} line {table.line_num}"))
     except (UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path} cannot be read ({error})", "a CSV file in UTF-8", "save it as such") from error
     return tuple(entries)
@@ -116,7 +116,7 @@ def add(folder, entry):
         If the line, or one that is there, is wrong.
     """
     _replace(folder, entry.what, [check_entry(entry)])
-    return os.path.join(folder, FILE)
+    return os.path.join(folder, FEEDBACK_FILE)
 
 
 def remove(folder, what):
@@ -132,7 +132,7 @@ def remove(folder, what):
 
 def _replace(folder, what, entries):
     """Put lines in the place of those about something, which are returned; one process at a time."""
-    with atomic.locked(os.path.join(folder, FILE)) as alone:
+    with atomic.locked(os.path.join(folder, FEEDBACK_FILE)) as alone:
         if not alone:
             print(f"odl: {folder} has no locks (its file system); let one command at a time write", file=sys.stderr)
         known = read(folder)
@@ -144,10 +144,10 @@ def _replace(folder, what, entries):
 
 def write(folder, entries):
     """Write the lines of feedback.csv."""
-    path = os.path.join(folder, FILE)
+    path = os.path.join(folder, FEEDBACK_FILE)
     with atomic.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
+        writer.writerow(FEEDBACK_COLUMNS)
         writer.writerows(map(guarded, entry) for entry in entries)
 
 
@@ -265,12 +265,12 @@ def renumbered(entries, alerts, before):
             ((number, shared),) = now[str(entry.event)].most_common(1) or [(0, 0)]
             what = f"event:{number}"
             if not number:
-                said.append(f"{FILE}: {entry.what} is no event any more, its line ({entry.verdict}) is gone")
+                said.append(f"{FEEDBACK_FILE}: {entry.what} is no event any more, its line ({entry.verdict}) is gone")
                 continue
             if what != entry.what:
                 of = f"{shared} of its {len(before[str(entry.event)])} documents"
-                said.append(f"{FILE}: {entry.what} is {what} now, by {of}")
+                said.append(f"{FEEDBACK_FILE}: {entry.what} is {what} now, by {of}")
         if what in kept and kept[what].verdict != entry.verdict:
-            said.append(f"{FILE}: {what} was said to be {kept[what].verdict} and is {entry.verdict} now")
+            said.append(f"{FEEDBACK_FILE}: {what} was said to be {kept[what].verdict} and is {entry.verdict} now")
         kept[what] = entry._replace(what=what)
     return list(kept.values()), said

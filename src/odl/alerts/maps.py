@@ -7,17 +7,17 @@ import math
 from dataclasses import asdict, fields
 
 from odl.alerts import breakdown
-from odl.alerts.model import VERSION
-from odl.alerts.show import LISTED, date_of
+from odl.alerts.model import JSON_VERSION
+from odl.alerts.show import EXAMPLES_SHOWN, date_of
 from odl.files.escaping import guarded
 
-INNER = ("t", "row", "led", "phrases", "event")  # fields of a document that its map renames or omits
-COLUMNS = (
+NOT_EXPORTED = ("t", "row", "led", "phrases", "event")  # fields of a document that its map renames or omits
+CSV_COLUMNS = (
     "period", "first", "last", "rank", "id", "members", "title", "time", "source", "line", "url", "score", "tail",
     "topic", "topic_name", "state", "folded", "reasons", "own", "context", "nearest", "feedback", "gate", "opening",
     "event", "p", "usual", "headline",
 )  # fmt: skip
-OF_HEADLINE = ("name", "event", "state", "gate", "p", "usual", "t", "form", "documents", "recurrence")
+HEADLINE_FIELDS = ("name", "event", "state", "gate", "p", "usual", "t", "form", "documents", "recurrence")
 
 
 def alerts_of(watch, period):
@@ -30,14 +30,14 @@ def alerts_of(watch, period):
         for place, row in enumerate(headline.examples):
             if row not in seen:
                 seen.add(row)
-                yield period.documents_of[row], headline, place >= LISTED
+                yield period.documents_of[row], headline, place >= EXAMPLES_SHOWN
     if not watch.settings["gates"] and not period.unproven:
         yield from ((period.documents_of[row], None, False) for row in period.novel if row not in seen)
 
 
 def document_map(watch, period, document, headline=None, folded=False, earlier=None):
     """Return a document as a map."""
-    values = {each.name: getattr(document, each.name) for each in fields(document) if each.name not in INNER}
+    values = {each.name: getattr(document, each.name) for each in fields(document) if each.name not in NOT_EXPORTED}
     values |= {name: values[name] or None for name in ("url", "text", "feedback")}
     number = headline.event if headline and headline.event else document.event
     event = watch.events.get(number)
@@ -80,12 +80,12 @@ def period_map(watch, period):
 
 def _headline_map(headline):
     values = {**vars(headline), "documents": headline.size, "recurrence": headline.recurrence}
-    return {name: values[name] for name in OF_HEADLINE} | {"event": headline.event or None}
+    return {name: values[name] for name in HEADLINE_FIELDS} | {"event": headline.event or None}
 
 
 def _head(period):
     first, last = (date_of(time, exact=True) or None for time in (period.first, period.last))
-    return {"version": VERSION, "period": period.t, "first": first, "last": last}
+    return {"version": JSON_VERSION, "period": period.t, "first": first, "last": last}
 
 
 def event_map(watch, number):
@@ -98,7 +98,7 @@ def event_map(watch, number):
         if headline and headline.event == number:
             alerts[str(t)] = alerts.get(str(t), 0) + 1
     return {
-        "version": VERSION, "topic": number, "topic_name": ", ".join(event.name), "state": event.state,
+        "version": JSON_VERSION, "topic": number, "topic_name": ", ".join(event.name), "state": event.state,
         "birth": event.birth, "history": event.history, "representative": ident, "title": title,
         "sizes": {str(t): n for t, n in sorted(event.sizes.items())}, "alerts": alerts,
         "feedback": event.feedback or None, "event": number, "words": [asdict(word) for word in event.words],
@@ -115,7 +115,7 @@ def as_jsonl(watch, periods):
 def as_csv(watch, periods):
     """Return the same as a table, its text `guarded`; lists are separated by spaces, ids by tabs."""
     text = io.StringIO()
-    table = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    table = csv.DictWriter(text, CSV_COLUMNS, lineterminator="\n")
     table.writeheader()
     for period in periods:
         for document, *of in alerts_of(watch, period):
@@ -124,5 +124,5 @@ def as_csv(watch, periods):
             row["reasons"] = " ".join(f"{reason.word}:{reason.share:.4f}" for reason in document.reasons)
             row["opening"] = " ".join(document.opening)
             row["nearest"] = " ".join(document.nearest[0].words) if document.nearest else ""
-            table.writerow({name: guarded(row[name]) for name in COLUMNS})
+            table.writerow({name: guarded(row[name]) for name in CSV_COLUMNS})
     return text.getvalue().rstrip("\n")

@@ -12,12 +12,12 @@ import numpy as np
 
 from odl.files.documents import NO_TIME
 
-VERSION = 1  # of a document as JSON: fields are only ever added
+JSON_VERSION = 1  # of a document as JSON: fields are only ever added
 STATES = ("new", "ongoing", "growing", "returning", "ended")
 GATES = ("words", "certain", "two periods", "volume", "lone")  # in the order in which one of several is named
 VERDICTS = ("known", "muted", "follow")
-NONE = 0  # number of no event
-RARELY = 1000  # periods: the rarest recurrence that is printed
+NO_EVENT = 0  # number of no event
+RAREST = 1000  # periods: the rarest recurrence that is printed
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Headline:
     usual: float
     p: float
     gate: str = ""
-    event: int = NONE
+    event: int = NO_EVENT
     state: str = ""
     repeated: bool = False
     form: bool = False
@@ -81,8 +81,8 @@ class Headline:
 
     @property
     def recurrence(self) -> int:
-        """By chance it comes once in so many periods; at most `RARELY`."""
-        return int(min(RARELY, max(1, round(1 / max(self.p, 1 / RARELY)))))
+        """By chance it comes once in so many periods; at most `RAREST`."""
+        return int(min(RAREST, max(1, round(1 / max(self.p, 1 / RAREST)))))
 
 
 @dataclass(frozen=True)
@@ -214,8 +214,8 @@ class Near(NamedTuple):
 class Document:
     """A document of a period, or a group of near-duplicates: what is stored of it and shown in every list.
 
-    Files store the fields of `odl.alerts.periods.STORED` of each shown document; the others are read from arrays of
-    the period or computed.
+    Files store the fields of `odl.alerts.periods.DOCUMENT_FIELDS` of each shown document; the others are read from
+    arrays of the period or computed.
 
     Attributes
     ----------
@@ -469,7 +469,7 @@ class Period:
 
 
 @dataclass(frozen=True)
-class Watch:
+class StreamAlerts:
     """A stream with its events.
 
     Attributes
@@ -482,7 +482,7 @@ class Watch:
         Oldest first, unproven ones included; the last ones, where no more were asked for.
     events : dict of int to Event
         By number, all of these periods.
-    feedback : tuple of odl.alerts.feedback.Entry
+    feedback : tuple of odl.alerts.feedback.FeedbackLine
         What a user said.
     labelled : bool
         Whether some document has topics given: then a study page is worth a link.

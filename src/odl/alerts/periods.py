@@ -28,13 +28,13 @@ from odl.config.sections import Alerts
 from odl.errors import EarlierError, StorageError
 from odl.files import checkpoints, digests, storage
 
-KIND = "alerts"
-ARRAYS = ("score", "tail", "context", "item", "event", "near", "likeness", "novel")
-CHANGES = ("sizes", "changes", "born")
-FACTS = {"first": int, "last": int, "first_seen": float, "labelled": bool, "unproven": bool, "empty": int}
-FACTS |= {"p": float, "usual": float, "repeats": int}  # attributes of a file
+PERIOD_FILE = "alerts"
+PERIOD_ARRAYS = ("score", "tail", "context", "item", "event", "near", "likeness", "novel")
+EVENT_CHANGES = ("sizes", "changes", "born")
+PERIOD_FACTS = {"first": int, "last": int, "first_seen": float, "labelled": bool, "unproven": bool, "empty": int}
+PERIOD_FACTS |= {"p": float, "usual": float, "repeats": int}  # attributes of a file
 MIX = "languages"  # attribute with the number of documents of each language, if there are several
-STORED = (
+DOCUMENT_FIELDS = (
     "row",
     "id",
     "title",
@@ -51,9 +51,9 @@ STORED = (
     "opening",
     "phrases",
 )  # fields of a document in the lines of "items", in this order
-KEYS = {"reasons": "words", "nearest": "near"}  # fields with another name there
-OPTIONAL = ("rest", "text", "opening", "phrases")  # fields without a key there if they are empty
-RUN = {"corpus": str, "seed": int, "run": str, "atoms": int, "algorithm": str}
+DOCUMENT_KEYS = {"reasons": "words", "nearest": "near"}  # fields with another name there
+SPARED_FIELDS = ("rest", "text", "opening", "phrases")  # fields without a key there if they are empty
+RUN_FACTS = {"corpus": str, "seed": int, "run": str, "atoms": int, "algorithm": str}
 
 
 class Names(NamedTuple):
@@ -115,9 +115,9 @@ def write(path, period, names, carried):
     attributes = {**period.run, "t": period.t, "settings": json.dumps(period.settings, sort_keys=True)}
     if period.languages:
         attributes[MIX] = json.dumps(period.languages, sort_keys=True)
-    attributes |= {name: getattr(period, name) for name in FACTS}
-    with storage.writing(path, KIND, **attributes, previous=carried.digest) as file:
-        for name in (*ARRAYS, "shares"):
+    attributes |= {name: getattr(period, name) for name in PERIOD_FACTS}
+    with storage.writing(path, PERIOD_FILE, **attributes, previous=carried.digest) as file:
+        for name in (*PERIOD_ARRAYS, "shares"):
             storage.write_array(file, name, getattr(period, name))
         if period.meaning is not None:
             storage.write_array(file, "meaning", period.meaning)
@@ -126,7 +126,8 @@ def write(path, period, names, carried):
             storage.write_strings(file, name, [_json(asdict(one)) for one in getattr(period, name)])
         if carried.unseen is not None:
             storage.write_strings(file, "unseen", [_json(vars(one)) for one in period.unseen])
-        storage.write_strings(file, "events", [_json({name: getattr(period, name) for name in (*CHANGES, "gates")})])
+        changes = {name: getattr(period, name) for name in (*EVENT_CHANGES, "gates")}
+        storage.write_strings(file, "events", [_json(changes)])
         _write_names(file, names)
         _write_carried(file.create_group("memory"), carried)
         return digests.seal(file)
@@ -146,14 +147,16 @@ def _write_names(file, names):
 
 def _line(document):
     """Return the stored fields of a document as JSON."""
-    values = {name: getattr(document, name) for name in STORED}
+    values = {name: getattr(document, name) for name in DOCUMENT_FIELDS}
+    values = {name: value for name, value in values.items() if value or name not in SPARED_FIELDS}
     values["nearest"] = [(" ".join(near.words), near.id) for near in document.nearest]
-    return _json({KEYS.get(name, name): value for name, value in values.items() if value or name not in OPTIONAL})
+    return _json({DOCUMENT_KEYS.get(name, name): value for name, value in values.items()})
 
 
 def _document(period, stored, rank):
     """Return a document of a period from its stored fields, the arrays of the period, and its rank."""
-    values = {name: stored[KEYS.get(name, name)] for name in STORED if KEYS.get(name, name) in stored}
+    keys = {name: DOCUMENT_KEYS.get(name, name) for name in DOCUMENT_FIELDS}
+    values = {name: stored[key] for name, key in keys.items() if key in stored}
     row = values["row"]
     known = [place for place, atom in enumerate(period.near[row].tolist()) if atom >= 0]
     values["nearest"] = tuple(
@@ -217,7 +220,7 @@ def paths(folder):
 
 def are_earlier(folder):
     """Return whether an earlier version wrote the periods in a folder; False if the first one cannot be read."""
-    with contextlib.suppress(StorageError), storage.reading(os.path.join(folder, "0.h5"), KIND) as file:
+    with contextlib.suppress(StorageError), storage.reading(os.path.join(folder, "0.h5"), PERIOD_FILE) as file:
         return storage.is_earlier(file)
     return False
 
@@ -241,7 +244,7 @@ def read(path, shares=False):
     StorageError
         If the file is missing, damaged or of another kind.
     """
-    with storage.reading(path, KIND) as file:
+    with storage.reading(path, PERIOD_FILE) as file:
         heading = _heading(file)
         values = earlier.values(file, heading["settings"]) if storage.is_earlier(file) else _values(file)
         items = values.pop("items")
@@ -264,8 +267,8 @@ def _values(file):
     (changes,) = storage.read_strings(file, "events")
     changes = json.loads(changes)
     return {
-        **{name: kind(storage.attribute(file, name)) for name, kind in FACTS.items()},
-        **{name: storage.read_array(file, name, "if", ndim=None) for name in ARRAYS},
+        **{name: kind(storage.attribute(file, name)) for name, kind in PERIOD_FACTS.items()},
+        **{name: storage.read_array(file, name, "if", ndim=None) for name in PERIOD_ARRAYS},
         "items": [json.loads(line) for line in storage.read_strings(file, "items")],
         **{name: [_headline(line) for line in storage.read_strings(file, name)] for name in ("headlines", "below")},
         "gates": changes.pop("gates"),
@@ -291,7 +294,7 @@ def read_names(path):
     StorageError
         If the file is missing, damaged or of another kind.
     """
-    with storage.reading(path, KIND) as file:
+    with storage.reading(path, PERIOD_FILE) as file:
         sources, source = storage.read_strings(file, "sources"), storage.read_array(file, "source", "i")
         ids, titles = (storage.read_strings(file, name) for name in ("ids", "titles"))
         files = [sources[number] for number in source.tolist()]
@@ -308,7 +311,7 @@ def read_events(path):
     StorageError
         If the file is missing, damaged or of another kind.
     """
-    with storage.reading(path, KIND) as file:
+    with storage.reading(path, PERIOD_FILE) as file:
         t = int(storage.attribute(file, "t"))
         if storage.is_earlier(file):
             return len(storage.read_array(file["memory"], "recent", "f")), earlier.events_of(file, t)
@@ -324,7 +327,7 @@ def read_event_numbers(path):
     StorageError
         If the file is missing, damaged or of another kind.
     """
-    with storage.reading(path, KIND) as file:
+    with storage.reading(path, PERIOD_FILE) as file:
         return storage.read_array(file, "topic" if storage.is_earlier(file) else "event", "i")
 
 
@@ -336,7 +339,7 @@ def read_documents(path):
     StorageError
         If the file is missing, damaged or of another kind.
     """
-    with storage.reading(path, KIND) as file:
+    with storage.reading(path, PERIOD_FILE) as file:
         return storage.read_strings(file["memory"], "documents")
 
 
@@ -363,7 +366,7 @@ def read_births(path):
     StorageError
         If the file is missing, damaged or of another kind.
     """
-    with storage.reading(path, KIND) as file:
+    with storage.reading(path, PERIOD_FILE) as file:
         was = storage.is_earlier(file)
         (changes,) = storage.read_strings(file, "topics" if was else "events")
         changes = json.loads(changes)
@@ -371,7 +374,7 @@ def read_births(path):
 
 
 def _heading(file):
-    run = {name: kind(storage.attribute(file, name)) for name, kind in RUN.items()}
+    run = {name: kind(storage.attribute(file, name)) for name, kind in RUN_FACTS.items()}
     settings = Alerts.earlier() | json.loads(storage.attribute(file, "settings"))
     settings = earlier.settings_of(settings) if storage.is_earlier(file) else settings
     return {"t": int(storage.attribute(file, "t")), "run": run, "settings": settings}
@@ -387,7 +390,7 @@ def read_carried(path, run=None, settings=None, t=None):
     EarlierError
         If an earlier version wrote it.
     """
-    with storage.reading(path, KIND) as file:
+    with storage.reading(path, PERIOD_FILE) as file:
         if storage.is_earlier(file):
             todo = "type odl run FOLDER --again, or delete the results of a study and run it again"
             raise EarlierError(f"an earlier version of odl wrote {path}", "a file of this version", todo)

@@ -9,19 +9,21 @@ from itertools import chain
 
 import numpy as np
 
-from odl.alerts.excerpts import HANGUL, RUN, UNSPACED, UNSPACED_RUN, places
+from odl.alerts.excerpts import HANGUL, SPACELESS_RUN, UNSPACED, UNSPACED_RUN, places
 from odl.text import scripts
 from odl.text.words import LETTERED
 
-MOST = 3  # words of a phrase
-TOGETHER, LIGHT = 0.3, 0.25  # association of its parts; weight of its first and last word, of that of its heaviest
-CUT = 1.5  # times as many texts have the pieces beside one at which a run is cut
-FEW = 4  # times the texts that have a word: the least number of texts that it is judged by
-USUAL, WHOLE = 0.8, 24  # share of the places of a run without spaces that a character stands beside; characters at most
-BETWEEN = ("", " ", "-", "'", "\u2019")  # the words of a phrase
-HIRAGANA, PARTICLES = "\u3041-\u309f", "はがをにのでともへやな"
-PARTICLE = re.compile(f"^[{PARTICLES}]+(?=[^{HIRAGANA}])|(?<=[^{HIRAGANA}])[{PARTICLES}]+$")
-EMOJI = re.compile(f"[{scripts.EMOJI}{scripts.FLAG}]")  # in no phrase
+PHRASE_WORDS = 3  # most words of a phrase
+MIN_ASSOCIATION = 0.3  # smallest `association` of the two parts of a phrase, wherever it is cut
+MIN_END_WEIGHT = 0.25  # weight of its first and last word as a share of that of its heaviest word
+CUT_RATIO = 1.5  # a run of overlapping pieces is cut at a piece in this many times fewer texts than its neighbours
+MIN_TEXTS_RATIO = 4  # a word is judged as if there were at least this many times the texts that have it
+MIN_NEIGHBOUR_SHARE = 0.8  # share of the places of a run without spaces at which the same character is next to it
+RUN_CHARACTERS = 24  # longest run without spaces that is extended
+WORD_JOINTS = ("", " ", "-", "'", "\u2019")  # the words of a phrase
+HIRAGANA, PARTICLE_LETTERS = "\u3041-\u309f", "はがをにのでともへやな"
+PARTICLE_AT_END = re.compile(f"^[{PARTICLE_LETTERS}]+(?=[^{HIRAGANA}])|(?<=[^{HIRAGANA}])[{PARTICLE_LETTERS}]+$")
+EMOJI_SIGN = re.compile(f"[{scripts.EMOJI}{scripts.FLAG}]")  # in no phrase
 GRAMMAR = re.compile(f"[{HIRAGANA}]+")
 KATAKANA = "[\u30a1-\u30fa\u30fc]"
 
@@ -101,7 +103,8 @@ def association(both, one, other, n):
     """Return how much more often than by chance phrases of `one` and `other` of n texts stand together in `both`.
 
     Normalised pointwise mutual information (Bouma 2009), times both / (both + 1), so that few texts count less (Pantel
-    and Lin 2002). n is at least `FEW` times the count of each: where most texts have a word, it would say nothing.
+    and Lin 2002). n is at least `MIN_TEXTS_RATIO` times each count; otherwise a word of most texts would have no
+    association with any other.
 
     Examples
     --------
@@ -109,18 +112,18 @@ def association(both, one, other, n):
     >>> association(3, 3, 3, 100), round(association(2, 10, 20, 100), 6), association(1, 1, 1, 1)
     (0.75, 0.0, 0.5)
     """
-    both, n = min(both, one, other), max(n, FEW * max(one, other))
+    both, n = min(both, one, other), max(n, MIN_TEXTS_RATIO * max(one, other))
     return math.log(n * both / (one * other)) / math.log(n / both) * both / (both + 1)
 
 
 def phrases(texts, words, least=1, period=None):
     """Return words as texts spell them, those that belong together in them as one.
 
-    A phrase is of two or, if two texts of the period have it, three words side by side: wherever it is cut in two, the
-    `association` of its parts in the period is at least `TOGETHER`. It neither begins nor ends with a word of less than
-    `LIGHT` of the weight of its heaviest. Pairs of letters that overlap are one run, cut at those that are `CUT` times
-    less frequent than what is beside them. Of several phrases that share a word, the one with the largest product of
-    words and texts is one.
+    A phrase has two adjacent words, or three if at least two texts of the period have it. Wherever it is cut in two,
+    the `association` of its parts in the period is at least `MIN_ASSOCIATION`. Its first and its last word have at
+    least `MIN_END_WEIGHT` of the weight of its heaviest word. Overlapping pairs of letters form one run, which is cut
+    at pairs that are `CUT_RATIO` times less frequent than their neighbours. Of phrases that share a word, the one with
+    the largest product of words and texts is chosen.
 
     Parameters
     ----------
@@ -172,7 +175,7 @@ def phrases(texts, words, least=1, period=None):
             joined[longer[0]] += joined.pop(phrase)
     trimmed: dict[str, list[str]] = {}
     for phrase, inside in joined.items():
-        trimmed.setdefault(PARTICLE.sub("", phrase), []).extend(inside)
+        trimmed.setdefault(PARTICLE_AT_END.sub("", phrase), []).extend(inside)
     return list(trimmed.items())
 
 
@@ -190,19 +193,19 @@ def _chosen(spellings, held, words, least, period):
     def may_be(units):
         weight = [sum(weights.get(word, 1.0) for word in unit) for unit in units]
         enough = len(units) == len(units[0]) == 1 or (
-            spellings[units].total() >= least and not any(map(EMOJI.match, chain(*units)))
+            spellings[units].total() >= least and not any(map(EMOJI_SIGN.match, chain(*units)))
         )
-        return enough and min(weight[0], weight[-1]) >= LIGHT * max(weight)
+        return enough and min(weight[0], weight[-1]) >= MIN_END_WEIGHT * max(weight)
 
     def together(units):
         parts = [(count(units[:cut]), count(units[cut:])) for cut in range(1, len(units))]
-        return all(association(count(units), *part, period.n) >= TOGETHER for part in parts)
+        return all(association(count(units), *part, period.n) >= MIN_ASSOCIATION for part in parts)
 
     chosen: dict[str, tuple] = {}
     inside = {units: [*chain(*units)] for units in filter(may_be, spellings)}
     order = {units: (len(words) == 1, -len(words) * count(units), units) for units, words in inside.items()}
     for units in sorted(order, key=order.get):
-        enough = len(units) < MOST or count(units) >= min(2, period.n)
+        enough = len(units) < PHRASE_WORDS or count(units) >= min(2, period.n)
         if enough and chosen.keys().isdisjoint(inside[units]) and together(units):
             chosen |= dict.fromkeys(inside[units], units)
     return chosen
@@ -240,13 +243,13 @@ def _whole_run(texts, run, period):
     One place is too few to tell, but for Korean, whose words end at spaces.
     """
     sides = [1, -1]
-    most = WHOLE if not LETTERED(run) else 2 * WHOLE
+    most = RUN_CHARACTERS if not LETTERED(run) else 2 * RUN_CHARACTERS
     while sides and len(run) < most:
         side = sides.pop(0)
         sign, count, n = period.beside(run, side)
         several = count > 1 or HANGUL.match(sign)
         whole = run + sign if side > 0 else sign + run
-        if several and count >= USUAL * n and is_unspaced(sign) and any(whole in text for text in texts):
+        if several and count >= MIN_NEIGHBOUR_SHARE * n and is_unspaced(sign) and any(whole in text for text in texts):
             run = whole
             sides.append(side)
     return run
@@ -254,7 +257,7 @@ def _whole_run(texts, run, period):
 
 def _whole_katakana(texts, run):
     """Return a run with the rest of the words of katakana that it begins or ends in, as most texts have it."""
-    first, last = (f"{KATAKANA}{{,{WHOLE}}}" if re.match(KATAKANA, end) else "" for end in (run[:1], run[-1:]))
+    first, last = (f"{KATAKANA}{{,{RUN_CHARACTERS}}}" if re.match(KATAKANA, end) else "" for end in (run[:1], run[-1:]))
     if not (first or last):
         return run
     found = re.compile(first + re.escape(run) + last)
@@ -292,7 +295,7 @@ def apart(text, words, others, whole):
             if first < 0:
                 continue
             inside = next(run for run in UNSPACED_RUN.finditer(runs) if run.start() <= first < run.end())[0]
-            phrase = inside if whole and len(inside) <= WHOLE else phrase
+            phrase = inside if whole and len(inside) <= RUN_CHARACTERS else phrase
         told.append(phrase)
     return [*dict.fromkeys(told)]
 
@@ -316,7 +319,7 @@ def _units(found, held, across):
                 [held[piece] for start, stop, piece in side if start < last and first < stop]
                 for side in (found[max(at - len(word) + 1, 0) : at], found[at + 1 : at + len(word)])
             ]
-            low = all(max(side, default=0) >= CUT * held[word] for side in sides)
+            low = all(max(side, default=0) >= CUT_RATIO * held[word] for side in sides)
         if low and units and first < units[-1][1]:
             across.setdefault(word, units[-1][2][-1])
         elif low:
@@ -336,12 +339,12 @@ def _runs(text, units):
     spellings: dict[tuple, str] = {}
     for start, (first, *_) in enumerate(units):
         run: tuple = ()
-        for place, (begin, last, words) in enumerate(units[start : start + MOST], start):
+        for place, (begin, last, words) in enumerate(units[start : start + PHRASE_WORDS], start):
             between = text[units[place - 1][1] : begin] if run else ""
             beside = text[units[place - 1][1] - 1 : begin + 1] if between == " " else ""
             run = (*run, words)
             inside = [*chain(*run)]
-            if between not in BETWEEN or RUN.search(beside) or len({*inside}) < len(inside):
+            if between not in WORD_JOINTS or SPACELESS_RUN.search(beside) or len({*inside}) < len(inside):
                 break
             spellings.setdefault(run, text[first:last])
     return spellings

@@ -11,14 +11,14 @@ import numpy as np
 
 from odl.alerts import feedback, periods
 from odl.alerts.decision import NOVEL
-from odl.alerts.model import NONE, Event, Near, Reason, Rest, Watch, Withheld
+from odl.alerts.model import NO_EVENT, Event, Near, Reason, Rest, StreamAlerts, Withheld
 from odl.config import project
 from odl.config.sections import Alerts
 from odl.errors import DataError
 from odl.files.escaping import heading, readable, visible
 
 PATTERNS = ("", "*/seed*/*/k*/alerts", "*/*/seed*/*/k*/alerts")
-BELOW = "*/*/seed*/*/k*/alerts"  # of a folder of results
+RESULTS_PATTERN = "*/*/seed*/*/k*/alerts"  # of a folder of results
 
 
 class Place(NamedTuple):
@@ -74,7 +74,7 @@ def place_of(folder, stream=None):
     folder = os.fspath(folder)
     if not os.path.isdir(folder):
         raise DataError(f"{folder} is no folder", "one with alerts", "name another one, or run it first")
-    for pattern in (*PATTERNS, os.path.join(glob.escape(project.results_of(folder)), BELOW)):
+    for pattern in (*PATTERNS, os.path.join(glob.escape(project.results_of(folder)), RESULTS_PATTERN)):
         # normpath, and below: a folder may be called anything, also "[1]".
         paths = sorted(glob.glob(os.path.join(glob.escape(folder), pattern)) if pattern else [folder])
         paths = [path for path in paths if os.path.exists(os.path.join(path, "0.h5"))]
@@ -104,7 +104,7 @@ def alerts_of(
     budget: float | None = None,
     last: int | None = None,
     lone: bool = True,
-) -> Watch:
+) -> StreamAlerts:
     """Read the alerts of a stream.
 
     Parameters
@@ -122,7 +122,7 @@ def alerts_of(
 
     Returns
     -------
-    odl.alerts.model.Watch
+    odl.alerts.model.StreamAlerts
         Periods with their headlines, events; what `feedback.csv` in the folder says is respected: what is held back
         is counted in `Period.withheld`.
 
@@ -198,7 +198,7 @@ def watch(stream, entries=(), budget=None, place=None, events=None, lone=True):
     ----------
     stream : iterable of odl.alerts.model.Period
         As `odl.alerts.periods.read` returns them, oldest first.
-    entries : sequence of odl.alerts.feedback.Entry
+    entries : sequence of odl.alerts.feedback.FeedbackLine
     budget : int or float, optional
     place : Place, optional
     events : StoredEvents, optional
@@ -208,7 +208,7 @@ def watch(stream, entries=(), budget=None, place=None, events=None, lone=True):
 
     Returns
     -------
-    odl.alerts.model.Watch
+    odl.alerts.model.StreamAlerts
     """
     events = StoredEvents() if events is None else events
     reader, shown = _Reader(entries, budget, events, lone), []
@@ -222,7 +222,7 @@ def watch(stream, entries=(), budget=None, place=None, events=None, lone=True):
             event.name, event.words, event.threshold = known[number].name, known[number].words, known[number].threshold
     run = {name: last.run[name] for name in ("corpus", "run", "atoms", "seed")}
     labelled = any(period.labelled for period in shown)
-    return Watch(**run, settings=last.settings, periods=tuple(shown), events=printable(dict(events)),
+    return StreamAlerts(**run, settings=last.settings, periods=tuple(shown), events=printable(dict(events)),
                  feedback=tuple(entries), labelled=labelled, place=place, scored=events.scored)  # fmt: skip
 
 
@@ -290,7 +290,7 @@ class _Reader:
         chosen, documents = [], period.documents_of
         for row in period.novel.tolist():
             document = documents[row]
-            entry = self.verdicts.of_item(document.members, document.source, NONE, "new", period.first)
+            entry = self.verdicts.of_item(document.members, document.source, NO_EVENT, "new", period.first)
             following = entry is not None and entry.verdict == "follow"
             alert = period.tail[row] <= period.settings["tail"] and len(chosen) < period.budget
             if entry is not None and not following:
@@ -307,11 +307,11 @@ def printable(value):
         return visible(value)
     if isinstance(value, dict):
         return {key: printable(one) for key, one in value.items()}
-    if isinstance(value, NAMED):
+    if isinstance(value, NAMED_TUPLES):
         return value._replace(**{name: printable(one) for name, one in value._asdict().items()})
     if is_dataclass(value):
         texts = {each.name: getattr(value, each.name) for each in fields(value)}
-        return replace(value, **{name: FORMS.get(name, printable)(text) for name, text in texts.items()})
+        return replace(value, **{name: PRINTABLE_FIELDS.get(name, printable)(text) for name, text in texts.items()})
     return tuple(map(printable, value)) if isinstance(value, (list, tuple)) else value
 
 
@@ -321,6 +321,13 @@ def _examples(examples):
     return tuple((visible(ident), heading(title)) for ident, title in pairs) if pairs else tuple(examples)
 
 
-NAMED = (Near, Reason, Rest)
-FORMS = {"title": heading, "text": readable, "phrase": readable, "name": lambda name: tuple(map(readable, name)),
-         "examples": _examples, "documents": _examples, "history": list}  # fmt: skip
+NAMED_TUPLES = (Near, Reason, Rest)
+PRINTABLE_FIELDS = {
+    "title": heading,
+    "text": readable,
+    "phrase": readable,
+    "name": lambda name: tuple(map(readable, name)),
+    "examples": _examples,
+    "documents": _examples,
+    "history": list,
+}  # functions of fields with another form than `visible`

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from odl import novelty
 from odl.alerts import phrasing
-from odl.alerts.breakdown import LEAST
+from odl.alerts.breakdown import LEAST_SHARE
 from odl.alerts.excerpts import excerpt
 from odl.alerts.model import Document, Near, Reason, Rest
 from odl.files import storage
@@ -226,7 +226,7 @@ def items(period, rows, words, data, near, origins, most, shown=None):
     for row, low, high in zip(rows.tolist(), *spans, strict=True):
         parts, named, text = shares_of(words, row), data.vocabulary, origins.texts.kept[row]
         led = lead(words, row, shared, None)
-        least = LEAST * period.score[row]
+        least = LEAST_SHARE * period.score[row]
         leading = {named[term]: parts[term] for term in led if shared[term] and parts[term] >= least}
         first = {named[term] for term in led[:most]}
         found = phrasing.phrases([text], leading, 1, texts) if text and (shown is None or row in shown) else []

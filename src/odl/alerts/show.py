@@ -15,28 +15,29 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from odl.alerts import breakdown, excerpts, spans
-from odl.alerts.model import RARELY, Document, Headline, Period
+from odl.alerts.model import RAREST, Document, Headline, Period
 from odl.errors import ParameterError
 from odl.files.columns import padded, shortened, width, wrapped
 from odl.files.documents import NO_TIME
 from odl.files.escaping import isolated
 
-WIDTH = 110  # columns of a text at most
-LISTED, DETAILED = 3, 10  # documents of a headline, and headlines, that are shown in full
-BELOW = 5  # headlines below the bar that are named
-UNPROVEN = 5  # documents that are shown of unproven periods
-NAME_WIDTH, EXAMPLE_WIDTH = (20, 44), 16  # columns of names in a table, least and most; of an example, least
-WORDS = 4.0  # log10 of the words of a period: the largest of so many t is rarer by it than one t
-WORD = 30  # characters of a word that a title cuts, at most
-TITLES = ("date", "event", "headline", "documents", "usually", "by chance", "example")  # of the columns of a table
-COUNTS, DROPPED = {1, 3, 4}, (1, 5, 4)  # columns that hold numbers; those that a narrow terminal lacks, in this order
-OPENING = "more than usual"  # words of a headline
-UNREAD = {"empty": "without a word", "repeated": "nearly the same as one of an earlier period"}
-FORM = "Nearly all documents have these new words: their form has changed."
-BLOCKS, CHARACTERS = 47, 2000  # sections of a Slack message (at most 50 blocks), and of a text in it (at most 3000)
-MESSAGE = 9000  # characters of its sections; Slack refuses messages from about 13,000 on
-APART = re.compile("\u2068[^\u2069]*\u2069")  # an isolated text stays in one line
-MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~<>&]|(?<!\w)-|-(?!\w))")  # no hyphen within a word or a date
+TEXT_COLUMNS = 110  # largest width of a text
+EXAMPLES_SHOWN, HEADLINES_DETAILED = 3, 10  # documents shown of a headline; headlines shown with their documents
+BELOW_SHOWN, UNPROVEN_SHOWN = 5, 5  # headlines below the bar that are named; documents shown of unproven periods
+NAME_COLUMNS = (20, 44)  # smallest and largest width of the names in a table that has examples
+EXAMPLE_COLUMNS = 16  # smallest width of the examples in a table
+LOG10_WORDS = 4.0  # log10 of the words of a period: the largest of that many t is as rare as one t this much smaller
+CUT_WORD = 30  # characters: longest word at the end of a cut title that the text below repeats from its start
+TABLE_TITLES = ("date", "event", "headline", "documents", "usually", "by chance", "example")
+COUNT_COLUMNS = {1, 3, 4}  # columns with numbers, aligned to the right
+DROP_ORDER = (1, 5, 4)  # columns that a narrow terminal lacks, the first one first
+OPENING_LABEL = "more than usual"  # stands before the words of its headline that a document has
+UNREAD_PHRASES = {"empty": "without a word", "repeated": "nearly the same as one of an earlier period"}
+FORM_NOTE = "Nearly all documents have these new words: their form has changed."
+SLACK_BLOCKS, SLACK_TEXT = 47, 2000  # blocks of a Slack message (Slack allows 50); characters of one (3000)
+SLACK_MESSAGE = 9000  # characters of all blocks; Slack refuses messages from about 13,000 on
+ISOLATED = re.compile("\u2068[^\u2069]*\u2069")  # text of another direction of writing, kept in one line
+MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~<>&]|(?<!\w)-|-(?!\w))")  # signs to escape; no hyphen within a word
 LINK = re.compile(r"https?://[^\s<>|]+")
 
 
@@ -92,7 +93,7 @@ class HeadlineView(NamedTuple):
         if self.headline.gate == "certain":
             return "certain"
         recurrence = self.headline.recurrence
-        return f"1 in {recurrence:,}" + "+" * (recurrence >= RARELY) if recurrence > 1 else "usual"
+        return f"1 in {recurrence:,}" + "+" * (recurrence >= RAREST) if recurrence > 1 else "usual"
 
     @property
     def facts(self):
@@ -102,7 +103,7 @@ class HeadlineView(NamedTuple):
 
     @property
     def cells(self):
-        """Texts of the columns of a table (`TITLES`)."""
+        """Texts of the columns of a table (`TABLE_TITLES`)."""
         one, first = self.headline, self.examples[:1] if self.headline.name else []
         day = date_of(self.period.first) or self.date
         example = "".join(isolated(view.title) for view in first)
@@ -152,8 +153,8 @@ class DocumentView(NamedTuple):
     def words(self):
         """Words that are marked in its text: named reasons and words of its headline."""
         one = self.document
-        own = [reason.word for reason in one.reasons[one.led :] if reason.share > 0]
-        return [*(reason.word for reason in breakdown.named_words(one)), *own[: breakdown.OWN], *one.opening]
+        own = [reason.word for reason in one.reasons[one.led :] if reason.share > 0][: breakdown.NAMED_OWN_WORDS]
+        return [*(reason.word for reason in breakdown.named_words(one)), *own, *one.opening]
 
     def marked(self, text, mark):
         """Return a text of the document whose words went through `mark` (`odl.alerts.excerpts.marked`)."""
@@ -168,7 +169,7 @@ class DocumentView(NamedTuple):
         longer, cut = max(known, text, key=len), title != known
         at = end_of(title.removesuffix("…") if cut else title, longer)
         begin = longer.rfind(" ", 0, at) + 1
-        if longer[at : at + 1].strip() and at - begin <= WORD:  # a title that begins a text may end inside a word
+        if longer[at : at + 1].strip() and at - begin <= CUT_WORD:  # a title that begins a text may end inside a word
             at, cut = begin, True
         rest = longer[at:].strip()
         return title, "…" * (cut and bool(rest)) + rest
@@ -203,14 +204,14 @@ def rows_of(periods):
     for place, row in enumerate(rows):
         views = [DocumentView(row.period.documents_of[number], row.period) for number in row.headline.examples]
         views = [view for view in views if view.document.id not in shown] or views
-        shown |= {view.document.id for view in views[:LISTED]}
+        shown |= {view.document.id for view in views[:EXAMPLES_SHOWN]}
         rows[place] = row._replace(examples=tuple(views))
     return rows
 
 
 def evidence(headline):
     """Return the evidence of a headline, by which it is sorted: t of words, and what is as rare among periods."""
-    return headline.t or WORDS - math.log10(max(headline.p, 1e-300))
+    return headline.t or LOG10_WORDS - math.log10(max(headline.p, 1e-300))
 
 
 def with_below(periods):
@@ -327,7 +328,7 @@ def closing(watch, periods):
     """Return what is to be known of periods in addition to their headlines, a line each."""
     proven = [each for each in periods if not each.unproven]
     quiet = [replace(each, headlines=each.below) for each in proven if not each.headlines]
-    below, several = rows_of(quiet)[:BELOW], len(periods) > 1
+    below, several = rows_of(quiet)[:BELOW_SHOWN], len(periods) > 1
     lines = [lead(watch, periods)]
     if 0 < len(proven) < len(periods):
         n = len(periods) - len(proven)
@@ -343,8 +344,8 @@ def held_back(periods):
     for entry in (entry for each in periods for entry in each.withheld):
         withheld[entry.what, entry.verdict] += entry.items
     return [
-        f"{plural(count, 'document')} {UNREAD[verdict]}"
-        if verdict in UNREAD
+        f"{plural(count, 'document')} {UNREAD_PHRASES[verdict]}"
+        if verdict in UNREAD_PHRASES
         else f"{plural(count, 'headline')} of {what} ({verdict} in feedback.csv)"
         if what.startswith(("event:", "topic:", "source:"))
         else f"document {what} ({verdict} in feedback.csv)"
@@ -356,7 +357,7 @@ def novel_of(watch, periods):
     """Return (title, views) of the documents that are listed by novelty: of unproven periods; alerts without gates."""
     if periods[-1].unproven:
         views = [DocumentView(each.documents_of[row], each) for each in scored(periods) for row in each.novel]
-        return "Most novel documents (unproven)", sorted(views, key=lambda view: -view.document.score)[:UNPROVEN]
+        return "Most novel documents (unproven)", sorted(views, key=lambda view: -view.document.score)[:UNPROVEN_SHOWN]
     chosen = [each for each in periods if not each.unproven and not watch.settings["gates"]]
     return "Most novel documents", [DocumentView(each.documents_of[row], each) for each in chosen for row in each.novel]
 
@@ -368,7 +369,7 @@ def scored(periods):
 
 def listed(watch, periods):
     """Return the rows of a list; of unproven periods alone, their strongest words."""
-    return rows_of(with_below(scored(periods)))[:BELOW] if periods[-1].unproven else rows_of(periods)
+    return rows_of(with_below(scored(periods)))[:BELOW_SHOWN] if periods[-1].unproven else rows_of(periods)
 
 
 def as_text(watch, periods):
@@ -378,9 +379,9 @@ def as_text(watch, periods):
     columns = terminal_width()
     rows, (title, novel) = listed(watch, periods), novel_of(watch, periods)
     parts = [wrapped(heading(watch, periods), columns), _table(rows, columns)]
-    parts += [_details(row, columns) for row in rows[:DETAILED]]
-    if rows[DETAILED:]:
-        parts.append([f"Details of the first {DETAILED}. Of any event: odl explain FOLDER NUMBER"])
+    parts += [_details(row, columns) for row in rows[:HEADLINES_DETAILED]]
+    if rows[HEADLINES_DETAILED:]:
+        parts.append([f"Details of the first {HEADLINES_DETAILED}. Of any event: odl explain FOLDER NUMBER"])
     parts.append([title, *(line for one in novel for line in document_lines(one, columns))] if novel else [])
     parts.append([line for text in closing(watch, periods) for line in fitted(text, columns)])
     return "\n\n".join("\n".join(lines) for lines in parts if lines)
@@ -388,7 +389,7 @@ def as_text(watch, periods):
 
 def terminal_width():
     """Return how many columns a text may take."""
-    return min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
+    return min(TEXT_COLUMNS, shutil.get_terminal_size((TEXT_COLUMNS, 24)).columns)
 
 
 def fitted(line, columns):
@@ -400,32 +401,32 @@ def fitted(line, columns):
 
 def _table(rows, columns):
     """Return the table of some headlines as lines; in a narrow terminal it has fewer columns."""
-    table = [TITLES, *(row.cells for row in rows)]
+    table = [TABLE_TITLES, *(row.cells for row in rows)]
     sizes = [max(map(width, cells)) for cells in zip(*table, strict=True)]
-    shown, (least, most) = [*range(len(TITLES) - 1)], NAME_WIDTH
+    shown, (least, most) = [*range(len(TABLE_TITLES) - 1)], NAME_COLUMNS
     names = [width(row.name) for row in rows if row.headline.name]
     room = columns - sum(sizes[:-1]) + sizes[2] - 2 * (len(shown) - 1)
     sizes[2] = max(least, min(most, max([least, *names]), room))
-    for spare in DROPPED:
+    for spare in DROP_ORDER:
         if sum(sizes[at] + 2 for at in shown) - 2 > columns:
             shown.remove(spare)
     room = columns - sum(sizes[at] + 2 for at in shown)
-    if room < EXAMPLE_WIDTH:  # too few columns for an example: names get them
+    if room < EXAMPLE_COLUMNS:  # too few columns for an example: names get them
         sizes[2] = max(sizes[2], min(max([least, *names]), sizes[2] + room + 2))
-    lines = ["  ".join(padded(cells[at], sizes[at], at in COUNTS) for at in shown) for cells in table]
-    if room >= EXAMPLE_WIDTH:
+    lines = ["  ".join(padded(cells[at], sizes[at], at in COUNT_COLUMNS) for at in shown) for cells in table]
+    if room >= EXAMPLE_COLUMNS:
         lines = [f"{line}  {shortened(cells[-1], room)}" for line, cells in zip(lines, table, strict=True)]
     return [shortened(line, columns).rstrip() for line in lines] if rows else []
 
 
 def _details(row, columns):
     """Return a headline with its first documents as lines; none if no document stands for it."""
-    one, shown = row.headline, row.examples[:LISTED]
+    one, shown = row.headline, row.examples[:EXAMPLES_SHOWN]
     if one.gate == "volume":
         return []
     name = row.name if one.name else "a document that stands alone"
     lines = [shortened(f"{row.date}  {name}" + f" ({row.event})" * bool(one.event), columns)]
-    lines += [f"  {FORM}"] if one.form else []
+    lines += [f"  {FORM_NOTE}"] if one.form else []
     also = [f"also {date_of_period(t)}, {name_of(other, t)}: {other.size:,}, {other.state}" for t, other in row.others]
     lines += [f"  {shortened(line, columns - 2)}" for line in also]
     lines += [line for view in shown for line in document_lines(view, columns)]
@@ -437,8 +438,8 @@ def document_lines(view, columns):
     """Return a document as lines of a terminal: title, text, words of its headline, reasons, id and place."""
     one, notes = view.document, "".join(f" ({note})" for note in view.notes)
     title, text = view.texts(columns - 4 - len(notes))
-    facts = [f"{OPENING}: {view.opening}"] * bool(view.opening) + [f"because: {view.because}"]
-    facts = ["      " + APART.sub(lambda phrase: phrase[0].replace(" ", "\xa0"), fact) for fact in facts]
+    facts = [f"{OPENING_LABEL}: {view.opening}"] * bool(view.opening) + [f"because: {view.because}"]
+    facts = ["      " + ISOLATED.sub(lambda phrase: phrase[0].replace(" ", "\xa0"), fact) for fact in facts]
     place = ", ".join(filter(None, [*view.place, one.url]))
     known = f"id: {one.id}" + f"  ({place})" * bool(place)
     return [
@@ -449,7 +450,7 @@ def document_lines(view, columns):
     ]
 
 
-def passage(view, text, indent, columns=WIDTH):
+def passage(view, text, indent, columns=TEXT_COLUMNS):
     """Return a text of a document as lines of a terminal."""
     return [" " * indent + isolated(_bold(line, view), text) for line in wrapped(text, columns - indent)]
 
@@ -467,7 +468,7 @@ def as_markdown(watch, periods):
     rows, (title, novel) = listed(watch, periods), novel_of(watch, periods)
     lines = [f"### {escaped(heading(watch, periods))}", ""]
     if rows:
-        lines += [f"| {' | '.join((TITLES[0], *TITLES[2:]))} |", "|---|---|--:|--:|---|---|"]
+        lines += [f"| {' | '.join((TABLE_TITLES[0], *TABLE_TITLES[2:]))} |", "|---|---|--:|--:|---|---|"]
     for row in rows:
         name = f"**{escaped(row.name)}**" + f" ({row.event})" * bool(row.event) + " (new form)" * row.headline.form
         cells = [row.date, name if row.headline.name else "document", *map(escaped, row.cells[3:6])]
@@ -478,7 +479,7 @@ def as_markdown(watch, periods):
 
 def escaped(text):
     """Return text in which Markdown finds no markup and no one is mentioned."""
-    return MARKUP.sub(r"\\\1", text).replace("@", "@&#8203;")
+    return MARKDOWN.sub(r"\\\1", text).replace("@", "@&#8203;")
 
 
 def _linked(view):
@@ -495,16 +496,16 @@ def as_slack(watch, periods):
         return ""
     title, novel = novel_of(watch, periods)
     texts = [
-        "\n".join([f"*{row.date} {_plain(row.name)}*", _plain(row.facts), *map(_bullet, row.examples[:LISTED])])
+        "\n".join([f"*{row.date} {_plain(row.name)}*", _plain(row.facts), *map(_bullet, row.examples[:EXAMPLES_SHOWN])])
         for row in listed(watch, periods)
     ]
     texts += ["\n".join([f"*{title}*", *map(_bullet, novel)])] if novel else []
-    texts = [text[:CHARACTERS] for text in texts]
-    room = min(bisect([*accumulate(map(len, texts))], MESSAGE), BLOCKS)
+    texts = [text[:SLACK_TEXT] for text in texts]
+    room = min(bisect([*accumulate(map(len, texts))], SLACK_MESSAGE), SLACK_BLOCKS)
     more = [f"{len(texts) - room} more: odl new"] * (len(texts) > room)
     texts = [f"*{_plain(heading(watch, periods))}*", *texts[:room], *more]
-    blocks: list = [{"type": "section", "text": {"type": "mrkdwn", "text": text[:CHARACTERS]}} for text in texts]
-    last = _plain("\n".join(closing(watch, periods)))[:CHARACTERS]
+    blocks: list = [{"type": "section", "text": {"type": "mrkdwn", "text": text[:SLACK_TEXT]}} for text in texts]
+    last = _plain("\n".join(closing(watch, periods)))[:SLACK_TEXT]
     blocks.append({"type": "context", "elements": [{"type": "mrkdwn", "text": last}]})
     return json.dumps({"text": heading(watch, periods), "blocks": blocks}, ensure_ascii=False)
 

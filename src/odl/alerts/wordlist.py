@@ -3,13 +3,13 @@
 import json
 
 from odl.alerts import show
-from odl.alerts.model import VERSION
+from odl.alerts.model import JSON_VERSION
 from odl.files.columns import shortened
 from odl.files.documents import NO_TIME
 from odl.files.escaping import isolated
 
 SPANS = ((7 * 86_400_000, "week"), (86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"))
-TITLES, PHRASES = 3, 6  # documents of a word, and phrases of the same documents, that are named
+WORD_TITLES, WORD_PHRASES = 3, 6  # documents of a word, and phrases of the same documents, that are named
 
 
 def facts(one):
@@ -43,7 +43,7 @@ def together(words):
     for group in groups.values():
         phrases = [f" {one.phrase} " for one in group]
         longest = [one.strip() for one in phrases if sum(one in other for other in phrases) == 1]
-        named.append((longest[:PHRASES] + ["…"] * (len(longest) > PHRASES), group[0]))
+        named.append((longest[:WORD_PHRASES] + ["…"] * (len(longest) > WORD_PHRASES), group[0]))
     return named
 
 
@@ -57,10 +57,10 @@ def as_text(watch, periods):
         beyond = together([one for one in period.unseen if one.beyond])
         for names, one in beyond:
             lines.append(f"{', '.join(map(isolated, names))}  ({facts(one)})")
-            for ident, title in one.documents[:TITLES]:
+            for ident, title in one.documents[:WORD_TITLES]:
                 room = max(columns - len(ident) - 12, 20)
                 lines.append(f"    {isolated(shortened(title or ident, room))}  (id: {ident})")
-            lines += [f"    and {one.items - TITLES} more"] * (one.items > TITLES) + [""]
+            lines += [f"    and {one.items - WORD_TITLES} more"] * (one.items > WORD_TITLES) + [""]
         if period.unproven:
             lines.append("Unproven: too little came before to tell which words are new.")
         elif not beyond:
@@ -76,7 +76,7 @@ def as_jsonl(watch, periods):
     lines = []
     for period, one in ((each, one) for each in periods for one in each.unseen):
         first = show.date_of(one.first, exact=True) or None
-        values = {"version": VERSION, "period": period.t, **vars(one), "first": first, "half": first and one.half}
+        values = {"version": JSON_VERSION, "period": period.t, **vars(one), "first": first, "half": first and one.half}
         values["documents"] = [{"id": ident, "title": title} for ident, title in one.documents]
         lines.append(json.dumps(values, ensure_ascii=False))
     return "\n".join(lines)

@@ -197,7 +197,7 @@ def _renumber(place, ledger):
         ledger.save()
         entries, said = ledger.told["renumbered"]
         if said:
-            feedback.write(".", [feedback.Entry(*entry) for entry in entries])
+            feedback.write(".", [feedback.FeedbackLine(*entry) for entry in entries])
         ledger.tell("renumbered", [])
     return said
 

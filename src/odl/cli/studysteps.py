@@ -77,7 +77,7 @@ def _page_inputs(arguments):
     from odl.alerts import feedback, read
 
     place = read.place_of(arguments["folder"], arguments["stream"])
-    said = os.path.join(arguments["home"] or place.home, feedback.FILE)
+    said = os.path.join(arguments["home"] or place.home, feedback.FEEDBACK_FILE)
     n = read.first_of(place, 0)
     named = {"documents": place.documents, "features": os.path.join(place.features, f"{n - 1}.h5"), "feedback": said}
     alerts = [os.path.join(place.alerts, f"{t}.h5") for t in range(n)]

@@ -11,20 +11,22 @@ from odl.errors import DataError, ParameterError
 from odl.files.escaping import visible
 from odl.files.listing import KINDS
 
-ROLES = ("id", "time", "text", "title", "url", "topics", "author")
-FILES = "JSONL, CSV, Parquet, mbox, RSS, Atom or text files, folders, patterns; none: what lies in FOLDER"
-ANSWERS = (*ROLES, "kind", "delimiter", "encoding", "dates", "time_format", "times", "period")
-ANSWERS += ("stop_words", "only", "meaning", "strict", "unquoted")
+COLUMN_ROLES = ("id", "time", "text", "title", "url", "topics", "author")
+SOURCES_HELP = "JSONL, CSV, Parquet, mbox, RSS, Atom or text files, folders, patterns; none: what lies in FOLDER"
+INIT_ANSWERS = (*COLUMN_ROLES, "kind", "delimiter", "encoding", "dates", "time_format", "times", "period")
+INIT_ANSWERS += ("stop_words", "only", "meaning", "strict", "unquoted")
 NEWS, ALARM = 10, 11  # exit status of `odl new --fail` where something is new, else where the watch needs somebody
-LAST, SEEN = "last", ".seen.json"  # the mark of a reader
-STREAM = argument("--stream", help="name of the stream, where the folder has several")
-FOLDER = argument("folder", help="a folder with odl.yaml, or results/STUDY")
-WHAT = argument("what", help="an event (12 or event:12), the id of a document, or source:FILE as odl new names it")
-UNTIL = argument(
+SINCE_LAST, MARKS_FILE = "last", ".seen.json"  # the mark of a reader
+STREAM_OPTION = argument("--stream", help="name of the stream, where the folder has several")
+FOLDER_ARGUMENT = argument("folder", help="a folder with odl.yaml, or results/STUDY")
+WHAT_ARGUMENT = argument(
+    "what", help="an event (12 or event:12), the id of a document, or source:FILE as odl new names it"
+)
+UNTIL_OPTION = argument(
     "--until", default="", help="a date from which on it no longer holds; grows: not while the event grows"
 )
-SAID = "It is a line of feedback.csv: `odl new` obeys at once, the page after the next run. No score changes."
-NOTE = argument("--note", default="", help="why, for whoever reads feedback.csv")
+FEEDBACK_HELP = "It is a line of feedback.csv: `odl new` obeys at once, the page after the next run. No score changes."
+NOTE_OPTION = argument("--note", default="", help="why, for whoever reads feedback.csv")
 
 
 class Mark(NamedTuple):
@@ -34,14 +36,14 @@ class Mark(NamedTuple):
     documents: int
 
 
-NOTHING = Mark(-1, 0)
+NO_MARK = Mark(-1, 0)
 
 
 @subcommand(
     "look at your documents and write a folder to run",
     argument("folder", help="folder to write, made if it is not there"),
-    argument("sources", nargs="*", default=[], help=FILES),
-    *(argument(f"--{role}", metavar="COLUMN", help=f"column of the {role}; '' for none") for role in ROLES),
+    argument("sources", nargs="*", default=[], help=SOURCES_HELP),
+    *(argument(f"--{role}", metavar="COLUMN", help=f"column of the {role}; '' for none") for role in COLUMN_ROLES),
     argument("--kind", choices=KINDS, help="what the files are"),
     argument("--delimiter", help="between the fields of CSV files"),
     argument("--unquoted", action="store_true", help="quotation marks in CSV files are part of the texts"),
@@ -66,7 +68,7 @@ NOTHING = Mark(-1, 0)
 def init(args):
     from odl.cli import init
 
-    answers = {name: getattr(args, name) for name in ANSWERS}
+    answers = {name: getattr(args, name) for name in INIT_ANSWERS}
     report = init.write(args.folder, args.sources, answers, args.force, args.snakemake)
     print(f"{report.n_documents:,} documents" + (f", {report.span}" if report.span else ""))
     for what, why in report.said:
@@ -97,8 +99,8 @@ def run(args):
 
 @subcommand(
     "say what is new in a stream, and why",
-    FOLDER,
-    STREAM,
+    FOLDER_ARGUMENT,
+    STREAM_OPTION,
     argument(
         "--since", metavar="WHEN", help="from then on: a date, 2026, 2026-03, yesterday, 7d, 2w; or last: since --seen"
     ),
@@ -124,17 +126,17 @@ def run(args):
 def new(args):
     from odl.alerts import maps, read, show, wordlist
 
-    since = args.since or (LAST if args.seen else None)
+    since = args.since or (SINCE_LAST if args.seen else None)
     if args.seen and args.until:
         raise ParameterError("--seen and --until", "one of them: --seen marks the last period as seen", "leave one out")
-    mark = Mark(*_marks(args).get(_stream(args), NOTHING)) if since == LAST else NOTHING
+    mark = Mark(*_marks(args).get(_stream(args), NO_MARK)) if since == SINCE_LAST else NO_MARK
     last = None if since or args.until else 1
-    if since == LAST:
+    if since == SINCE_LAST:
         place = read.place_of(args.folder, args.stream)
         n = read.first_of(place, 0)
         last = n - mark.period if mark.period < n else None  # of a stream that is shorter now: all
     watch = read.alerts_of(args.folder, args.stream, args.budget, last, lone=not args.events_only)
-    if since == LAST:
+    if since == SINCE_LAST:
         until = {one.t for one in show.since(watch, "0001", args.until)} if args.until else None
         periods = tuple(one for one in watch.periods if until is None or one.t in until)
     else:
@@ -151,7 +153,7 @@ def new(args):
     text = forms[args.format](watch, show.with_below(periods) if args.below else periods)
     if args.format == "text":
         named = " ".join(f"{word} {when}" for word, when in (("since", since), ("until", args.until)) if when)
-        text = text or ("Nothing since the last time." if since == LAST else f"No period {named}.")
+        text = text or ("Nothing since the last time." if since == SINCE_LAST else f"No period {named}.")
         text = text.replace("odl explain FOLDER", f"odl explain {args.folder}")
         text = text.replace("odl new FOLDER", f"odl new {args.folder}")
     if text:
@@ -217,14 +219,14 @@ def _place_of_mark(args):
     if not os.path.exists(os.path.join(args.folder, project.FILE)):
         fault = f"{args.folder} holds no {project.FILE}, and no mark is kept in results"
         raise DataError(fault, "a folder that odl init wrote", "name it, or a date: --since 2026-03-01")
-    return os.path.join(args.folder, SEEN)
+    return os.path.join(args.folder, MARKS_FILE)
 
 
 @subcommand(
     "say why a document has its score, or what an event is",
-    FOLDER,
+    FOLDER_ARGUMENT,
     argument("what", help="the id of a document, or an event (12 or event:12)"),
-    STREAM,
+    STREAM_OPTION,
     argument("--format", choices=("text", "jsonl"), default="text"),
     more="The shares of a document's words add up to its score; every document that was scored can be asked for.",
     examples=("odl explain news event:3", "odl explain news d21"),
@@ -250,13 +252,13 @@ def explain(args):
 
 @subcommand(
     "hold back an event, a document or a source from now on",
-    FOLDER,
-    WHAT,
-    STREAM,
-    UNTIL,
-    NOTE,
+    FOLDER_ARGUMENT,
+    WHAT_ARGUMENT,
+    STREAM_OPTION,
+    UNTIL_OPTION,
+    NOTE_OPTION,
     argument("--known", action="store_true", help="write 'known' instead of 'muted'"),
-    more=SAID,
+    more=FEEDBACK_HELP,
     examples=("odl mute news event:3", "odl mute news source:spam.jsonl --note 'a mailing list'"),
 )
 def mute(args):
@@ -265,8 +267,8 @@ def mute(args):
 
 @subcommand(
     "always show an event, a document or a source",
-    *(FOLDER, WHAT, STREAM, UNTIL, NOTE),
-    more=SAID,
+    *(FOLDER_ARGUMENT, WHAT_ARGUMENT, STREAM_OPTION, UNTIL_OPTION, NOTE_OPTION),
+    more=FEEDBACK_HELP,
     examples=("odl follow news event:3", "odl follow news event:3 --until 2026-12-31"),
 )
 def follow(args):
@@ -275,7 +277,7 @@ def follow(args):
 
 @subcommand(
     "take back what was said of an event, a document or a source",
-    FOLDER,
+    FOLDER_ARGUMENT,
     argument("what", help="as odl mute or odl follow named it"),
     more="Its line of feedback.csv is gone: `odl new` obeys at once, the page after the next run.",
     examples=("odl unmute news event:3", "odl unmute news source:spam.jsonl"),
@@ -290,10 +292,10 @@ def unmute(args):
     gone = next((lines for name in names if (lines := feedback.remove(args.folder, name))), None)
     if not gone:
         said = ", ".join(entry.what for entry in feedback.read(args.folder))
-        fault = f"{feedback.FILE} of {args.folder} says nothing of {what}"
+        fault = f"{feedback.FEEDBACK_FILE} of {args.folder} says nothing of {what}"
         expected = f"what it speaks of: {said}" if said else "a line of it"
         raise ParameterError(fault, expected, "name one of these" if said else "it has none")
-    print(visible(f"odl unmute: {gone[-1].what} was {gone[-1].verdict}; its line is gone from {feedback.FILE}."))
+    print(visible(f"odl unmute: {gone[-1].what} was {gone[-1].verdict}; its line is gone from {feedback.FEEDBACK_FILE}."))
 
 
 def _say(args, verdict):
@@ -303,7 +305,7 @@ def _say(args, verdict):
     watch = read.alerts_of(args.folder, args.stream)
     what = " ".join(args.what.split())
     what = explain.feedback_name(watch, what)
-    entry = feedback.Entry(what, verdict, feedback.parse_until(args.until), " ".join(args.note.split()))
+    entry = feedback.FeedbackLine(what, verdict, feedback.parse_until(args.until), " ".join(args.note.split()))
     _refuse_links(args.folder)
     path = feedback.add(args.folder, entry)
     watch = read.alerts_of(args.folder, args.stream)

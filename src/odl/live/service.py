@@ -257,10 +257,10 @@ def entry_of(body):
     except (ValueError, RecursionError) as error:
         raise BadRequest("a body that is no JSON, or nested too deeply") from error
     given = said if isinstance(said, dict) else {}
-    texts = {name: "" if given.get(name) is None else given[name] for name in feedback.COLUMNS}
+    texts = {name: "" if given.get(name) is None else given[name] for name in feedback.FEEDBACK_COLUMNS}
     if not all(isinstance(text, str) and len(text) <= FIELD for text in texts.values()):
         raise BadRequest(f"a field of feedback is no text of at most {FIELD} characters")
-    entry = feedback.Entry(**{name: " ".join(clean(text).split()) for name, text in texts.items()})
+    entry = feedback.FeedbackLine(**{name: " ".join(clean(text).split()) for name, text in texts.items()})
     if not entry.what or "verdict" not in given:
         raise BadRequest(f"expected what (event:NUMBER, source:FILE or the id of a document) and verdict, as {ONE}")
     return entry

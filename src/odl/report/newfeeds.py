@@ -11,7 +11,7 @@ from odl.files.documents import NO_TIME
 from odl.report import newparts, page
 
 MAX_STORIES = 100  # entries of a feed
-VERSION = "https://jsonfeed.org/version/1.1"
+JSON_FEED = "https://jsonfeed.org/version/1.1"
 NO_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")  # what XML refuses, besides the characters that `visible` spells out
 
 
@@ -93,7 +93,7 @@ def as_json(watch, stories):
     """Return the entries of a stream as JSON Feed 1.1."""
     names = {"body": "content_html", "published": "date_published", "updated": "date_modified"}
     items = [{names.get(key, key): text for key, text in story._asdict().items() if text} for story in stories]
-    feed = {"version": VERSION, "title": f"What is new in {watch.corpus}", "items": items}
+    feed = {"version": JSON_FEED, "title": f"What is new in {watch.corpus}", "items": items}
     return json.dumps(feed, ensure_ascii=False, indent=1) + "\n"
 
 

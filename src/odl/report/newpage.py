@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from odl.alerts import alarms, explain, feedback, read, show, wordlist
-from odl.alerts.model import NONE
+from odl.alerts.model import NO_EVENT
 from odl.errors import DataError
 from odl.files import provenance, storage
 from odl.report import newfeeds, newparts, page
@@ -17,16 +17,16 @@ from odl.report.page import Markup
 from odl.stream import boilerplate
 from odl.text.stopwords import shown
 
-SHOWN = 100  # periods; what the page costs does not grow with the stream
-PARTS = (("before", "Headlines before"), ("events", "Events over time"), ("words", "Words never seen before"),
+PAGE_PERIODS = 100  # periods; what the page costs does not grow with the stream
+PAGE_PARTS = (("before", "Headlines before"), ("events", "Events over time"), ("words", "Words never seen before"),
          ("volume", "Documents over time"), ("health", "How the watch itself is doing"))  # fmt: skip
-RECENT = 4  # periods that count as now
-LATELY = 8  # periods before that languages are compared with
-CHANGED = 0.1  # share of the documents by which a language comes or goes before something is said
-EMPTY = 0.02
-ALARMS = {"scores": "Scores have changed", "words": "The words have changed", "silence": "A source is silent",
+RECENT_PERIODS = 4  # periods that count as now
+LANGUAGE_PERIODS = 8  # periods before that languages are compared with
+LANGUAGE_CHANGE = 0.1  # share of the documents by which a language comes or goes before something is said
+EMPTY_SHARE = 0.02
+ALARM_TITLES = {"scores": "Scores have changed", "words": "The words have changed", "silence": "A source is silent",
           "pause": "Nothing came", "budget": "The budget is full"}  # fmt: skip
-LIBRARY = "html/dt_bundle.js"  # DataTables, by which tables sort and search, in the wheel of itables
+DATATABLES = "html/dt_bundle.js"  # DataTables, by which tables sort and search, in the wheel of itables
 
 
 def write(path, folder, stream=None, *, home=None, study=None, atom=None, feed=None):
@@ -48,7 +48,7 @@ def write(path, folder, stream=None, *, home=None, study=None, atom=None, feed=N
 
     Returns
     -------
-    odl.alerts.model.Watch
+    odl.alerts.model.StreamAlerts
         What the page shows.
 
     Raises
@@ -60,11 +60,11 @@ def write(path, folder, stream=None, *, home=None, study=None, atom=None, feed=N
     """
     place = read.place_of(folder, stream)
     entries = feedback.read(place.home if home is None else home)
-    first = read.first_of(place, SHOWN)
+    first = read.first_of(place, PAGE_PERIODS)
     watch = read.watch(read.records(place, first), entries, None, place, read.StoredEvents(place, first))
     taken = boilerplate.sentence(place.documents, os.path.join(place.features, f"{watch.periods[-1].t}.h5"))
     link = os.path.relpath(study, os.path.dirname(os.path.abspath(path))) if study else None
-    told = {headline.event for headline in watch.periods[-1].headlines} - {NONE}
+    told = {headline.event for headline in watch.periods[-1].headlines} - {NO_EVENT}
     members = explain.read_members(place, [watch.events[number] for number in sorted(told)])
     sounded = alarms.find_alarms(watch)
     stories = newfeeds.stories(watch, sounded)
@@ -81,7 +81,7 @@ def text(watch, study=None, taken="", members=None, sounded=()):
 
     Parameters
     ----------
-    watch : odl.alerts.model.Watch
+    watch : odl.alerts.model.StreamAlerts
     study : str, optional
         Address of the study page, relative to this one.
     taken : str
@@ -100,7 +100,7 @@ def text(watch, study=None, taken="", members=None, sounded=()):
         title=f"What is new in {watch.corpus}, {when}",
         heading=f"What is new in {watch.corpus}",
         when=when,
-        parts=PARTS,
+        parts=PAGE_PARTS,
         bodies=bodies,
         latest=macros.latest(watch, members or {}),
         mark=f"odl {watch.corpus} {watch.run} {watch.atoms}",
@@ -137,20 +137,20 @@ def findings(watch, taken="", sounded=()):
 
     Parameters
     ----------
-    watch : odl.alerts.model.Watch
+    watch : odl.alerts.model.StreamAlerts
     taken : str
         What was taken out of the texts before words were counted.
     sounded : sequence of odl.alerts.alarms.Alarm
     """
     findings = [_languages(watch), _empty(watch), _mutes(watch)]
     findings += [Finding("Taken out of the texts", f"{taken[:1].upper()}{taken[1:]}.")] if taken else []
-    findings += [Finding(ALARMS[alarm.kind], alarm.text, alarm.todo) for alarm in sounded]
+    findings += [Finding(ALARM_TITLES[alarm.kind], alarm.text, alarm.todo) for alarm in sounded]
     return sorted((entry for entry in findings if entry), key=lambda entry: not entry.todo)
 
 
 def _languages(watch):
     """Say which languages the latest period has, and what of them came or went."""
-    periods = watch.periods[-1 - LATELY :]
+    periods = watch.periods[-1 - LANGUAGE_PERIODS :]
     if len(periods) < 2 or not any(period.languages for period in periods):
         return None
     mixes = [period.languages or {"": period.documents} for period in periods]
@@ -159,7 +159,7 @@ def _languages(watch):
     usual = {name: float(np.median([share.get(name, 0.0) for share in shares[:-1]])) for name in names}
     told = (f"{shown(name, 'others')} {percent(now[name])}" for name in sorted(now, key=now.get, reverse=True))
     text = f"Languages of the documents of the latest period: {', '.join(told)}."
-    moved = sorted(name for name, share in usual.items() if abs(now.get(name, 0.0) - share) > CHANGED)
+    moved = sorted(name for name, share in usual.items() if abs(now.get(name, 0.0) - share) > LANGUAGE_CHANGE)
     if not moved:
         return Finding("Languages", text) if len(now) > 1 else None
     before = ", ".join(f"{shown(name, 'others')} {percent(usual[name])}" for name in moved)
@@ -171,13 +171,14 @@ def _languages(watch):
 
 
 def _empty(watch):
-    recent = watch.periods[-RECENT:]
+    recent = watch.periods[-RECENT_PERIODS:]
     empty = sum(entry.items for period in recent for entry in period.withheld if entry.verdict == "empty")
     total = sum(period.documents for period in recent)
     if not empty or not total:
         return None
     text = f"{plural(empty, 'document')} of the last {plural(len(recent), 'period')} had no word left to be scored by."
-    todo = "Look at their text: is the right column read, is too much cleaned away?" if empty > EMPTY * total else ""
+    todo = "Look at their text: is the right column read, is too much cleaned away?"
+    todo = todo if empty > EMPTY_SHARE * total else ""
     return Finding("Documents without a word", text, todo)
 
 
@@ -201,7 +202,7 @@ def library():
         If itables is not installed.
     """
     package = importlib.util.find_spec("itables")  # not imported: it would load pandas' own extras
-    path = os.path.join(package.submodule_search_locations[0], LIBRARY) if package else ""
+    path = os.path.join(package.submodule_search_locations[0], DATATABLES) if package else ""
     if not os.path.exists(path):
         fault = "the package itables, which has the script of the tables, is not installed"
         raise DataError(fault, "itables 2.9 or later", "install it (pip install itables)")

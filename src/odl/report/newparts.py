@@ -7,19 +7,19 @@ from urllib.parse import urlsplit
 from odl.alerts import breakdown, show
 from odl.report.page import Markup, apart, element, escape
 
-SCHEMES = ("http", "https", "mailto")
-KINDS = {
+LINK_SCHEMES = ("http", "https", "mailto")
+PART_TERMS = {
     "Words that others share": ("word", "more"),
     "Words of its own": ("own",),
     "Meaning": ("meaning",),
     "Pulls down": ("down",),
     "The other documents of its batch": ("context",),
 }  # parts of a score
-LONG = 160  # columns of a title
-EVENTS, ROWS = 300, 500  # events, and headlines of earlier periods, in the tables at most
-TITLES, WORDS = 5, 10  # documents of a word never seen before, and words, that are named
-LABELS = 6  # dates below the axis of the picture
-SAID = {"follow": "followed", "muted": "muted", "known": "known"}  # verdicts of feedback.csv, as marks
+TITLE_COLUMNS = 160  # columns of a title
+EVENTS_SHOWN, ROWS_SHOWN = 300, 500  # events, and headlines of earlier periods, in the tables at most
+TITLES_SHOWN, WORDS_SHOWN = 5, 10  # documents of a word never seen before, and words, that are named
+DATE_LABELS = 6  # dates below the axis of the picture
+FEEDBACK_MARKS = {"follow": "followed", "muted": "muted", "known": "known"}  # verdicts of feedback.csv, as marks
 plural = show.plural
 
 
@@ -40,13 +40,13 @@ def address(url):
         parts = urlsplit(url)
     except ValueError:
         return ""
-    known = parts.scheme.lower() in SCHEMES and (parts.netloc or parts.scheme.lower() == "mailto")
+    known = parts.scheme.lower() in LINK_SCHEMES and (parts.netloc or parts.scheme.lower() == "mailto")
     return url if known else ""
 
 
 def title_of(view):
     """Return the title of a document with its words marked, linked to its address if it has one."""
-    url, text = address(view.document.url), Markup(view.marked(view.texts(LONG)[0], _mark))
+    url, text = address(view.document.url), Markup(view.marked(view.texts(TITLE_COLUMNS)[0], _mark))
     return (
         element("a", text, href=url, rel="noopener noreferrer", dir="auto")
         if url
@@ -56,7 +56,7 @@ def title_of(view):
 
 def passage(view):
     """Return the excerpt of a document with its words marked; empty if there is none."""
-    text = view.texts(LONG)[1]
+    text = view.texts(TITLE_COLUMNS)[1]
     return element("p", Markup(view.marked(text, _mark)), class_="text", dir="auto") if text else ""
 
 
@@ -73,8 +73,8 @@ def isolating(text):
 def reasons(view):
     """Return (term, text) of everything that is known of a document beyond its title."""
     document, parts = view.document, breakdown.parts(view.document)
-    lines = [(show.OPENING.capitalize(), isolating(view.opening))] if view.opening else []
-    for term, kinds in KINDS.items():
+    lines = [(show.OPENING_LABEL.capitalize(), isolating(view.opening))] if view.opening else []
+    for term, kinds in PART_TERMS.items():
         if shown := [isolating(part.text("\u00a0")) for part in parts if part.kind in kinds]:
             lines.append((term, Markup(", ".join(shown))))
     for near in document.nearest[:1]:
@@ -97,14 +97,14 @@ def below(period):
 def before(watch):
     """Return the rows of the table of earlier headlines, the newest first, and how many are left out."""
     rows = [row for period in reversed(watch.periods[:-1]) for row in show.rows_of([period])]
-    return rows[:ROWS], max(len(rows) - ROWS, 0)
+    return rows[:ROWS_SHOWN], max(len(rows) - ROWS_SHOWN, 0)
 
 
 def events(watch):
     """Return the events of the table, those seen last first, and how many are left out."""
     last = {event.number: max(event.sizes, default=event.birth) for event in watch.events.values()}
     order = sorted(watch.events.values(), key=lambda event: (-last[event.number], -event.size, event.number))
-    return order[:EVENTS], max(len(order) - EVENTS, 0)
+    return order[:EVENTS_SHOWN], max(len(order) - EVENTS_SHOWN, 0)
 
 
 def bars(sizes, periods, label, marked=()):
@@ -153,5 +153,5 @@ def bars_of_stream(watch):
 def labels(watch):
     """Return (date, per cent from the left) of the labels below a picture of all periods."""
     n = len(watch.periods)
-    places = sorted({round(at * (n - 1) / max(min(LABELS, n) - 1, 1)) for at in range(min(LABELS, n))})
+    places = sorted({round(at * (n - 1) / max(min(DATE_LABELS, n) - 1, 1)) for at in range(min(DATE_LABELS, n))})
     return [(show.date_of(watch.periods[at].first) or str(watch.periods[at].t), 100 * (at + 0.5) / n) for at in places]

@@ -130,7 +130,7 @@ def _own(alert):
     if not any(map(UNSPACED.search, words)):
         words = words[:NAMED_OWN_WORDS]
     some = sum(shares.values()) < OWN_SHARE_KNOWN * alert.own
-    return phrasing.apart(alert.text, words, others, whole=some)[:NAMED_OWN_WORDS]
+    return phrasing.spell_remaining(alert.text, words, others, whole=some)[:NAMED_OWN_WORDS]
 
 
 def _net(shares):

@@ -141,7 +141,7 @@ def explain_document(place, t, row):
     low = sorted((share, term) for term, share in reasons.shares_of(words, row).items() if share <= 0)
     lower = [(data.vocabulary[term], share) for share, term in reversed(low)]
     for some in (document.reasons, lower):
-        reasons.join(document, [word for word, _ in some], origins.texts.kept[row], texts)
+        reasons.join(document, [word for word, _ in some], origins.texts.stored[row], texts)
     document.reasons += tuple(Reason(*pair) for pair in lower)
     document.rank = int((period.score > period.score[row]).sum()) + 1
     earlier = most_similar(place, data, row, compare_words(data, row))

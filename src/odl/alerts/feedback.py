@@ -160,7 +160,7 @@ class Verdicts:
     """
 
     def __init__(self, entries):
-        self.of = {f"event:{entry.event}" if entry.event else entry.what: entry for entry in entries}
+        self.lines = {f"event:{entry.event}" if entry.event else entry.what: entry for entry in entries}
 
     def of_item(self, members, source, event, state, time):
         """Return the line that a headline or document falls under, None for none.
@@ -177,13 +177,13 @@ class Verdicts:
             Of the period.
         """
         names = [f"source:{source}", f"event:{event}", *members]
-        entries = [self.of[name] for name in names if name in self.of and self.of[name].holds(state, time)]
+        entries = [self.lines[name] for name in names if name in self.lines and self.lines[name].holds(state, time)]
         followed = [entry for entry in entries if entry.verdict == "follow"]
         return (followed or entries or [None])[0]
 
     def of_event(self, number, state, time):
         """Return what is said of an event that has this state in a period, empty for nothing."""
-        entry = self.of.get(f"event:{number}")
+        entry = self.lines.get(f"event:{number}")
         return entry.verdict if entry and entry.holds(state, time) else ""
 
 

@@ -1,4 +1,4 @@
-"""Documents, events and periods as maps of version 1, to which fields are only added: JSON lines, CSV, HTTP."""
+"""Documents, events and periods as dicts for JSON lines, CSV and HTTP. Version 1: fields are only ever added."""
 
 import csv
 import io
@@ -21,9 +21,10 @@ HEADLINE_FIELDS = ("name", "event", "state", "gate", "p", "usual", "t", "form", 
 
 
 def alerts_of(watch, period):
-    """Yield (document, headline or None, folded) of a period: stored documents of each headline, once each.
+    """Yield (document, headline, folded) for each stored document of the headlines of a period, each document once.
 
-    With `gates: false` the alerts are documents by rank.
+    With `gates: false` the alerts are documents by rank, and their headline is None. `folded` documents are behind
+    the first `EXAMPLES_SHOWN` of their headline.
     """
     seen = set()
     for headline in period.headlines:
@@ -36,7 +37,7 @@ def alerts_of(watch, period):
 
 
 def document_map(watch, period, document, headline=None, folded=False, earlier=None):
-    """Return a document as a map."""
+    """Return a document as a dict; `earlier` is the id of the most similar document before it, if known."""
     values = {each.name: getattr(document, each.name) for each in fields(document) if each.name not in NOT_EXPORTED}
     values |= {name: values[name] or None for name in ("url", "text", "feedback")}
     number = headline.event if headline and headline.event else document.event
@@ -62,14 +63,14 @@ def document_map(watch, period, document, headline=None, folded=False, earlier=N
 
 
 def explained_map(watch, document, earlier=None):
-    """Return a document with the headline that it is under as a map, and the id of the most similar one before it."""
+    """Return a document of any period as a dict, with the headline whose documents include it."""
     period = watch.periods[document.t - watch.periods[0].t]
     headline = next((one for one in period.headlines if document.row in one.rows), None)
     return document_map(watch, period, document, headline, earlier=earlier)
 
 
 def period_map(watch, period):
-    """Return a period as a map."""
+    """Return a period with its alerts and headlines as a dict."""
     alerts = [document_map(watch, period, *alert) for alert in alerts_of(watch, period)]
     return {
         **_head(period), "documents": period.documents, "usual": period.usual, "warm_up": period.unproven,
@@ -89,7 +90,7 @@ def _head(period):
 
 
 def event_map(watch, number):
-    """Return an event as a map."""
+    """Return an event as a dict."""
     event = watch.events[number]
     ident, title = (*event.examples, ("", ""))[0]
     told = [(each.t, alert) for each in watch.periods for alert in alerts_of(watch, each)]
@@ -107,13 +108,13 @@ def event_map(watch, number):
 
 
 def as_jsonl(watch, periods):
-    """Return a line of JSON for each stored document of the headlines, folded ones included."""
+    """Return a line of JSON for each alert of periods (`alerts_of`)."""
     told = ((period, alert) for period in periods for alert in alerts_of(watch, period))
     return "\n".join(json.dumps(document_map(watch, period, *alert), ensure_ascii=False) for period, alert in told)
 
 
 def as_csv(watch, periods):
-    """Return the same as a table, its text `guarded`; lists are separated by spaces, ids by tabs."""
+    """Return the alerts of periods as CSV that a spreadsheet opens safely; words are joined by spaces, ids by tabs."""
     text = io.StringIO()
     table = csv.DictWriter(text, CSV_COLUMNS, lineterminator="\n")
     table.writeheader()

@@ -38,12 +38,12 @@ class Texts:
     """
 
     def __init__(self, texts):
-        self.kept, self._composed = texts, cache(lambda row: _composed(texts[row]))
+        self.stored, self._composed = texts, cache(lambda row: _composed(texts[row]))
 
     def __call__(self, rows):
         """Return the texts of some rows, in NFC with single blanks."""
         rows = map(int, rows)  # a cache has NumPy's integers apart
-        return [self._composed(row) for row in rows if self.kept[row]]
+        return [self._composed(row) for row in rows if self.stored[row]]
 
 
 class PeriodTexts:
@@ -62,7 +62,7 @@ class PeriodTexts:
     def __init__(self, texts, n, holders=None):
         self.texts = "\n".join(["", *texts, ""]).casefold()
         self.n, self.holders, self.counts = n, holders or {}, {}
-        self.beside = cache(
+        self.neighbours = cache(
             partial(_count_neighbours, self.texts)
         )  # a bound method would keep the period and itself alive
 
@@ -246,7 +246,7 @@ def _whole_run(texts, run, period):
     most = RUN_CHARACTERS if not LETTERED(run) else 2 * RUN_CHARACTERS
     while sides and len(run) < most:
         side = sides.pop(0)
-        sign, count, n = period.beside(run, side)
+        sign, count, n = period.neighbours(run, side)
         several = count > 1 or HANGUL.match(sign)
         whole = run + sign if side > 0 else sign + run
         if several and count >= MIN_NEIGHBOUR_SHARE * n and is_unspaced(sign) and any(whole in text for text in texts):
@@ -264,7 +264,7 @@ def _whole_katakana(texts, run):
     return _most_usual(Counter(match[0] for text in texts for match in found.finditer(text)) or {run: 1})
 
 
-def apart(text, words, others, whole):
+def spell_remaining(text, words, others, whole):
     """Return words as `phrases` spells them, apart from others: pairs of letters that overlap one are left out.
 
     Parameters
@@ -281,8 +281,8 @@ def apart(text, words, others, whole):
 
     Examples
     --------
-    >>> from odl.alerts.phrasing import apart
-    >>> apart("气象卫星进入轨道", ["入轨", "星进"], ["气象", "卫星"], whole=True)
+    >>> from odl.alerts.phrasing import spell_remaining
+    >>> spell_remaining("气象卫星进入轨道", ["入轨", "星进"], ["气象", "卫星"], whole=True)
     ['进入轨道']
     """
     text = _composed(text)

@@ -224,7 +224,7 @@ def items(period, rows, words, data, near, origins, most, shown=None):
     shared, items = shared_terms(data.frequencies, words, firsts), []
     texts = phrasing.PeriodTexts.from_counts(origins.texts(firsts.tolist()), words[firsts], data.vocabulary)
     for row, low, high in zip(rows.tolist(), *spans, strict=True):
-        parts, named, text = shares_of(words, row), data.vocabulary, origins.texts.kept[row]
+        parts, named, text = shares_of(words, row), data.vocabulary, origins.texts.stored[row]
         led = lead(words, row, shared, None)
         least = LEAST_SHARE * period.score[row]
         leading = {named[term]: parts[term] for term in led if shared[term] and parts[term] >= least}

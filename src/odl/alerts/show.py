@@ -1,4 +1,8 @@
-"""Lists of what is new: one view of a headline and one of a document, as text of a terminal, Markdown and Slack."""
+"""Lists of what is new as text of a terminal, Markdown or Slack, from one view of a headline and one of a document.
+
+The page and the feeds (`odl.report`) use the same views. A list has a table of headlines, the largest evidence first,
+then each headline with examples, then what else is to be known of the periods (`closing`).
+"""
 
 import json
 import math
@@ -42,16 +46,16 @@ LINK = re.compile(r"https?://[^\s<>|]+")
 
 
 class HeadlineView(NamedTuple):
-    """A headline in a list. All headlines of one event are one row, under the strongest of them.
+    """A row of a list: a headline, or the strongest one of all headlines of an event.
 
     Attributes
     ----------
     period : odl.alerts.model.Period
     headline : odl.alerts.model.Headline
     others : tuple of (Period, Headline)
-        Further headlines of the same event, by time.
+        Other headlines of the same event, by time.
     examples : tuple of DocumentView
-        Stored documents, the most central first, without those that rows above it show.
+        Stored documents of the headline, the most central first. Documents that rows above show are left out.
     """
 
     period: Period
@@ -61,33 +65,33 @@ class HeadlineView(NamedTuple):
 
     @property
     def date(self):
-        """Date of its period, or first and last date."""
+        """Date of its period; first and last date if the period is longer than a day."""
         return date_of_period(self.period)
 
     @property
     def name(self):
-        """Its words, "volume", or the title of a document that stands alone."""
+        """Its words or phrases, "volume", or the title of a document that stands alone."""
         return name_of(self.headline, self.period)
 
     @property
     def event(self):
-        """The number of the event and its state in this period, as text; empty without an event."""
+        """Number of the event and its state in the period, as text; empty without an event."""
         return f"event {self.headline.event}, {self.headline.state}" if self.headline.event else ""
 
     @property
     def usual(self):
-        """How many such documents a period usually has, as text; empty for a document that stands alone."""
+        """Usual number of such documents in a period, as text; empty for a document that stands alone."""
         unknown = self.headline.gate == "lone" or math.isnan(self.headline.usual)
         return "" if unknown else count_of(self.headline.usual)
 
     @property
     def documents(self):
-        """How many documents it is about, and how many there usually are, in words."""
+        """Its number of documents and the usual number, as text."""
         return plural(self.headline.size, "document") + (f", usually {self.usual}" if self.usual else "")
 
     @property
     def chance(self):
-        """How often chance brings such a headline, in short."""
+        """How rare it would be by chance, as text: "1 in 100" (periods), "certain", "usual" or "unproven"."""
         if self.period.unproven:
             return "unproven"
         if self.headline.gate == "certain":
@@ -97,13 +101,13 @@ class HeadlineView(NamedTuple):
 
     @property
     def facts(self):
-        """Event, documents and recurrence in words, for lists without columns."""
+        """Event, documents and rarity in a line, for lists without columns."""
         chance = self.chance.replace("1 in", "by chance once in") + " periods" * self.chance.startswith("1 in")
         return "; ".join(filter(None, [self.event, self.documents, chance]))
 
     @property
     def cells(self):
-        """Texts of the columns of a table (`TABLE_TITLES`)."""
+        """Texts of the columns of a table, as `TABLE_TITLES` names them."""
         one, first = self.headline, self.examples[:1] if self.headline.name else []
         day = date_of(self.period.first) or self.date
         example = "".join(isolated(view.title) for view in first)
@@ -111,7 +115,7 @@ class HeadlineView(NamedTuple):
 
 
 class DocumentView(NamedTuple):
-    """A document as a reader sees it; its period decides what goes without saying."""
+    """A document in a list of a period: its title, excerpt, origin and reasons as text."""
 
     document: Document
     period: Period
@@ -123,41 +127,41 @@ class DocumentView(NamedTuple):
 
     @property
     def origin(self):
-        """Its date and its file, as far as they are known; no file if its id names file and line."""
+        """Its date and its file if they are known; no file if its id names file and line."""
         one = self.document
         return [part for part in (date_of(one.time), "" if one.line else one.source) if part]
 
     @property
     def place(self):
-        """What of its origin does not go without saying in its period."""
+        """Its origin without the date of a one-day period and without the file of a period of one file."""
         only = self.period.sources if len(self.period.sources) == 1 else ()
         return [part for part in self.origin if part not in (date_of_period(self.period), *only)]
 
     @property
     def notes(self):
-        """What is to be said of the document itself."""
+        """Notes behind its title: the number of near-duplicates, and whether a user follows it."""
         alike = len(self.document.members) - 1
         return [f"+ {alike} alike"] * (alike > 0) + ["followed"] * (self.document.feedback == "follow")
 
     @property
     def opening(self):
-        """Words of its headline that it has."""
+        """Words of its headline that it has, as text."""
         return ", ".join(map(isolated, breakdown.opening(self.document)))
 
     @property
     def because(self):
-        """Largest parts of its score."""
+        """Largest parts of its score, as text."""
         return breakdown.line(self.document, "\u00a0", short=True)
 
     @property
     def words(self):
-        """Words that are marked in its text: named reasons and words of its headline."""
+        """Words to mark in its title and excerpt: named reasons and words of its headline."""
         one = self.document
         own = [reason.word for reason in one.reasons[one.led :] if reason.share > 0][: breakdown.NAMED_OWN_WORDS]
         return [*(reason.word for reason in breakdown.named_words(one)), *own, *one.opening]
 
     def marked(self, text, mark):
-        """Return a text of the document whose words went through `mark` (`odl.alerts.excerpts.marked`)."""
+        """Return a text of the document with `words` marked by a function (`odl.alerts.excerpts.marked`)."""
         return excerpts.marked(text, self.words, mark)
 
     def texts(self, most=sys.maxsize):
@@ -190,7 +194,10 @@ def end_of(beginning, text):
 
 
 def rows_of(periods):
-    """Return the headlines of periods as rows, the largest evidence first; documents that stand alone come last."""
+    """Return the headlines of periods as rows (`HeadlineView`), the largest evidence first.
+
+    All headlines of an event are one row. Documents that stand alone come last.
+    """
     groups: dict[Any, list] = {}
     for period in periods:
         for place, headline in enumerate(period.headlines):
@@ -210,17 +217,17 @@ def rows_of(periods):
 
 
 def evidence(headline):
-    """Return the evidence of a headline, by which it is sorted: t of words, and what is as rare among periods."""
+    """Return the evidence by which headlines are sorted: t of words; for others, the t that is as rare as their p."""
     return headline.t or LOG10_WORDS - math.log10(max(headline.p, 1e-300))
 
 
 def with_below(periods):
-    """Return periods whose headlines include those below the bar."""
+    """Return copies of periods whose headlines include those that are not unusual for the stream."""
     return tuple(replace(period, headlines=(*period.headlines, *period.below)) for period in periods)
 
 
 def name_of(headline, period=None):
-    """Return the name of a headline or an event."""
+    """Return the name of a headline or an event as text."""
     if not headline.name:
         return isolated(DocumentView(period.documents_of[headline.rows[0]], period).title) if period else "documents"
     between = " of " if headline.name[0] == "volume" and getattr(headline, "gate", "") == "volume" else ", "
@@ -238,7 +245,7 @@ def plural(count, noun):
 
 
 def date_of(time, exact=False):
-    """Return a time as text: its day, or exact to the second; empty if it is unknown."""
+    """Return a time as text: its day, or with `exact` its second; empty if it is unknown."""
     if time == NO_TIME:
         return ""
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=int(time))
@@ -246,7 +253,7 @@ def date_of(time, exact=False):
 
 
 def date_of_period(period):
-    """Return the date of a period; first and last date in short; its number if the documents have no dates."""
+    """Return the date of a period, "2024-01-29 to 02-04" if it is longer, or its number if documents have no dates."""
     first, last = date_of(period.first), date_of(period.last)
     if not first:
         return f"period {period.t}"
@@ -255,27 +262,32 @@ def date_of_period(period):
 
 
 def day_of(watch, t):
-    """Return the first day of a period; the number of one that was not read, or whose documents have no dates."""
+    """Return the first day of a period, or its number if it was not read or its documents have no dates."""
     first = watch.periods[0].t
     return (date_of(watch.periods[t - first].first) if t >= first else "") or f"period {t}"
 
 
 def days_of(periods):
-    """Return the first and the last day of periods, empty if they are unknown."""
+    """Return the first and the last day of periods as text; empty if they are unknown."""
     dated = [each for each in periods if each.first != NO_TIME]
     ends = [date_of(min(each.first for each in dated)), date_of(max(each.last for each in dated))] if dated else []
     return " to ".join(dict.fromkeys(ends))
 
 
 def urn(watch, kind="", what=""):
-    """Return the name of a stream, or of an event or a document of it, that never changes."""
+    """Return the permanent name (URN) of a stream, or of an event or a document of it."""
     return ":".join(["urn:odl", quote(watch.corpus), *([kind, quote(str(what), safe="")] if kind else [])])
 
 
 def since(watch, text=None, until=None):
-    """Return the periods from the begin of one span of time to the end of another (`spans.parse`).
+    """Return the periods between two times, given as text (`odl.alerts.spans.parse`).
 
-    Without a begin: the last period before the end.
+    Parameters
+    ----------
+    watch : odl.alerts.model.StreamAlerts
+    text, until : str, optional
+        Values of `--since` and `--until`. With `until` alone, the result is the last period before its end; with
+        neither, the last period.
 
     Raises
     ------
@@ -297,7 +309,7 @@ def since(watch, text=None, until=None):
 
 
 def heading(watch, periods):
-    """Return stream, dates and number of documents of periods in a line."""
+    """Return the first line of a list: stream, dates and number of documents of the periods."""
     numbers = " to ".join(str(t) for t in dict.fromkeys([periods[0].t, periods[-1].t]))
     days = days_of(periods) or f"period{'s' * (len(periods) > 1)} {numbers}"
     size = plural(sum(each.documents for each in periods), "document")
@@ -309,7 +321,7 @@ def heading(watch, periods):
 
 
 def lead(watch, periods):
-    """Return in a sentence what periods brought."""
+    """Return a sentence with the number of headlines, or why there are none."""
     proven, several, gates = [one for one in periods if not one.unproven], len(periods) > 1, watch.settings["gates"]
     if not proven:
         scored = watch.scored + sum(one.documents for one in watch.periods if 0 < one.t < periods[-1].t)
@@ -325,7 +337,7 @@ def lead(watch, periods):
 
 
 def closing(watch, periods):
-    """Return what is to be known of periods in addition to their headlines, a line each."""
+    """Return the last lines of a list: number of headlines, strongest ones below the bar, and what is held back."""
     proven = [each for each in periods if not each.unproven]
     quiet = [replace(each, headlines=each.below) for each in proven if not each.headlines]
     below, several = rows_of(quiet)[:BELOW_SHOWN], len(periods) > 1
@@ -339,7 +351,7 @@ def closing(watch, periods):
 
 
 def held_back(periods):
-    """Return one phrase for each reason for which documents or headlines of periods are not shown."""
+    """Return a phrase for each reason why documents or headlines of periods are not shown."""
     withheld: Counter = Counter()
     for entry in (entry for each in periods for entry in each.withheld):
         withheld[entry.what, entry.verdict] += entry.items
@@ -354,7 +366,7 @@ def held_back(periods):
 
 
 def novel_of(watch, periods):
-    """Return (title, views) of the documents that are listed by novelty: of unproven periods; alerts without gates."""
+    """Return a title and the documents that are listed by novelty: in unproven periods, and with `gates: false`."""
     if periods[-1].unproven:
         views = [DocumentView(each.documents_of[row], each) for each in scored(periods) for row in each.novel]
         return "Most novel documents (unproven)", sorted(views, key=lambda view: -view.document.score)[:UNPROVEN_SHOWN]
@@ -363,17 +375,17 @@ def novel_of(watch, periods):
 
 
 def scored(periods):
-    """Return periods without the first batch, which had nothing before it, if there are others."""
+    """Return the periods without the first batch, which is not scored; if there is no other, return it."""
     return [each for each in periods if each.t] or [*periods]
 
 
 def listed(watch, periods):
-    """Return the rows of a list; of unproven periods alone, their strongest words."""
+    """Return the rows of a list: headlines, or the strongest words if the last period is unproven."""
     return rows_of(with_below(scored(periods)))[:BELOW_SHOWN] if periods[-1].unproven else rows_of(periods)
 
 
 def as_text(watch, periods):
-    """Return a table of the headlines of periods, details of the first ones, and what else is to be known."""
+    """Return a list as text for a terminal: a table of headlines, the first ones in detail, and closing lines."""
     if not periods:
         return ""
     columns = terminal_width()
@@ -388,19 +400,19 @@ def as_text(watch, periods):
 
 
 def terminal_width():
-    """Return how many columns a text may take."""
+    """Return the width of a text: that of the terminal, at most `TEXT_COLUMNS`."""
     return min(TEXT_COLUMNS, shutil.get_terminal_size((TEXT_COLUMNS, 24)).columns)
 
 
 def fitted(line, columns):
-    """Return a line wrapped, what follows indented; with a command, whose folder is filled in later, it stays one."""
+    """Return a line wrapped with a hanging indent; a line with a command stays whole, its FOLDER is filled in later."""
     indent = " " * (2 + len(line) - len(line.lstrip()))
     options = {"subsequent_indent": indent, "break_long_words": False, "break_on_hyphens": False}
     return [line] if not line or "FOLDER" in line else wrapped(line, columns, **options)
 
 
 def _table(rows, columns):
-    """Return the table of some headlines as lines; in a narrow terminal it has fewer columns."""
+    """Return the table of rows as lines; a narrow terminal gets fewer columns (`DROP_ORDER`)."""
     table = [TABLE_TITLES, *(row.cells for row in rows)]
     sizes = [max(map(width, cells)) for cells in zip(*table, strict=True)]
     shown, (least, most) = [*range(len(TABLE_TITLES) - 1)], NAME_COLUMNS
@@ -420,7 +432,7 @@ def _table(rows, columns):
 
 
 def _details(row, columns):
-    """Return a headline with its first documents as lines; none if no document stands for it."""
+    """Return a headline with its first examples as lines; no lines for a volume, which has no examples."""
     one, shown = row.headline, row.examples[:EXAMPLES_SHOWN]
     if one.gate == "volume":
         return []
@@ -435,7 +447,7 @@ def _details(row, columns):
 
 
 def document_lines(view, columns):
-    """Return a document as lines of a terminal: title, text, words of its headline, reasons, id and place."""
+    """Return a document as lines of a terminal: title, excerpt, words of its headline, reasons, id and origin."""
     one, notes = view.document, "".join(f" ({note})" for note in view.notes)
     title, text = view.texts(columns - 4 - len(notes))
     facts = [f"{OPENING_LABEL}: {view.opening}"] * bool(view.opening) + [f"because: {view.because}"]
@@ -451,18 +463,18 @@ def document_lines(view, columns):
 
 
 def passage(view, text, indent, columns=TEXT_COLUMNS):
-    """Return a text of a document as lines of a terminal."""
+    """Return a text of a document as indented lines of a terminal."""
     return [" " * indent + isolated(_bold(line, view), text) for line in wrapped(text, columns - indent)]
 
 
 def _bold(line, view):
-    """Return a line of a document's text, its words bold on a terminal."""
+    """Return a line of a document's text, with its words in bold if output is a terminal."""
     bold = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     return view.marked(line, lambda text, is_word: f"\x1b[1m{text}\x1b[22m" if is_word else text) if bold else line
 
 
 def as_markdown(watch, periods):
-    """Return the headlines as a table in Markdown, for a comment or a mail; text of the documents is escaped."""
+    """Return a list as Markdown for a comment or a mail; texts of the documents are escaped."""
     if not periods:
         return ""
     rows, (title, novel) = listed(watch, periods), novel_of(watch, periods)
@@ -478,12 +490,12 @@ def as_markdown(watch, periods):
 
 
 def escaped(text):
-    """Return text in which Markdown finds no markup and no one is mentioned."""
+    """Return a text with Markdown's signs escaped and without mentions of users."""
     return MARKDOWN.sub(r"\\\1", text).replace("@", "@&#8203;")
 
 
 def _linked(view):
-    """Return the title of a document with its words marked, linked to its address if it has one."""
+    """Return the title of a document in Markdown: words in bold, linked to its address; empty for None."""
     if view is None:
         return ""
     title = view.marked(view.title, lambda text, is_word: f"**{escaped(text)}**" if is_word else escaped(text))
@@ -491,7 +503,7 @@ def _linked(view):
 
 
 def as_slack(watch, periods):
-    """Return the headlines as JSON for an incoming webhook: a heading, a block for each, and what else is known."""
+    """Return a list as JSON for an incoming webhook of Slack: a heading, a block per headline, and closing lines."""
     if not periods:
         return ""
     title, novel = novel_of(watch, periods)
@@ -511,7 +523,7 @@ def as_slack(watch, periods):
 
 
 def _plain(text):
-    """Return text in which Slack finds no link and no mention, nor stars, underlines and quotes that would mark it."""
+    """Return a text without signs that Slack would take for a link, a mention or markup."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([*_~`])", "\\1\u200b", text)
 

@@ -1,4 +1,4 @@
-"""Words that no document before a period has, as a list: text of a terminal, JSON lines."""
+"""Lists of words that no document before a period has, as text of a terminal and as JSON lines."""
 
 import json
 
@@ -12,8 +12,8 @@ SPANS = ((7 * 86_400_000, "week"), (86_400_000, "day"), (3_600_000, "hour"), (60
 WORD_TITLES, WORD_PHRASES = 3, 6  # documents of a word, and phrases of the same documents, that are named
 
 
-def facts(one):
-    """Return where a word was seen, since when and how fast, and how many such words chance brings."""
+def describe(one):
+    """Return in how many documents a word is, since when, and how many such words an earlier period had."""
     parts = [f"{one.items:,} documents", f"of {one.sources:,} files" * (one.sources > 1)]
     if one.first != NO_TIME:
         parts += [f"since {show.date_of(one.first)},", f"half of them within {span(one.half)}"]
@@ -21,7 +21,7 @@ def facts(one):
 
 
 def span(milliseconds):
-    """Return a span of time in its largest whole unit, rounded up.
+    """Return a span of time as text in its largest unit, rounded up.
 
     Examples
     --------
@@ -34,8 +34,8 @@ def span(milliseconds):
     return f"{count:,} {unit}s" if count > 1 else f"a{'n' * (unit == 'hour')} {unit}"
 
 
-def together(words):
-    """Return (phrases, word): the phrases of words that the same documents have, and the first of these words."""
+def group_phrases(words):
+    """Group words that the same documents have; return (phrases of the group, its first word) of each group."""
     groups: dict = {}
     for one in words:
         groups.setdefault((one.items, one.documents), []).append(one)
@@ -48,15 +48,15 @@ def together(words):
 
 
 def as_text(watch, periods):
-    """Return the words of periods, those beyond chance with their documents."""
+    """Return the words of periods as text for a terminal; words above the chance level have their first documents."""
     least, columns, lines = watch.settings["unseen"], show.terminal_width(), []
     if not least:
         return "Words never seen before are not listed here: write unseen: 3 into alerts of odl.yaml."
     for period in periods:
         lines += [show.heading(watch, [period]), ""]
-        beyond = together([one for one in period.unseen if one.beyond])
+        beyond = group_phrases([one for one in period.unseen if one.beyond])
         for names, one in beyond:
-            lines.append(f"{', '.join(map(isolated, names))}  ({facts(one)})")
+            lines.append(f"{', '.join(map(isolated, names))}  ({describe(one)})")
             for ident, title in one.documents[:WORD_TITLES]:
                 room = max(columns - len(ident) - 12, 20)
                 lines.append(f"    {isolated(shortened(title or ident, room))}  (id: {ident})")

@@ -295,7 +295,8 @@ def unmute(args):
         fault = f"{feedback.FEEDBACK_FILE} of {args.folder} says nothing of {what}"
         expected = f"what it speaks of: {said}" if said else "a line of it"
         raise ParameterError(fault, expected, "name one of these" if said else "it has none")
-    print(visible(f"odl unmute: {gone[-1].what} was {gone[-1].verdict}; its line is gone from {feedback.FEEDBACK_FILE}."))
+    line = gone[-1]
+    print(visible(f"odl unmute: {line.what} was {line.verdict}; its line is gone from {feedback.FEEDBACK_FILE}."))
 
 
 def _say(args, verdict):

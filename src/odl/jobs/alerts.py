@@ -63,7 +63,7 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=N
         learned = _read(learned, run, before)
     step, P, state, scored, after = learned
     data = step.data
-    carried = before.kept or _read_carried(before.previous, run, settings, data.t)
+    carried = before.stored or _read_carried(before.previous, run, settings, data.t)
     origins = reasons.origins(batch, len(data.ids))
     stop_words = step.P.stop_words or StopWords(data.vocabulary, step.P.frequencies)
     counts = data.counts[:]
@@ -213,7 +213,7 @@ def _items(record, decided, shares, data, counts, A, carried, origins, settings)
     for item in items:
         own = _words_of(counts, item.row, data.vocabulary)
         item.opening = tuple(word for word in opening.get(item.row, ()) if word in own)
-        reasons.join(item, item.opening, origins.texts.kept[item.row], period)
+        reasons.join(item, item.opening, origins.texts.stored[item.row], period)
     return items if settings.rest else [replace(item, rest=None) for item in items]
 
 

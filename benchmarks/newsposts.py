@@ -31,7 +31,7 @@ def read(folder):
         return None
     times, posts = news20.read_dates(table), []
     for name, data in checks.tar_members(archive):
-        match = news20.MEMBER.search(name)
+        match = news20.POST_MEMBER.search(name)
         if match:
             _, group, number = match.groups()
             # The number alone would be an id twice, the group in it a label.

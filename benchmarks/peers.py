@@ -127,7 +127,7 @@ def _files(source, name):
     files = [source / "20news" / file for file in ("20news-bydate.tar.gz", "20news-bydate-dates.tsv.gz")]
     texts = {}
     for member, data in checks.tar_members(files[0]):
-        match = news20.MEMBER.search(member)
+        match = news20.POST_MEMBER.search(member)
         if match:
             texts[f"{match[2]}/{match[3]}"] = "\n".join(news20.split_post(data))
     return files, texts

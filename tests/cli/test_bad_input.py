@@ -47,16 +47,16 @@ REFUSED = {
         r"such as 03/04/2026, may begin with the day or the month; .*--dates day-first or --dates month-first",
     ),
     "one document": (lambda at: jsonl(at / "a.jsonl", POSTS[:1]), "1 document; expected at least two"),
-    "an empty table": (lambda at: written(at / "a.csv", b""), r"a\.csv holds no documents"),
-    "an empty file": (lambda at: written(at / "a.jsonl", b""), r"a\.jsonl holds no documents"),
+    "an empty table": (lambda at: written(at / "a.csv", b""), r"a\.csv contains no documents"),
+    "an empty file": (lambda at: written(at / "a.jsonl", b""), r"a\.jsonl contains no documents"),
     "a picture": (lambda at: written(at / "a.png", PNG), r"a\.png is no text; expected files of \.jsonl"),
     "a picture by another name": (
         lambda at: written(at / "a.jsonl", PNG),
-        "begins as a PNG image does",
+        "begins like a PNG image",
     ),
     "a spreadsheet": (
         lambda at: written(at / "a.csv", b"PK\x03\x04\x14\0\6\0"),
-        "holds zeros and other bytes that no text has",
+        "contains zeros and control characters",
     ),
     "zeros": (
         lambda at: written(at / "a.jsonl", b'{"text": "a\0\0\0\0 b"}\n'),

@@ -108,8 +108,8 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("lines", "reason"),
         [
-            ([], "holds no documents; expected at least one"),
-            (["id,time,text"], "holds no documents; expected at least one"),
+            ([], "contains no documents; expected at least one"),
+            (["id,time,text"], "contains no documents; expected at least one"),
             (
                 ["id,time,words", "d1,2026-01-01,wind"],
                 "has the columns id, time, words (nearest: 'time'); expected a column 'text' or a column 'counts'",
@@ -251,7 +251,7 @@ class TestInit:
         )
         assert self.init(tmp_path) == status
         said = capsys.readouterr().err
-        assert ("at most 20% of 100 documents; correct them, or name another column (--text" in said) == status
+        assert ("at most 20% of 100 documents; correct them, or set another column (--text" in said) == status
 
     def test_a_stream_without_times_stays_as_it_is_and_one_with_times_needs_them(self, tmp_path, capsys):
         write(tmp_path / "docs" / "a.jsonl", [row(n, time=None) for n in range(60)])
@@ -284,9 +284,7 @@ class TestInit:
         assert self.init(tmp_path) == 0
         told = capsys.readouterr().out
         assert (
-            "90 documents" in told
-            and "2 files are set aside by odl run" in told
-            and "begins as a PNG image does" in told
+            "90 documents" in told and "2 files are set aside by odl run" in told and "begins like a PNG image" in told
         )
 
 
@@ -295,10 +293,10 @@ class TestInit:
     [
         (b"rain\0\0\0\0storm\n" * 40, ""),  # gaps that a crash left in a log
         (b"\0" * 3000 + b"2026-01-01 rain\n" * 30, ""),
-        ("rain\nstorm".encode("utf-16-le"), "holds zeros, as text in UTF-16 without a mark does"),
-        ("rain\nstorm".encode("utf-32-le"), "holds zeros, as text in UTF-16 without a mark does"),
-        (bytes(range(256)) * 9, "holds zeros and other bytes that no text has"),
-        (b"%PDF-1.7 no zero", "begins as a PDF does"),
+        ("rain\nstorm".encode("utf-16-le"), "contains zeros, like UTF-16 without a byte"),
+        ("rain\nstorm".encode("utf-32-le"), "contains zeros, like UTF-16 without a byte"),
+        (bytes(range(256)) * 9, "contains zeros and control characters"),
+        (b"%PDF-1.7 no zero", "begins like a PDF"),
     ],
 )
 def test_what_is_no_text(head, said):

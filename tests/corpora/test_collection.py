@@ -218,7 +218,7 @@ def test_many_parquet_rows_come_in_order(tmp_path):
         ('{"id": "b", "text": 5}', "the text is a number"),
         ('{"id": "b", "counts": [1, 2]}', "not {token: count}"),
         ('{"id": "b", "counts": {"x": -1}}', "the count -1 of 'x' is not a whole number"),
-        ('{"id": "b", "counts": {"x": 0.5}}', "0.5 of 'x' is not whole"),
+        ('{"id": "b", "counts": {"x": 0.5}}', "0.5 of 'x' is not a whole number"),
         ('{"id": "b", "counts": {"x": true}}', "the count True"),
         ('{"id": "b", "counts": {"x": "1"}}', "the count '1'"),
         ('{"id": "b", "counts": {"x": 2147483648}}', "not a whole number from 0 to 2147483647"),
@@ -238,7 +238,7 @@ def test_many_parquet_rows_come_in_order(tmp_path):
         ('{"id": "b", "text": "x"', "it is not JSON"),
         ("{'id': 'b', 'text': 'x'}", "it is Python's repr(), which json.dumps() would write as JSON"),
         ('["b", "x"]', "it is a JSON list"),
-        ("[" * 100_000, "it is not JSON (too deep)"),
+        ("[" * 100_000, "it is not JSON (nested too deeply)"),
     ],
 )
 def test_bad_row_is_named_by_file_and_line(tmp_path, row, said):
@@ -291,8 +291,8 @@ def test_damaged_files(tmp_path, rng):
     refused("no source was given")
     for name in ("e.jsonl", "e.csv", "e.parquet", "e.csv.gz"):
         (tmp_path / name).write_bytes(b"")
-        refused(rf"e\.{name[2:]} (holds no documents|cannot be read)", tmp_path / name)
-    refused(r"h\.csv holds no documents", lines(tmp_path / "h.csv", "id,text"))
+        refused(rf"e\.{name[2:]} (contains no documents|cannot be read)", tmp_path / name)
+    refused(r"h\.csv contains no documents", lines(tmp_path / "h.csv", "id,text"))
     (tmp_path / "l.csv").write_bytes("id,text\na,caf\xe9\n".encode("latin-1"))
     refused("is not UTF-8 \\(byte 0xe9\\)", tmp_path / "l.csv")
     (tmp_path / "l.jsonl").write_bytes(b'{"text": "ok"}\n{"text": "caf\xe9"}\n')
@@ -324,7 +324,7 @@ def test_letters_of_every_script_are_words(tmp_path):
 
 def test_text_without_a_token_needs_another_pattern(tmp_path):
     path = lines(tmp_path / "d.jsonl", '{"text": "12 345"}')
-    refused("none of the 1 documents holds a token", path)
+    refused("none of the 1 documents contains a token", path)
     assert len(read(path, tokens={"pattern": r"\w\w+"}).vocabulary) == 2
 
 

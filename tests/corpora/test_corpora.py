@@ -345,7 +345,7 @@ NEWS = {"number of documents": 4, "number of training posts": 3, "number of news
 
 @pytest.fixture
 def few_posts(monkeypatch):
-    monkeypatch.setattr(news20, "KNOWN", NEWS)
+    monkeypatch.setattr(news20, "KNOWN_CONTENT", NEWS)
 
 
 @pytest.mark.usefixtures("few_posts")
@@ -463,7 +463,7 @@ def test_nips(tmp_path):
     ("changed", "said"),
     [
         ({"nips_vols": None}, "holds no nips.vols"),
-        ({"nips_corpus": "2 0:3\n0\n0\n"}, "line 1 announces another number"),
+        ({"nips_corpus": "2 0:3\n0\n0\n"}, "line 1 has another number"),
         ({"nips_corpus": "1 3:1\n0\n0\n"}, "a term that nips.vocab lacks"),
         ({"nips_corpus": "1 0:x\n0\n0\n"}, "cannot be read"),
         ({"nips_labels": "2\n0\n0\n"}, "cannot be read"),
@@ -556,7 +556,7 @@ def test_arxiv_abstracts_are_built(tmp_path, monkeypatch):
         ["1812.2", "2018-12-31", "math.OC", "math.OC,cs.SY", "Elsewhere", "Other"],
         ["1812.0", "2018-12-31", "cs.SY", "cs.SY,cs.CC", "Two\tin  one", ' "Line"\nbreak '],
     ]
-    frame = pd.DataFrame(papers, columns=arxiv_cs.COLUMNS).assign(comments='say "no"')[::-1]
+    frame = pd.DataFrame(papers, columns=arxiv_cs.TABLE_COLUMNS).assign(comments='say "no"')[::-1]
     paths = []
     for name in ("cs.CC", "cs.SY"):
         paths.append(tmp_path / f"{name}.tsv.xz")

@@ -84,7 +84,7 @@ def sha(content):
 
 def registry(url="", sums=None, file="f.bin", route="download"):
     sums = sha(CONTENT) if sums is None else sums
-    row = dict.fromkeys(download.COLUMNS, "")
+    row = dict.fromkeys(download.REGISTRY_COLUMNS, "")
     return [{**row, "corpus": "nips", "folder": "d", "file": file, "url": url, "sha256": sums, "route": route}]
 
 
@@ -265,7 +265,7 @@ def test_unknown_sum_needs_a_whole_archive(server, tmp_path, content):
     server.behaviours = [send(content), send(PACKED)]
     lines, one = [], server.url + "/f.tar.gz"
     assert fetch(tmp_path, registry(f"{one} {one}", "unknown", "f.tar.gz"), lines) == PACKED
-    assert any("no whole gz file" in line for line in lines)
+    assert any("no complete gz file" in line for line in lines)
 
 
 def test_file_that_is_only_on_mirrors(server, tmp_path):
@@ -288,7 +288,7 @@ def test_file_is_built_of_its_originals(server, tmp_path, monkeypatch):
     assert fetch(tmp_path, rows, mirror=str(mirror)) == CONTENT
     (tmp_path / "out" / "f").unlink()
     server.behaviours = [status(404)]
-    with pytest.raises(DownloadError, match=r"made of its originals: original http\S+one\.txt: HTTP 404"):
+    with pytest.raises(DownloadError, match=r"built from its originals: original http\S+one\.txt: HTTP 404"):
         fetch(tmp_path, rows)
 
 
@@ -363,7 +363,7 @@ def test_committed_registry(request):
     assert len({(row["folder"], row["file"]) for row in rows}) == len(rows)
     for row in rows:
         sums = row["sha256"].split()
-        assert sums and all(value == download.UNKNOWN or re.fullmatch("[0-9a-f]{64}", value) for value in sums)
+        assert sums and all(value == download.UNKNOWN_SUM or re.fullmatch("[0-9a-f]{64}", value) for value in sums)
         assert row["route"] in ("download", "build", "mirror")
         assert row["tried"] in ("yes", "no")
         assert all(url.startswith(("https://", "http://")) for url in row["url"].split())

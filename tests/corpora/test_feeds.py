@@ -209,7 +209,7 @@ def test_feeds_that_are_no_xml(inner, said, repaired, names):
 
 
 def test_what_a_damaged_feed_lost_is_said():
-    data, lost = rss(*map(ITEM.format, range(4))), "the file ends within it"
+    data, lost = rss(*map(ITEM.format, range(4))), "the file ends within the item"
     assert texts(data[: data.index("falls 2")]) == ["falls 0", "falls 1", lost]
     assert texts(data.replace("falls 1</description></item>", "falls 1</description>")) == [
         f"falls {n}" for n in range(4)
@@ -220,12 +220,12 @@ def test_what_a_damaged_feed_lost_is_said():
 
 
 def test_memory_of_a_damaged_feed_is_that_of_an_item(monkeypatch):
-    monkeypatch.setattr(feeds, "LONGEST", 300_000)
+    monkeypatch.setattr(feeds, "MAX_ITEM_BYTES", 300_000)
     long = f"<item><title>a & b</title><description>{'x ' * 200_000}</description></item>"
     assert texts(rss(ITEM.format(0), long, ITEM.format(2))) == ["falls 0", "it is longer than 0 MiB", "falls 2"]
-    monkeypatch.setattr(feeds, "LONGEST_LINE", 100)
+    monkeypatch.setattr(feeds, "MAX_LINE", 100)
     with pytest.raises(DataError, match=r"f\.xml is a JSON feed of more than 0 MiB"):
-        rows('{"version": "https://jsonfeed.org/version/1.1", "items": [%s]}' % ("{}, " * feeds.BLOCK))
+        rows('{"version": "https://jsonfeed.org/version/1.1", "items": [%s]}' % ("{}, " * feeds.FEED_BYTES))
 
 
 def test_a_json_feed():

@@ -219,7 +219,7 @@ def test_a_date_of_two_readings_needs_the_option(value):
         ([], "no list of numbers"),
         ([1, None], "no list of numbers"),
         ([True, 2], "no list of numbers"),
-        ([1, 2], "has 2 numbers, those before it 3"),
+        ([1, 2], "has 2 numbers, earlier ones 3"),
         ([1, 2, 1e60], "not finite"),
     ],
 )
@@ -360,6 +360,6 @@ def test_dates_of_mail_are_read_at_once_as_in_the_long_way(monkeypatch):
             return str(error)
 
     quick = [read(text) for text in texts]
-    assert sum(times.MAIL.fullmatch(text) is not None for text in texts) > len(texts) // 2
-    monkeypatch.setattr(times, "MAIL", re.compile("(?!)"))
+    assert sum(times.MAIL_DATE.fullmatch(text) is not None for text in texts) > len(texts) // 2
+    monkeypatch.setattr(times, "MAIL_DATE", re.compile("(?!)"))
     assert quick == [read(text) for text in texts]

@@ -121,7 +121,7 @@ def test_encodings(tmp_path, name):
     )
     lines = ["text"] * (name == "l.csv") + rows
     path = put(tmp_path / name, "\n".join(lines[:-1]).encode() + b"\n" + lines[-1].encode("latin-1") + b"\n")
-    refused(rf"line {len(lines)}: it is not UTF-8 \(byte 0xf6\); the option encoding names another", path)
+    refused(rf"line {len(lines)}: it is not UTF-8 \(byte 0xf6\); the option encoding sets another encoding", path)
     assert read(path, encoding=["utf-8", "cp1252"]).vocabulary == ["größe", "müller", "ok"]
     assert "größe" in read(path, encoding="latin-1").vocabulary
     for wrong in ("base64", "nothing", 3, [], ["utf-8", "cp1252", "latin-1"], ["utf-8", "utf-16"]):
@@ -133,7 +133,7 @@ def test_encodings(tmp_path, name):
 
 @pytest.mark.parametrize(("head", "kind"), [("%PDF-1.4", "a PDF"), ("GIF89a", "a GIF image")])
 def test_what_is_no_text_by_its_first_bytes_is_refused(tmp_path, head, kind):
-    refused(rf"a\.txt begins as {kind} does", put(tmp_path / "a.txt", f"{head}\nwords in it\n"))
+    refused(rf"a\.txt begins like {kind}", put(tmp_path / "a.txt", f"{head}\nwords in it\n"))
 
 
 def test_a_date_of_two_readings_names_the_option(tmp_path):
@@ -248,11 +248,11 @@ def test_quotation_marks_behind_backslashes_are_read_where_only_so_all_rows_fit(
     reasons = [
         str(row) for _, row in formats.rows(put(tmp_path / "c.csv", "\n".join(mixed))) if not isinstance(row, dict)
     ]
-    assert any("written twice, not behind a backslash" in reason for reason in reasons)
+    assert any("in a quoted field twice, not after a backslash" in reason for reason in reasons)
 
 
 def test_a_line_that_is_too_long_is_unreadable(tmp_path, monkeypatch):
-    monkeypatch.setattr(formats, "LONGEST_LINE", 50)
+    monkeypatch.setattr(formats, "MAX_LINE", 50)
     path = put(tmp_path / "a.jsonl", '{"text": "a"}\n{"text": "' + 200 * "x" + '"}\n{"text": "b"}\n')
     rows = list(formats.rows(path))
     assert [place for place, _ in rows] == ["line 1", "line 2", "line 3"] and "MiB" in rows[1][1]

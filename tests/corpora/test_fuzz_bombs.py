@@ -135,7 +135,7 @@ def test_nothing_is_unpacked_into_a_folder_and_nothing_is_run():
 @pytest.mark.parametrize("kind", ["sparse", "large"])
 def test_a_member_that_fills_no_memory(tmp_path, kind, monkeypatch):
     if kind == "large":
-        monkeypatch.setattr(checks, "LARGEST_MEMBER", 2)
+        monkeypatch.setattr(checks, "MAX_MEMBER_BYTES", 2)
     out, info = io.BytesIO(), tarfile.TarInfo("a")
     info.size = 3
     if kind == "sparse":

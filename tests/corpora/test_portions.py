@@ -153,7 +153,7 @@ class TestJoining:
             assert found.ids == ["d0", "d1", "d2", "d3", "d7", "d8"]
             once = corpora.read("documents", sources, options)
             assert once.ids == found.ids and len(once.aside) == len(found.aside) == 3
-            assert found.aside[0] == ("b.jsonl", "document d4", "the vector has 2 numbers, those before it 3")
+            assert found.aside[0] == ("b.jsonl", "document d4", "the vector has 2 numbers, earlier ones 3")
         portions.join(tmp_path / "part.h5", shares[:2], sources, options)
         whole = portions.join(tmp_path / "part.h5", shares, sources, options)
         assert (whole.ids, whole.aside) == (found.ids, found.aside)
@@ -234,7 +234,7 @@ class TestJoining:
 
     def test_a_file_that_is_gone_meanwhile(self, tmp_path):
         paths = write(tmp_path / "docs", {"a.jsonl": texts(0, 3)})
-        with pytest.raises(DataError, match=r"b\.jsonl is not among"):
+        with pytest.raises(DataError, match=r"b\.jsonl is no longer among"):
             portions.members([str(tmp_path / "docs")], {}, paths[0], str(tmp_path / "docs" / "b.jsonl"))
 
     def test_shares_of_files_no_longer_read_are_forgotten(self, tmp_path):

@@ -65,11 +65,11 @@ def test_labels_say_what_is_new(made):
 
 def test_words_drift_and_split(made):
     days, _ = days_of(made)
-    words = np.arange(simulation.TERMS) >= 100
+    words = np.arange(simulation.LANGUAGE_TERMS) >= 100
 
     def shares(name, day):
         rows = [row for row in np.flatnonzero(days == day) if made.topics[row][0] == name]
-        total = np.asarray(made.counts[rows].sum(axis=0))[: simulation.TERMS] * words
+        total = np.asarray(made.counts[rows].sum(axis=0))[: simulation.LANGUAGE_TERMS] * words
         return total / np.linalg.norm(total)
 
     for name in ("drifting-01", "drifting-02"):
@@ -78,7 +78,7 @@ def test_words_drift_and_split(made):
     assert shares("steady-01", 0) @ shares("steady-01", 9) > 0.6
     first, second, parent = simulation._topics(np.random.default_rng(0), "splitting", 1, 10)
     kept = [part["words"][9] == parent["words"][0] for part in (first, second)]
-    assert np.array_equal(kept[0], ~kept[1]) and kept[0].sum() == simulation.OWN_TERMS / 2
+    assert np.array_equal(kept[0], ~kept[1]) and kept[0].sum() == simulation.TOPIC_TERMS / 2
 
 
 @pytest.mark.parametrize("options", [{"days": 5}, {"own": 2}, {"documents": "many"}, {"words": True}, {"seed": -1}])

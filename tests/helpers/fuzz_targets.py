@@ -251,7 +251,7 @@ def _zip(rnd):
 
 
 def _whole_zip(path):
-    """Make an archive of it, as a download is made of its originals."""
+    """Make an archive of it, as a download is built from its originals."""
     nips.archive([path], path.with_suffix(".made"))
 
 
@@ -265,11 +265,11 @@ def _arxiv(rnd):
         }
         return rnd.choice(values.get(name, ["a title", "some words"]))
 
-    return fz.encoded(fz.table(rnd, arxiv_cs.COLUMNS, "\t", good))
+    return fz.encoded(fz.table(rnd, arxiv_cs.TABLE_COLUMNS, "\t", good))
 
 
 def _arxiv_seed():
-    return ("\t".join(arxiv_cs.COLUMNS) + "\n1\t2001-01-01\tcs.AI\tcs.AI,x\tT\tsome words\n").encode()
+    return ("\t".join(arxiv_cs.TABLE_COLUMNS) + "\n1\t2001-01-01\tcs.AI\tcs.AI,x\tT\tsome words\n").encode()
 
 
 def _originals(path):
@@ -518,7 +518,7 @@ def _registry(rnd):
         values = {"corpus": "tdt2", "folder": "tdt2", "file": "a.mat", "route": "mirror", "sha256": SHA}
         return values.get(name, "")
 
-    return fz.encoded(fz.table(rnd, download.COLUMNS, ",", good))
+    return fz.encoded(fz.table(rnd, download.REGISTRY_COLUMNS, ",", good))
 
 
 def _fetched(path):
@@ -536,7 +536,7 @@ def texts(world):
     for name in ("summary", "published", "novel"):
         make = functools.partial(_damaged_table, seed=(world / f"tables/{name}.tsv").read_bytes())
         found[f"tables/{name}.tsv"] = Target(".tsv", make, functools.partial(_shown, world, name))
-    registry = (",".join(download.COLUMNS) + f"\ntdt2,tdt2,a.mat,,{SHA},mirror,yes,x,y\n").encode()
+    registry = (",".join(download.REGISTRY_COLUMNS) + f"\ntdt2,tdt2,a.mat,,{SHA},mirror,yes,x,y\n").encode()
     return found | {
         "plan.json": Target(".json", functools.partial(_plan, world), _planned),
         "tree setting": Target(

@@ -306,7 +306,7 @@ def delimiter_of(files, kind, encoding):
         return ""
     reader, head = check_encoding(encoding or "utf-8"), []
     for number, text in _texts(path, reader):
-        head += [] if formats.LEAD.fullmatch(text.rstrip("\r\n")) else [text]
+        head += [] if formats.LEADING_LINE.fullmatch(text.rstrip("\r\n")) else [text]
         if number == formats.HEADER_LINES:
             break
     best, above = formats.beginning_of(head, path)

@@ -357,7 +357,7 @@ def _columns(report, columns, answers):
     written = {}
     for role, (column, why) in fitting.items():
         name = column.name if column else None
-        usual = collection.COLUMNS.get(role)
+        usual = collection.DEFAULT_COLUMNS.get(role)
         alike = any(other.strip().lower() == role for other in columns)
         if name != usual and (name or (usual and alike)):
             written[role] = name

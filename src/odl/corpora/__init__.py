@@ -1,10 +1,10 @@
-"""Readers: one module a corpus, each turning its source files into `odl.files.documents.Documents`.
+"""Readers: one module per corpus, each of which reads source files into `odl.files.documents.Documents`.
 
 A module is a reader if it has
 
     READER : str                            its name in the configuration
-    OPTIONS : dict                          name of an option -> JSON schema, to which `read` below holds options
-    FILES : sequence of str                 its sources, rows of data/corpora.csv; None where the study names them
+    OPTIONS : dict                          name of an option -> JSON schema
+    FILES : sequence of str                 names of its sources in data/corpora.csv; None if the study names them
     read(sources, options) -> Documents
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def readers() -> dict[str, ModuleType]:
-    """Return the readers by their names in the configuration; all are imported.
+    """Return the readers by their names in the configuration. All of them are imported.
 
     Examples
     --------
@@ -42,12 +42,12 @@ def read(name: str, sources: Sequence[str | os.PathLike] = (), options: dict[str
     Parameters
     ----------
     name : str
-        One of `readers`.
+        Name of a reader (see `readers`).
     sources : sequence of path-like
-        The files the reader works on, in the order of the registry; for ``documents`` files or
-        folders; none for ``scipydocs``.
+        Source files, in the order of the registry. For ``documents`` files or folders; none for ``scipydocs`` and
+        ``simulation``.
     options : dict, optional
-        The reader's own options (see its module).
+        Options of the reader (see its module).
 
     Returns
     -------
@@ -57,9 +57,9 @@ def read(name: str, sources: Sequence[str | os.PathLike] = (), options: dict[str
     Raises
     ------
     ConfigError
-        If the reader is unknown, or an option is not one of its own.
+        If the reader or an option is unknown.
     DataError
-        If a source is not what the reader expects, or holds no document.
+        If a source has another format than the reader expects, or contains no document.
 
     Examples
     --------
@@ -75,13 +75,13 @@ def read(name: str, sources: Sequence[str | os.PathLike] = (), options: dict[str
     paths = [str(source) for source in sources]
     documents = module.read(paths if module.FILES is None else check_sources(name, paths, module.FILES), options)
     if not len(documents):
-        fault = f"{', '.join(paths) or name} holds no document"
+        fault = f"{', '.join(paths) or name} contains no document"
         raise DataError(fault, "at least one", "correct the source, or fetch it again")
     return documents
 
 
 def _reader(name):
-    """Return a reader; that of a person's own files without importing the others."""
+    """Return a reader. For ``documents``, the other readers are not imported."""
     if name == "documents":
         return import_module(f"{__name__}.collection")
     if name not in readers():

@@ -1,4 +1,4 @@
-"""arXiv abstracts of 34 computer science categories, to 2 January 2020.
+"""The reader ``arxiv-cs``: arXiv abstracts of 34 computer science categories, to 2 January 2020.
 
 Source: R. S. Geiger, ArXiV Archive, https://doi.org/10.5281/zenodo.1463242.
 """
@@ -26,7 +26,7 @@ OPTIONS = {
 }
 
 N_DOCUMENTS = 105392
-COLUMNS = ["arxiv_id", "created", "primary_cat", "categories", "title", "abstract"]
+TABLE_COLUMNS = ["arxiv_id", "created", "primary_cat", "categories", "title", "abstract"]
 
 
 def read(sources, options):
@@ -35,19 +35,17 @@ def read(sources, options):
     Parameters
     ----------
     sources : list of path-like
-        The one file.
+        The file.
     options : dict
-        ``tokens`` (see `odl.text.tokens`); ``topics``: ``"all"`` (default) or ``"primary"``;
-        ``limit``: read the first so many papers only (for trying things out); ``every``: of these each
-        so many-th, from the first on; ``fields``: parts of the text, some of ``title`` and ``abstract``
-        (default both); ``vectors`` (see `odl.text.encoder`, default null).
+        ``tokens`` (see `odl.text.tokens`); ``topics``: ``"all"`` (default) or ``"primary"``; ``limit``: read only this
+        number of papers; ``every``: of these, read every nth paper; ``fields``: parts of the text, ``title``,
+        ``abstract`` or both (default); ``vectors`` (see `odl.text.encoder`, default null).
 
     Returns
     -------
     Documents
-        105392 papers by day of creation, then arXiv number; text is title and abstract, or one of them; topics are
-        the primary category, then the paper's other categories (of any archive); times are
-        midnight UTC of the day.
+        105392 papers by day of creation, then arXiv number. The text is title and abstract, or one of them. Topics are
+        the primary category, then the other categories of the paper. Times are midnight UTC of the day.
 
     Raises
     ------
@@ -62,7 +60,7 @@ def read(sources, options):
 
 
 def records(path, options):
-    """Yield id, time, topics, title and text of each paper."""
+    """Yield (id, time, topics, title, text) of each paper."""
     parts, primary_only = options.get("fields", FIELDS), options.get("topics") == "primary"
     with opening(path, "days of creation as YYYY-MM-DD"):
         for paper in islice(rows(path), 0, options.get("limit"), options.get("every", 1)):
@@ -76,7 +74,7 @@ def records(path, options):
 def rows(path):
     """Yield the fields of each line of the table."""
     with opening(path, "a table packed with xz"), unpacked_text(path, "xz", newline="\n") as file:
-        yield from table(file, path, COLUMNS)
+        yield from table(file, path, TABLE_COLUMNS)
 
 
 def abstracts(paths, output):
@@ -85,15 +83,15 @@ def abstracts(paths, output):
     Parameters
     ----------
     paths : list of path-like
-        One file for each category, named by it; tab separated, quoted as by pandas. A paper is
-        kept if its primary category is among these, once.
+        One file per category, named by it; tab-separated, quoted as by pandas. A paper is written once if its primary
+        category is among these.
     output : path-like
-        The table to write, packed by xz.
+        The table to write, compressed by xz.
 
     Raises
     ------
     DataError
-        If a file is damaged, or the papers are not as many as in the snapshot of 2 January 2020.
+        If a file is damaged, or the number of papers is not that of the snapshot of 2 January 2020.
     """
     import lzma
 
@@ -104,12 +102,12 @@ def abstracts(paths, output):
         with opening(path, "a table packed with xz"), unpacked_text(path, "xz") as file:
             for row in csv.DictReader(lines(file, path), delimiter="\t"):
                 if row["primary_cat"] in wanted:
-                    number, created, *rest = (" ".join(row[name].split()) for name in COLUMNS)
+                    number, created, *rest = (" ".join(row[name].split()) for name in TABLE_COLUMNS)
                     papers.setdefault(number, [number, created[:10], *rest])
     check_content("the ArXiV Archive", {"number of papers": len(papers)}, {"number of papers": N_DOCUMENTS})
     ordered = sorted(papers.values(), key=lambda paper: (paper[1], paper[0]))
     with lzma.open(output, "wt", encoding="utf-8", newline="\n") as file:
-        file.writelines("\t".join(row) + "\n" for row in [COLUMNS, *ordered])
+        file.writelines("\t".join(row) + "\n" for row in [TABLE_COLUMNS, *ordered])
 
 
 ORIGINALS = {FILES[0]: abstracts}

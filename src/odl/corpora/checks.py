@@ -1,4 +1,4 @@
-"""Checks of sources and content that readers share; packed files, documents of texts."""
+"""Helpers of readers: checks of sources, options and content, packed files, and documents of texts."""
 
 import io
 import os
@@ -16,23 +16,23 @@ from odl.text import encoder
 from odl.text.tokens import count_words
 
 FETCH = "download it again, or put the right file there"
-LONGEST_LINE = 1 << 26  # characters
-LARGEST_MEMBER = 1 << 28  # bytes
+MAX_LINE = 1 << 26  # characters of a line
+MAX_MEMBER_BYTES = 1 << 28  # bytes of a file in an archive
 
 
 class Unreadable(str):
-    """Reason why a document of a file cannot be read. Readers yield it in place of a row and go on with the next.
+    """Reason why a document cannot be read. Readers yield it in place of a row and continue with the next row.
 
     Attributes
     ----------
     todo : str
-        What to do about it; "" if the reason says it.
+        What to do; "" if the reason says it.
     """
 
     todo: str
 
     def __new__(cls, reason: object, todo: str = "") -> "Unreadable":
-        """Return a reason; one that an error was raised with keeps what to do about it."""
+        """Return a reason. If it is an error raised with an `Unreadable`, return that one, with its `todo`."""
         if isinstance(reason, Exception) and reason.args and isinstance(reason.args[0], cls):
             return reason.args[0]
         new = super().__new__(cls, reason)
@@ -41,12 +41,12 @@ class Unreadable(str):
 
 
 def check_options(reader: str, options: dict, allowed: dict) -> None:
-    """Refuse options that are not such as a reader's `OPTIONS` allow.
+    """Refuse options that do not fit the schemas of a reader's `OPTIONS`.
 
     Raises
     ------
     ConfigError
-        Naming the first that is wrong, and the nearest name for a typo.
+        Names the first wrong option, and the nearest name for a typo.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def check_sources(reader: str, sources: Sequence, files: Sequence[str]) -> Seque
     Raises
     ------
     DataError
-        If there are more or fewer, or one does not exist.
+        If there are more or fewer, or a file does not exist.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def check_sources(reader: str, sources: Sequence, files: Sequence[str]) -> Seque
 
 @contextmanager
 def opening(path: str | os.PathLike, what: str) -> Iterator[None]:
-    """Turn whatever decoding the file at `path` raises into one `DataError`.
+    """Context that turns any error of decoding the file at `path` into a `DataError`.
 
     Examples
     --------
@@ -107,12 +107,12 @@ def opening(path: str | os.PathLike, what: str) -> Iterator[None]:
 
 
 def check_content(path, counted, known):
-    """Compare what was read, quantity -> value, with what is known of the corpus.
+    """Refuse a corpus if a counted quantity differs from the known value.
 
     Raises
     ------
     DataError
-        Naming the first quantity that differs.
+        Names the first quantity that differs.
     """
     for name, value in known.items():
         if counted[name] != value:
@@ -120,7 +120,7 @@ def check_content(path, counted, known):
 
 
 def documents_of(records: Iterable[tuple], options: Mapping[str, Any]) -> Documents:
-    """Return documents of texts, which are counted as they come and not kept.
+    """Return documents of texts, which are counted one by one and not stored.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def documents_of(records: Iterable[tuple], options: Mapping[str, Any]) -> Docume
 
 
 def unpacked(path, form="gz"):
-    """Open a file packed by gzip or xz for reading bytes."""
+    """Open a file compressed by gzip or xz for reading bytes."""
     import gzip
     import lzma
 
@@ -165,7 +165,7 @@ def unpacked(path, form="gz"):
 
 
 def unpacked_text(path, form="gz", newline=""):
-    """Open a packed file for reading UTF-8 text."""
+    """Open a compressed file for reading UTF-8 text."""
     return io.TextIOWrapper(unpacked(path, form), encoding="utf-8", newline=newline)
 
 
@@ -175,17 +175,17 @@ def lines(file, path):
     Raises
     ------
     DataError
-        Naming a line that is too long.
+        Names a line that is too long.
     """
-    for number, line in enumerate(iter(partial(file.readline, LONGEST_LINE), file.readline(0)), start=1):
-        if len(line) == LONGEST_LINE:
-            fault = f"{path} line {number} has {LONGEST_LINE} characters or more"
+    for number, line in enumerate(iter(partial(file.readline, MAX_LINE), file.readline(0)), start=1):
+        if len(line) == MAX_LINE:
+            fault = f"{path} line {number} has {MAX_LINE} characters or more"
             raise DataError(fault, "shorter lines", "look for a missing line break")
         yield line
 
 
 def table(file, path, columns):
-    """Yield the fields of the lines of an open table, separated by tabs, whose first line has to name these columns."""
+    """Yield the fields of each line of a tab-separated table, after checking the column names in its first line."""
     others = (line.rstrip("\r\n").split("\t") for line in lines(file, path))
     header = next(others, [""])
     if header != list(columns):
@@ -198,7 +198,7 @@ def table(file, path, columns):
 
 @contextmanager
 def packing(output: str | os.PathLike) -> Iterator[Any]:
-    """Yield a binary file that is packed by gzip into another one: without a name or a time, so the same each time."""
+    """Context with a binary file that writes gzip into another file, without name and time: bytes are reproducible."""
     import gzip
 
     with open(output, "wb") as file, gzip.GzipFile("", "wb", mtime=0, fileobj=file) as packed:
@@ -206,30 +206,29 @@ def packing(output: str | os.PathLike) -> Iterator[Any]:
 
 
 def tar_members(path, wanted=None):
-    """Yield (name, bytes) of the regular files of a tar.gz archive, in its order; nothing is extracted.
+    """Yield (name, bytes) of the regular files of a tar.gz archive, in order. Nothing is extracted to disk.
 
     Parameters
     ----------
     path : path-like
-        The archive.
     wanted : callable, optional
-        Base name -> bool; other members are skipped.
+        Base name -> bool; other files are skipped.
 
     Raises
     ------
     DataError
-        If the archive is damaged or truncated, or a member is sparse or too large.
+        If the archive is damaged or truncated, or a file in it is sparse or too large.
     """
     import tarfile
 
-    with opening(path, "a whole tar.gz archive"), unpacked(path) as stream:
+    with opening(path, "a complete tar.gz archive"), unpacked(path) as stream:
         with tarfile.open(fileobj=stream, mode="r|") as archive:
             for member in archive:
                 if member.isfile() and (wanted is None or wanted(member.name.rpartition("/")[2])):
                     if member.issparse():
                         raise ValueError(f"{member.name} is stored without its zeros")
-                    if member.size > LARGEST_MEMBER:
-                        raise ValueError(f"{member.name} has more than {LARGEST_MEMBER} bytes")
+                    if member.size > MAX_MEMBER_BYTES:
+                        raise ValueError(f"{member.name} has more than {MAX_MEMBER_BYTES} bytes")
                     yield member.name, archive.extractfile(member).read()
-        while stream.read(1 << 20):  # tarfile takes a missing end for the end; the checksum is behind it
+        while stream.read(1 << 20):  # tarfile ignores a missing end; reading on verifies the checksum
             pass

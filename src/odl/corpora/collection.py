@@ -1,4 +1,4 @@
-"""A person's own documents: text or term counts in tables (JSONL, CSV, Parquet), mail, feeds, or a text a file."""
+"""The reader ``documents`` of user files: texts or term counts in tables, mail, feeds, logs or text files."""
 
 import hashlib
 import json
@@ -24,23 +24,23 @@ from odl.text.tokens import TOKENS_SCHEMA, Tally
 
 READER = "documents"
 FILES = None
-COLUMNS = {"id": "id", "time": "time", "text": "text", "counts": "counts", "topics": "topics", "title": "title"}
-ROLES = (*COLUMNS, "url", "author", "vector")
+DEFAULT_COLUMNS = {"id": "id", "time": "time", "text": "text", "counts": "counts", "topics": "topics", "title": "title"}
+COLUMN_ROLES = (*DEFAULT_COLUMNS, "url", "author", "vector")
 COLUMN_LIST = {"type": ["string", "array", "null"], "items": {"type": "string"}, "minItems": 1}
 OPTIONS = {
     "columns": closed(
-        {role: {"type": ["string", "null"]} for role in ROLES}
+        {role: {"type": ["string", "null"]} for role in COLUMN_ROLES}
         | dict.fromkeys(("time", "text"), COLUMN_LIST)
         | {"author": {"type": ["string", "null"], "earlier": None}}
     ),
     "separator": {"type": ["string", "null"], "minLength": 1},
     "delimiter": {"type": "string", "pattern": '[^"\\r\\n]'},
     "quoted": {"type": "boolean"},
-    "encoding": encodings.SCHEMA,
+    "encoding": encodings.ENCODING_SCHEMA,
     "dates": {"type": ["string", "null"], "enum": [None, *fields.DATES]},
     "time_format": {**times.FORMAT_SCHEMA, "earlier": None},
     "kind": {"type": ["string", "null"], "enum": [None, *listing.KINDS]},
-    "times": {"type": ["string", "null"], "enum": [None, *formats.TIMES]},
+    "times": {"type": ["string", "null"], "enum": [None, *formats.TIME_SOURCES]},
     "tokens": TOKENS_SCHEMA,
     "clean": cleaning.SCHEMA,
     "min_words": {"type": "integer", "minimum": 0},
@@ -53,19 +53,21 @@ OPTIONS = {
     "needs_time": {"type": "boolean", "earlier": True},
 }
 
-OWN = {role: role for role in ROLES if role != "author"}  # of mail, feeds and texts, whose rows are ours
-SUBJECT = re.compile(r"^Subject:[ \t]*(\S.*)$", re.MULTILINE | re.IGNORECASE)
-DAMAGE = {  # keys of rows of mail and feeds, and what they say
+OWN_COLUMNS = {role: role for role in COLUMN_ROLES if role != "author"}  # columns of mail, feeds, logs and texts
+SUBJECT_LINE = re.compile(r"^Subject:[ \t]*(\S.*)$", re.MULTILINE | re.IGNORECASE)
+DAMAGE_REASONS = {  # key of a row of mail or feeds -> reason in the list of documents set aside
     "repaired": "items that are not XML, repaired",
     "replaced": "documents with bytes that fit no encoding, read as U+FFFD",
 }
 MAY_LACK_IDS = ("mail", "feed", "log")
-WRONG_TIME = "correct it, or name another column (--time, columns.time) or how times are written (--time-format)"
-WITHOUT_TIME = Unreadable("it has no time", "add them, or say where all have them: --times modified, or name")
-OTHER_COLUMNS = (
-    "correct them, or name another column (--text, columns.text); files of other columns need their own folder"
+WRONG_TIME = "correct it, or set another column (--time, columns.time) or the format of times (--time-format)"
+WITHOUT_TIME = Unreadable(
+    "it has no time", "add them, or choose another source of all times: --times modified, or name"
 )
-DIGEST = 16  # bytes of the digest of a row's content
+OTHER_COLUMNS = (
+    "correct them, or set another column (--text, columns.text); use a separate folder for files with other columns"
+)
+DIGEST_BYTES = 16  # size of the digest of a row's content
 
 
 def read(sources, options):
@@ -74,44 +76,49 @@ def read(sources, options):
     Parameters
     ----------
     sources : list of path-like
-        Files, patterns, or folders of tables (`odl.files.listing`); what a file is follows from its name.
+        Files, patterns, or folders of tables (`odl.files.listing`).
     options : dict
-        ``columns`` (names of the columns id, time, text, counts, topics, title, url, author, vector; null for
-        one that is not to be used; a name other than the default has to occur in tables; without a name url,
-        author and vector are not read; with one, the authors of mail and feeds are read as well; text may be a
-        list, whose texts follow one another; ``topics: category`` takes the categories of feeds as well),
-        ``quoted`` (of CSV files: whether quotation marks may enclose a field; default true), ``separator`` between the
-        topics of a string (default ";"; null for one topic a string), ``delimiter`` of CSV files (default ",", in .tsv
-        files a tab), ``encoding`` (default utf-8; a list of two: the second for the bytes that the first does not fit),
-        ``dates`` (day-first or month-first), ``time_format`` (format of strptime, or several, in which the times of
-        tables and logs are written), ``kind`` (one of `odl.files.listing.KINDS`, whatever the files are called),
-        ``times`` of texts (see `odl.corpora.formats`), ``tokens`` (see `odl.text.tokens`; for texts only),
-        ``clean`` (which of `odl.text.cleaning.CLEANERS` go over the texts first; default none), ``min_words``
-        (documents with fewer tokens are left out, and listed; default 0), ``duplicates`` (store the shingles of texts,
-        by which `odl.stream.duplicates` tells near-duplicates; default false), ``keep_text`` (characters at the start
-        of each cleaned text that are kept for the passage shown with an item; default 0), ``vectors`` (an encoder of
-        the cleaned texts, see `odl.text.encoder`; default null), ``forgotten`` (digests of ids that are not to be read,
-        `forgotten_as`), ``changed`` (what a row is whose id occurred before with other content: ``keep`` leaves it out,
-        ``new`` makes it a document whose id ends in a digest of its content; default keep), ``strict`` (a document or
-        file that cannot be read ends the reading; false sets it aside; default true, in an odl.yaml false),
-        ``needs_time`` (a document without a time cannot be read; default false, in an odl.yaml with batches by period
-        true).
+        - ``columns``: names of the columns id, time, text, counts, topics, title, url, author, vector; null for a
+          column that is not used. A name other than the default must exist in tables. url, author and vector are only
+          read if they are named; a named author also reads the authors of mail and feeds. A list for text is joined by
+          line breaks, a list for time (date and clock) by spaces. ``topics: category`` also reads the categories of
+          feeds.
+        - ``separator``: between the topics of a string (default ";"; null: one topic per string).
+        - ``quoted``: whether quotation marks may enclose the fields of CSV files (default true).
+        - ``delimiter``: of CSV files (default: detected).
+        - ``encoding``: default utf-8; in a list of two, the second decodes bytes that do not fit the first.
+        - ``dates``: day-first or month-first.
+        - ``time_format``: one or more formats of strptime, for the times of tables and logs.
+        - ``kind``: one of `odl.files.listing.KINDS`, for all files.
+        - ``times``: source of the time of texts (see `odl.corpora.formats`).
+        - ``tokens``: see `odl.text.tokens`; for texts.
+        - ``clean``: names of `odl.text.cleaning.CLEANERS` that are applied to texts (default none).
+        - ``min_words``: documents with fewer tokens are left out, and listed (default 0).
+        - ``duplicates``: whether to store the shingles of texts, for `odl.stream.duplicates` (default false).
+        - ``keep_text``: characters at the start of each cleaned text that are stored, to show passages (default 0).
+        - ``vectors``: encoder of the cleaned texts, see `odl.text.encoder` (default null).
+        - ``forgotten``: digests of ids that are not read (see `forgotten_as`).
+        - ``changed``: use of a row whose id occurred before with other content: ``keep`` leaves it out (default),
+          ``new`` makes it a document whose id ends in a digest of its content.
+        - ``strict``: whether a document or file that cannot be read raises an error (default true; false in an
+          odl.yaml); otherwise it is set aside.
+        - ``needs_time``: whether a document without a time cannot be read (default false; true in an odl.yaml with
+          batches by period).
 
     Returns
     -------
     Documents
-        In the order of files and rows. A row has counts ({token: count}; in CSV as a JSON string)
-        or else text. Without a column of ids, the id is file name and row, such as ``a.csv:12``.
-        White space inside tokens becomes "_", inside ids and topics one space. Times as in
-        `odl.corpora.fields.parse_time`. ``files`` are the file names. A row whose id and content occurred before is
-        left out and counted in ``repeats``; ``aside`` lists what cannot be read.
+        In the order of files and rows. A row has counts ({token: count}; in CSV as a JSON string) or else text. Without
+        a column of ids, the id is file name and row, such as ``a.csv:12``. White space inside tokens becomes "_",
+        inside ids and topics one space. Times are parsed by `odl.corpora.times.parse_time`. A row whose id and content
+        occurred before is left out and counted in ``repeats``; ``aside`` lists what could not be read.
 
     Raises
     ------
     ConfigError
         If an option is wrong.
     DataError
-        If a file or row is, and the reading is strict; the message names both.
+        If a file or row is wrong and the reading is strict; the message names both.
     """
     form, collection = form_of(options), Collection(options)
     for name, path in find_files(sources, form.kind):
@@ -121,7 +128,7 @@ def read(sources, options):
 
 
 def form_of(options):
-    """Return the `odl.corpora.formats.Form` of options, which are checked."""
+    """Return the `odl.corpora.formats.Form` of the options, after checking them."""
     check_options(READER, options, OPTIONS)
     encoding = encodings.check_encoding(options.get("encoding", "utf-8"))
     more = {name: options.get(name) for name in ("kind", "delimiter", "times")}
@@ -130,19 +137,19 @@ def form_of(options):
 
 
 def columns_of(options):
-    """Return role -> column name, or names, with the defaults; unused roles are left out."""
-    columns = {**COLUMNS, **options.get("columns", {})}
+    """Return role -> column name or list of names, with the defaults and without unused roles."""
+    columns = {**DEFAULT_COLUMNS, **options.get("columns", {})}
     return {role: name for role, name in columns.items() if name is not None}
 
 
 def own_columns(kind, columns):
-    """Return role -> column of mail, texts and feeds; categories are topics, and authors read, if `columns` say so."""
+    """Return role -> column of mail, texts, logs and feeds, with authors and categories if `columns` asks for them."""
     topics = {"topics": listing.CATEGORY} if kind == "feed" and columns.get("topics") == listing.CATEGORY else {}
-    return OWN | topics | ({"author": "author"} if "author" in columns else {})
+    return OWN_COLUMNS | topics | ({"author": "author"} if "author" in columns else {})
 
 
 def names_of(column):
-    """Return the names of a role's column, which may be several or none."""
+    """Return the column names of a role as a list."""
     return column if isinstance(column, list) else [] if column is None else [column]
 
 
@@ -161,7 +168,7 @@ def values_by_role(row, columns):
 
 
 def documents_in(name, path, form, columns, strict=True):
-    """Yield (place, row, with_ids) of each document of a file: the values by role, and whether it has to have an id.
+    """Yield (place, row, with_ids) of each document of a file: its values by role, and whether it must have an id.
 
     Parameters
     ----------
@@ -169,16 +176,16 @@ def documents_in(name, path, form, columns, strict=True):
         Of the file.
     form : odl.corpora.formats.Form
     columns : dict
-        `columns_of` the options.
+        Result of `columns_of`.
     strict : bool
-        Whether a fault is raised. Otherwise the row is the fault, an `Unreadable`, of one document; of the rest of
-        the file where its place begins with ``after``; of all of it where the place is empty; where the place is
-        ``read``, it says how many documents are damaged but read.
+        Whether a fault is raised. Otherwise the row is an `Unreadable`: of one document; of the rest of the file if the
+        place begins with ``after``; of the complete file if the place is empty. With the place ``read``, it is the
+        number of documents that were read but are damaged.
 
     Raises
     ------
     DataError
-        Of a fault, where the reading is strict.
+        For a fault, if strict.
     """
     kind, last, seen, with_ids, damaged = form.kind_of(path), "", set(), None, Counter()
     tabular = kind in listing.TABULAR
@@ -201,7 +208,7 @@ def documents_in(name, path, form, columns, strict=True):
                 yield place, fault, False
                 last = place
                 continue
-            damaged.update([] if tabular else row.keys() & DAMAGE.keys())
+            damaged.update([] if tabular else row.keys() & DAMAGE_REASONS.keys())
             roles = values_by_role(row, columns)
             yield place, roles, with_ids or not (strict or fields.missing(roles.get("id")))
             last = place
@@ -213,11 +220,11 @@ def documents_in(name, path, form, columns, strict=True):
         reason = f"{error.given.removeprefix(f'{path} ')}; expected {error.expected}"
         yield last and setaside.REST + last, Unreadable(reason), False
     for name in () if strict else sorted(damaged):
-        yield setaside.READ, Unreadable(f"{DAMAGE[name]}: {damaged[name]:,}"), False
+        yield setaside.READ, Unreadable(f"{DAMAGE_REASONS[name]}: {damaged[name]:,}"), False
 
 
 def _check_header(path, kind, row, columns, strict):
-    """Refuse a file by the columns of its first row; where not strict, only if they are those of all rows."""
+    """Refuse a file by the columns of its first row; if not strict, only in formats whose rows have equal columns."""
     if strict or kind in ("csv", "parquet"):
         check_first_row(path, row, columns)
     if not strict and kind in ("csv", "parquet"):
@@ -226,7 +233,7 @@ def _check_header(path, kind, row, columns, strict):
 
 
 def _without_text(row, columns):
-    """Return what is wrong with a row that has no column for its text or counts, "" for nothing."""
+    """Return an `Unreadable` if a row has no column of text or counts; else ""."""
     wanted = [name for role in ("text", "counts") for name in names_of(columns.get(role))]
     if any(name in row for name in wanted):
         return ""
@@ -238,19 +245,19 @@ def _refusal(path, place, reason):
 
 
 class Register:
-    """The ids read so far, by which a row is told that occurs again.
+    """Register of the ids read so far, which detects repeated rows.
 
     Parameters
     ----------
     changed : str
-        What a row with other content than the first with its id is: "keep" leaves it out, "new" makes it a document.
+        Use of a row with a known id and other content: "keep" leaves it out, "new" makes it a document.
     """
 
     def __init__(self, changed="keep"):
         self.changed, self.contents, self.again = changed, {}, []
 
     def name(self, identity, content):
-        """Return the id that a row has as a document, None of one that is left out; `enter` takes note of it."""
+        """Return the id of a row as a document, or None if it is left out. Call `enter` to register it."""
         first = self.contents.get(identity)
         name = identity + name_end(content) if first not in (None, content) and self.changed == "new" else identity
         if name not in self.contents:
@@ -259,23 +266,23 @@ class Register:
         return None
 
     def enter(self, name, content):
-        """Take note of a document."""
+        """Register a document."""
         self.contents[name] = content
 
     def repeats(self):
-        """Return how many rows were left out."""
+        """Return the numbers of rows that were left out."""
         n_changed = sum(self.contents[identity] != content for identity, content in self.again)
         n_changed = n_changed if self.changed == "keep" else 0
         return Repeats(len(self.again) - n_changed, n_changed)
 
 
 def identity_of(row, name, place):
-    """Return the id of a row: its own, or the name of its file and the number of its place there."""
+    """Return the id of a row: its own id, or file name and row number."""
     return f"{name}:{place.split()[-1]}" if fields.missing(row.get("id")) else fields.parse_id(row["id"])
 
 
 class Values(NamedTuple):
-    """Time and topics of a row, and its counts or its text; the other one is None."""
+    """Time and topics of a row, and either its counts or its text; the other is None."""
 
     time: int
     topics: tuple
@@ -284,7 +291,7 @@ class Values(NamedTuple):
 
 
 class Parser:
-    """The values of rows, by the options of the reader."""
+    """Parser of rows, with the options of the reader."""
 
     def __init__(self, options):
         self.names = names_of(columns_of(options).get("text", "text"))
@@ -309,35 +316,35 @@ class Parser:
 
 
 def check_id(row, with_ids, kind=None):
-    """Raise ValueError for a row that lacks an id, or has one where the first row of its file has none."""
+    """Raise ValueError if a row lacks an id although the first row of its file has one, or the other way round."""
     if kind not in MAY_LACK_IDS and with_ids == fields.missing(row.get("id")):
         reason = "it has no id" if with_ids else "it has an id, but the first row has none"
         raise ValueError(Unreadable(reason, "correct them, or name another column (--id, columns.id)"))
 
 
 def forgotten_as(identity):
-    """Return the digest that a document that is not to be read is known by."""
-    return hashlib.blake2b(identity.encode(), digest_size=DIGEST).hexdigest()
+    """Return the digest of an id in forgotten.txt."""
+    return hashlib.blake2b(identity.encode(), digest_size=DIGEST_BYTES).hexdigest()
 
 
 def name_end(content):
-    """Return how the id of a document ends whose content differs from that of the first with its id."""
+    """Return the suffix of the id of a document whose id occurred before with other content."""
     return f"~{content.hex()[:8]}"
 
 
 def content_of(row):
-    """Return a digest of all that is read of a row but its id."""
+    """Return a digest of all values of a row except its id."""
     values = [value for role, value in row.items() if role != "id"]
-    return hashlib.blake2b(json.dumps(values, default=str).encode(), digest_size=DIGEST).digest()
+    return hashlib.blake2b(json.dumps(values, default=str).encode(), digest_size=DIGEST_BYTES).digest()
 
 
 class Collection:
-    """The documents read so far: counts in flat arrays, of texts as much as is asked for.
+    """The documents read so far, with the parts that the options ask for.
 
     Parameters
     ----------
     options : dict
-        As of `read`, checked.
+        Checked options of `read`.
     """
 
     def __init__(self, options):
@@ -360,13 +367,13 @@ class Collection:
         self.times, self.vectors = array("q"), []
 
     def restart(self):
-        """Forget the documents, not the words that were met."""
+        """Remove the documents, but retain the known words."""
         for part in filter(None, (self.counted, self.cleaner, self.meaning, self.shingler, self.splitter)):
             part.restart()
         self._begin()
 
     def add_file(self, name, path, form):
-        """Append the documents of one file; set aside what cannot be read, or raise `DataError` where strict."""
+        """Add the documents of a file. What cannot be read is set aside; if strict, it raises `DataError`."""
         kind = form.kind_of(path)
         for place, row, with_ids in documents_in(name, path, form, self.columns, self.strict):
             if isinstance(row, Unreadable):
@@ -380,7 +387,7 @@ class Collection:
                 self.aside.append(setaside.aside(name, place, error))
 
     def add_row(self, name, place, row, with_ids, kind=None):
-        """Append one document; raise ValueError, before anything is changed, if a field is wrong."""
+        """Add one document. A wrong field raises ValueError before anything is changed."""
         check_id(row, with_ids, kind)
         identity, content = identity_of(row, name, place), content_of(row)
         if self.forgotten and forgotten_as(identity) in self.forgotten:
@@ -428,7 +435,7 @@ class Collection:
         self.counted.add(*counts)
 
     def _vector(self, row):
-        """Return the vector of a document, None where the column is not read."""
+        """Return the vector of a row; None if vectors are not read."""
         if "vector" not in self.columns:
             return None
         if row.get("vector") is None or row["vector"] == "":
@@ -438,13 +445,13 @@ class Collection:
         return vector
 
     def finish(self):
-        """Return the documents, of which there has to be one with a token."""
+        """Return the documents; refuse them if none has a token."""
         documents = self.documents()
         check_held(documents, {"min_words": self.min_words}, len(documents.vocabulary))
         return documents
 
     def documents(self):
-        """Return the documents, the vocabulary sorted by spelling."""
+        """Return the documents, with the vocabulary sorted."""
         ids = [identity for identity in self.ids.contents if identity not in self.dropped]
         counts, vocabulary = self.counted.matrix()
         vectors = self.meaning.vectors() if self.meaning else np.array(self.vectors) if self.vectors else None
@@ -476,13 +483,13 @@ class Collection:
 
 
 def subject_of(text):
-    """Return the subject of a message that is stored as a text with its header; None for another text."""
+    """Return the subject of a text that begins with the headers of a message; None for other texts."""
     header = text.lstrip().split("\n\n", 1)[0] if isinstance(text, str) else ""
-    return match[1].strip() if (match := SUBJECT.search(header)) else None
+    return match[1].strip() if (match := SUBJECT_LINE.search(header)) else None
 
 
 def check_held(documents, options, n_terms):
-    """Refuse documents without a single token."""
+    """Refuse documents without any token."""
     if not len(documents) and not documents.dropped and documents.aside:
         first = documents.aside[0]
         fault = f"no document can be read; the first, {' '.join(filter(None, first[:2]))}: {first.reason}"
@@ -492,9 +499,9 @@ def check_held(documents, options, n_terms):
         fault = f"all {len(documents) + n_dropped} documents have fewer than {options['min_words']} words"
         raise DataError(fault, "longer documents", "lower min_words or clean less")
     if not n_terms:
-        fault = f"none of the {len(documents)} documents holds a token"
+        fault = f"none of the {len(documents)} documents contains a token"
         todo = "set tokens.pattern to fit the script of the texts"
-        raise DataError(fault, "texts that the pattern of tokens fits, or counts", todo)
+        raise DataError(fault, "texts that match the pattern of tokens, or counts", todo)
 
 
 def check_first_row(path, row, columns):
@@ -508,16 +515,16 @@ def check_first_row(path, row, columns):
 
 
 def check_columns_seen(path, seen, columns):
-    """Refuse a file without a column that was asked for by name, or with a default name misspelt.
+    """Refuse a file without a column that the options name, or with a default name in another spelling.
 
-    A role under its default name is optional; a column that differs from it in case or outer white
-    space only would be lost silently, so it is refused.
+    Default columns are optional. A column that differs from a default name in case or outer white space only is
+    refused, since it would be ignored silently.
     """
     for role, name in ((role, name) for role, names in columns.items() for name in names_of(names)):
         if name in seen:
             continue
         alike = next((str(other) for other in seen if str(other).strip().lower() == name.lower()), None)
-        if name != COLUMNS.get(role) or alike is not None:
+        if name != DEFAULT_COLUMNS.get(role) or alike is not None:
             fault = f"{path} has the columns {_listed(seen)}{nearest(name, seen)}"
             raise DataError(fault, f"a column {name!r}", f"rename it, or set columns.{role}")
 

@@ -1,21 +1,23 @@
-"""Lines of containers that their runtime has cut: the parts of a line are one document."""
+"""Log lines that a container runtime has split: their parts are joined to one document."""
 
 import json
 import re
 from collections.abc import Iterable, Iterator
 
-from odl.corpora.checks import LONGEST_LINE, Unreadable
+from odl.corpora.checks import MAX_LINE, Unreadable
 
-CRI = re.compile(r"(?P<head>\S+ (?P<stream>stdout|stderr) )(?P<tag>[FP])(?::\S*)? ")  # of containerd and CRI-O
-DOCKER, ENDED = '{"log":"', r'\n","stream":"'  # how a line of Docker begins; what is in it unless it was cut
-DOCKER_SIZE = 1 << 14  # bytes after which Docker cuts
+CRI_LINE = re.compile(
+    r"(?P<head>\S+ (?P<stream>stdout|stderr) )(?P<tag>[FP])(?::\S*)? "
+)  # prefix of containerd and CRI-O
+DOCKER_START, DOCKER_END = '{"log":"', r'\n","stream":"'  # start of a Docker line; part of it if it is complete
+DOCKER_SIZE = 1 << 14  # bytes at which Docker splits a line
 
 
 def whole_lines(lines: Iterable[tuple]) -> Iterator[tuple]:
-    """Yield (number, line) with the parts of a line joined, under the number of the first part.
+    """Yield (number, line) with the parts of split lines joined, with the number of the first part.
 
-    Lines as of Docker without a line break in them are parts only if one with a break came before, or at the size at
-    which Docker cuts: other programs write them without breaks.
+    Docker lines without a line break at the end are parts only if an earlier line has one, or if they have the size at
+    which Docker splits. Other programs write such lines without breaks.
 
     Parameters
     ----------
@@ -28,12 +30,12 @@ def whole_lines(lines: Iterable[tuple]) -> Iterator[tuple]:
     >>> list(whole_lines(lines))
     [(1, '2026-01-05T00:00:00Z stdout F disk full')]
     """
-    parts: dict = {}  # stream -> number of the first part, what is before its text, and the texts
+    parts: dict = {}  # stream -> (number of the first part, prefix, texts)
     breaks = False
     for number, line in lines:
-        ended = not line.startswith(DOCKER) or ENDED in line
-        breaks |= ended and line.startswith(DOCKER)
-        found = CRI.match(line)
+        ended = not line.startswith(DOCKER_START) or DOCKER_END in line
+        breaks |= ended and line.startswith(DOCKER_START)
+        found = CRI_LINE.match(line)
         cut = found["tag"] == "P" if found else not ended and (breaks or len(line) > DOCKER_SIZE)
         pieces = _split(line, found) if (cut or parts) and not isinstance(line, Unreadable) else None
         if pieces is None or not (cut or pieces[0] in parts):
@@ -42,7 +44,7 @@ def whole_lines(lines: Iterable[tuple]) -> Iterator[tuple]:
         stream, head, text = pieces
         first, head, texts = parts.pop(stream, (number, head, []))
         texts.append(text)
-        if cut and sum(map(len, texts)) < LONGEST_LINE:
+        if cut and sum(map(len, texts)) < MAX_LINE:
             parts[stream] = first, head, texts
         else:
             yield first, _joined(head, texts)
@@ -51,7 +53,7 @@ def whole_lines(lines: Iterable[tuple]) -> Iterator[tuple]:
 
 
 def _split(line, found):
-    """Return the stream of a line, what is before its text, and the text; None of a line of another kind."""
+    """Return (stream, prefix, text) of a line; None for a line of another kind."""
     if found:
         return found["stream"], f"{found['head']}F ", line[found.end() :].rstrip("\r\n")
     try:

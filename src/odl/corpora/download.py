@@ -1,11 +1,10 @@
-"""Fetch the files of the registry: mirror first, then the canonical address; checked, then renamed.
+"""Download of the files in the registry: from the mirror first, then from the original address. Each file is checked.
 
-The registry (data/corpora.csv) has one row a file. `sha256` holds the accepted values; the word
-``unknown`` among them says that the sum of the canonical archive is not known, so that whatever
-whole gz file comes from there is taken and the reader checks what is in it. `route` is
-``download`` (the address is the file; of several, separated by spaces, the first that answers),
-``build`` (it is made from what is at the addresses, by the reader's `ORIGINALS`; ``{a,b}`` in an
-address stands for one address each) or ``mirror`` (the address only says where it comes from).
+The registry (data/corpora.csv) has one row per file. `sha256` contains the accepted checksums. The word ``unknown``
+means that the checksum of the original is not known: then any complete gzip file from there is accepted, and the reader
+checks its content. `route` is ``download`` (the addresses, separated by spaces, are tried in turn), ``build`` (the
+reader's `ORIGINALS` builds the file from the files at the addresses; ``{a,b}`` stands for one address each) or
+``mirror`` (the file is on mirrors only; the address is its origin).
 """
 
 import gzip
@@ -26,12 +25,12 @@ from odl.errors import DataError, DownloadError
 from odl.files.storage import replacing, sha256_of
 
 REGISTRY = "data/corpora.csv"
-COLUMNS = ("corpus", "folder", "file", "url", "sha256", "route", "tried", "licence", "citation")
-UNKNOWN = "unknown"
-BUILT = "made of its originals"
-CHUNK = 1 << 18
-BUSY = {408, 425, 429, 500, 502, 503, 504}  # worth another attempt
-LASTING = (socket.gaierror, ssl.SSLCertVerificationError)  # not worth one: unknown host, wrong certificate
+REGISTRY_COLUMNS = ("corpus", "folder", "file", "url", "sha256", "route", "tried", "licence", "citation")
+UNKNOWN_SUM = "unknown"
+BUILT_SOURCE = "built from its originals"
+READ_BYTES = 1 << 18  # bytes that are read at once
+RETRIED_STATUSES = {408, 425, 429, 500, 502, 503, 504}  # of HTTP
+PERMANENT_ERRORS = (socket.gaierror, ssl.SSLCertVerificationError)  # unknown host, wrong certificate
 
 
 def load_registry(path=REGISTRY):
@@ -40,25 +39,25 @@ def load_registry(path=REGISTRY):
     Returns
     -------
     list of dict
-        Keys as in `COLUMNS`, all values strings.
+        Keys as in `REGISTRY_COLUMNS`, all values strings.
 
     Raises
     ------
     DownloadError
-        If the file is missing or has other columns.
+        If the file is missing or a column is missing.
     """
     expected = "the registry of corpora", "restore it"
     try:
         rows = [row for _, row in formats.all_rows(path, formats.Form(kind="csv"))]
     except DataError as error:
         raise DownloadError(error.given, *expected) from error
-    if missing := [name for name in COLUMNS if name not in rows[0]]:
+    if missing := [name for name in REGISTRY_COLUMNS if name not in rows[0]]:
         raise DownloadError(f"{path} has no column {', '.join(missing)}", *expected)
     return rows
 
 
 def files_of(corpus, registry=REGISTRY):
-    """Return the rows of one corpus, in the order its reader takes the files."""
+    """Return the rows of a corpus, in the order of its reader's sources."""
     return [row for row in _rows(registry) if row["corpus"] == corpus]
 
 
@@ -67,56 +66,56 @@ def _rows(registry):
 
 
 def print_line(line):
-    """Show a line of progress on stderr."""
+    """Print a line of progress to standard error."""
     print(line, file=sys.stderr, flush=True)
 
 
 def download(
     folder_file, output, registry=REGISTRY, mirror=None, progress=print_line, retries=4, wait=2.0, timeout=60.0
 ):
-    """Fetch one file, check it, and put it at `output`; nothing is there unless it is right.
+    """Fetch one file, check it, and move it to `output`. If it is wrong, no file is written.
 
     Parameters
     ----------
     folder_file : str
         ``folder/file`` as in the registry.
     output : path-like
-        Where the file shall be; if the right file is there already, nothing is done.
+        Destination; if it is the right file already, nothing is done.
     registry : path-like or list of dict
         The registry or its rows.
     mirror : str, optional
-        A folder or base address (http, https, file) that holds ``folder/file``; tried first.
-        Without it, the environment variable ODL_MIRROR is used.
+        A folder or base address (http, https, file) that contains ``folder/file``; tried first. By default the
+        environment variable ODL_MIRROR.
     progress : callable or None
-        Is given lines of text; at most one every 5 seconds while data comes.
+        Called with lines of text, at most one every 5 seconds during a transfer.
     retries : int
-        Further attempts on each address after a failure that may pass.
+        Further attempts at each address after a temporary failure.
     wait : float
-        Seconds before the first retry; doubled for each further one, to at most 60.
+        Seconds before the first retry; doubled for each further one, at most 60.
     timeout : float
-        Seconds without any data after which a connection counts as failed.
+        Seconds without data after which a connection has failed.
 
     Raises
     ------
     DownloadError
-        Saying what each source answered, and how to set a mirror or place the file by hand.
+        With the answer of each source, and how to set a mirror or place the file by hand.
     """
     row = _find(folder_file, _rows(registry))
     accepted, fetching = row["sha256"].split(), Fetching(progress or (lambda line: None), retries, wait, timeout)
     if os.path.isfile(output) and sha256_of(output) in accepted:
-        fetching.show(f"{folder_file}: already there")
+        fetching.show(f"{folder_file}: already downloaded")
         return
     mirror, answers = mirror or os.environ.get("ODL_MIRROR") or "", []
     sources = [_mirrored(mirror, folder_file)] if mirror else []
-    sources += row["url"].split() if row["route"] == "download" else [BUILT] if row["route"] == "build" else []
+    sources += row["url"].split() if row["route"] == "download" else [BUILT_SOURCE] if row["route"] == "build" else []
     with replacing(output) as part:
         for source in sources:
             try:
-                if source == BUILT:
+                if source == BUILT_SOURCE:
                     _build(row, part, fetching)
                 else:
                     fetching.fetch(source, part)
-                    _check(part, accepted, UNKNOWN in accepted and source in row["url"].split())
+                    _check(part, accepted, UNKNOWN_SUM in accepted and source in row["url"].split())
             except (Refused, DataError) as refusal:
                 answers.append(f"{source}: {refusal}")
                 fetching.show(f"{folder_file}: {answers[-1]}")
@@ -148,13 +147,13 @@ def _failure(folder_file, output, row, answers):
         fault = f"{folder_file} has no address in the registry"
     else:
         fault = f"{folder_file} is only on mirrors (it comes from {row['url']}) and none is set"
-    todo = f"set ODL_MIRROR (or mirror: in the configuration) to a folder or address that holds {folder_file}"
+    todo = f"set ODL_MIRROR (or mirror: in the configuration) to a folder or address that contains {folder_file}"
     todo += f", or place the file at {os.fspath(output)} yourself"
-    return DownloadError(fault, "a source that holds the right file", todo)
+    return DownloadError(fault, "a source with the right file", todo)
 
 
 def _check(part, accepted, any_sum):
-    """Refuse a file that is not the one wanted; of one whose sum is not known the reader checks what is in it."""
+    """Refuse a file with a wrong checksum; with `any_sum`, only an incomplete gzip file."""
     digest = sha256_of(part)
     if digest in accepted:
         return
@@ -162,14 +161,14 @@ def _check(part, accepted, any_sum):
         raise Refused(f"another file, with sha256 {digest}")
     try:
         with gzip.open(part) as file:
-            while file.read(CHUNK):
+            while file.read(READ_BYTES):
                 pass
     except (OSError, EOFError, zlib.error) as error:
-        raise Refused(f"no whole gz file ({error})") from error
+        raise Refused(f"no complete gz file ({error})") from error
 
 
 def _build(row, part, fetching):
-    """Fetch the originals of a file and make it of them."""
+    """Fetch the original files of a file and build it."""
     from odl import corpora
 
     urls = [url for address in row["url"].split() for url in _expanded(address)]
@@ -185,24 +184,24 @@ def _build(row, part, fetching):
 
 
 def _expanded(address):
-    """Return the addresses that one with ``{a,b}`` stands for."""
+    """Return the addresses that an address with ``{a,b}`` stands for."""
     before, opened, rest = address.partition("{")
     inside, _, after = rest.partition("}")
     return [before + name + after for name in inside.split(",")] if opened else [address]
 
 
 class Refused(Exception):
-    """This source will not do; another attempt would end the same way."""
+    """A source does not work, and another attempt would not help."""
 
 
 class Fetching:
-    """How sources are copied to files: what shows progress, and how long a failure that may pass is waited for."""
+    """Copies sources to files, with progress and retries after temporary failures."""
 
     def __init__(self, show, retries, wait, timeout):
         self.show, self.retries, self.wait, self.timeout = show, retries, wait, timeout
 
     def fetch(self, source, part):
-        """Copy a source to `part`."""
+        """Copy a source to the file `part`."""
         for attempt in range(self.retries + 1):
             try:
                 with self._opened(source) as stream, open(part, "wb") as file:
@@ -210,12 +209,12 @@ class Fetching:
                 return
             except urllib.error.HTTPError as error:
                 error.close()
-                trouble, transient = f"HTTP {error.code} {error.reason}".strip(), error.code in BUSY
+                trouble, transient = f"HTTP {error.code} {error.reason}".strip(), error.code in RETRIED_STATUSES
             except (HTTPException, OSError, ValueError) as error:  # URLError is an OSError
                 reason = getattr(error, "reason", error)
                 said = getattr(reason, "strerror", None) or str(reason) or repr(reason)
                 trouble = "no answer in time" if isinstance(reason, TimeoutError) else said
-                passing = isinstance(reason, HTTPException | OSError) and not isinstance(reason, LASTING)
+                passing = isinstance(reason, HTTPException | OSError) and not isinstance(reason, PERMANENT_ERRORS)
                 transient = "://" in source and passing
             if not transient:
                 raise Refused(trouble)
@@ -226,7 +225,7 @@ class Fetching:
         raise Refused(f"{trouble}, after {self.retries + 1} attempts")
 
     def _opened(self, source):
-        """Open a local file or an address of the web; redirects lead to such addresses only."""
+        """Open a local file or a web address; redirects lead to web addresses only."""
         if "://" not in source:
             return open(source, "rb")
         scheme = source.split("://")[0].lower()
@@ -238,12 +237,12 @@ class Fetching:
         return urllib.request.urlopen(request, timeout=self.timeout)
 
     def _pour(self, source, stream, file):
-        """Copy what comes, and show it at most every five seconds."""
+        """Copy the data of a stream, and show progress at most every five seconds."""
         length = getattr(stream, "headers", {}).get("Content-Length")
         total = int(length) if length and length.isdigit() else None
-        read = getattr(stream, "read1", stream.read)  # read1 returns what has come, so a slow server shows
+        read = getattr(stream, "read1", stream.read)  # read1 returns available data, so a slow server shows progress
         shown = time.monotonic()
-        while block := read(CHUNK):
+        while block := read(READ_BYTES):
             file.write(block)
             if (now := time.monotonic()) - shown >= 5:
                 shown = now

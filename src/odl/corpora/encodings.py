@@ -1,4 +1,4 @@
-"""Encodings: the option ``encoding``, and bytes whose stated encoding may be wrong, as in mail and feeds.
+"""Encodings: the option ``encoding``, and decoding of bytes with a stated encoding that may be wrong (mail, feeds).
 
 Files in UTF-16 or UTF-32 begin with a byte order mark; they are converted to UTF-8 while they are read.
 """
@@ -13,45 +13,49 @@ import webencodings
 
 from odl.errors import ConfigError, DataError
 
-SCHEMA = {"type": ["string", "array"], "items": {"type": "string"}, "minLength": 1, "minItems": 1}
-ASCII = bytes(range(128))
-AROUND = 12  # bytes shown on both sides of a wrong one
-MARKS = (
+ENCODING_SCHEMA = {"type": ["string", "array"], "items": {"type": "string"}, "minLength": 1, "minItems": 1}
+ASCII_BYTES = bytes(range(128))
+SHOWN_BYTES = 12  # bytes on both sides of a wrong byte in a message
+BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),  # the first begins like that of UTF-16
     (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
 )  # fmt: skip
-WIDE = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
-PLAIN_HEADS = {b"%PDF": "a PDF", b"GIF8": "a GIF image", b"PAR1": "Parquet", b"\x89PNG": "a PNG image"}
-NO_TEXT = {*range(1, 9), *range(14, 27), 28, 29, 30, 31}  # bytes of control characters that no text has
-ALTERNATE = 0.7  # zeros at even and odd places: below this share of each other, of characters of several bytes
-ZEROS = 4096  # bytes in which zeros are looked for
-BLOCK = 1 << 16
-UTF8_MARK, REPLACED = codecs.BOM_UTF8, "\ufffd"
-FALLBACK = "cp1252"  # of bytes that are not UTF-8 and have no stated encoding
-KNOWN = re.compile(r"cp|iso|koi8|mac|gb|big5|euc|shift|johab|hz|utf|tis|ptcp|kz|hp")  # codecs of text, not base64
-PAGE = re.compile(r"(?:x-)?(?:cp|win|windows|ibm|dos|ms)[-_ ]?(\d{3,5})$")
-SHIFTED = re.compile(r"iso2022|hz|utf-7")  # of 7 bits, so that they pass for UTF-8
-ESCAPED = b"\x1b$"  # begins characters of two bytes in ISO-2022
-MULTIBYTE = ("gb18030", "big5hkscs", "cp932", "cp949", "euc_jp", "johab", "cp874")  # scripts from U+0800; Thai too
-SHORT = 6  # characters
-BESIDE_LATIN = re.compile(r"[A-Za-z][^\0-\x7f]|[^\0-\x7f][A-Za-z]")
-CUT = re.compile(rb"(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z")  # of UTF-8, at an end
-OTHERS = {"gbk": ["gb18030"], "big5hkscs": ["big5hkscs", "cp950"], "euc_jp": ["euc_jp", "euc_jis_2004"]}
-OTHERS |= {"iso2022_jp": ["iso2022_jp_ext", "iso2022_jp"]}
-JIS = re.compile(rb"(\x1b(?:\$[@B]|\([BJI]))")
-META = re.compile(rb"<meta\b[^>]{0,200}?\bcharset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.I)  # of HTML
-HEAD = 4096  # bytes of HTML in which its meta element is searched
+WIDE_ENCODINGS = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
+FOREIGN_HEADS = {b"%PDF": "a PDF", b"GIF8": "a GIF image", b"PAR1": "Parquet", b"\x89PNG": "a PNG image"}
+CONTROL_BYTES = {*range(1, 9), *range(14, 27), 28, 29, 30, 31}  # control characters that do not occur in text
+MAX_ZERO_RATIO = 0.7  # zeros at even : odd places, or odd : even; below it, the text is UTF-16
+ZERO_BYTES = 4096  # bytes of a file in which zeros are searched
+RECODED_BYTES = 1 << 16  # bytes that are converted at once
+UTF8_MARK, REPLACEMENT = codecs.BOM_UTF8, "\ufffd"
+FALLBACK = "cp1252"  # encoding of bytes that are not UTF-8, if none is stated
+TEXT_CODECS = re.compile(
+    r"cp|iso|koi8|mac|gb|big5|euc|shift|johab|hz|utf|tis|ptcp|kz|hp"
+)  # names of Python's codecs of text
+CODE_PAGE = re.compile(r"(?:x-)?(?:cp|win|windows|ibm|dos|ms)[-_ ]?(\d{3,5})$")
+SEVEN_BIT = re.compile(r"iso2022|hz|utf-7")  # 7-bit encodings, which are valid UTF-8
+ISO2022_ESCAPE = b"\x1b$"  # starts two-byte characters in ISO-2022
+MULTIBYTE = ("gb18030", "big5hkscs", "cp932", "cp949", "euc_jp", "johab", "cp874")  # of characters from U+0800
+MAX_CHANCE_CHARACTERS = 6  # non-ASCII characters of a text that may be UTF-8 by chance
+NEXT_TO_LATIN = re.compile(r"[A-Za-z][^\0-\x7f]|[^\0-\x7f][A-Za-z]")
+CUT_CHARACTER = re.compile(
+    rb"(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z"
+)  # incomplete UTF-8 character at the end
+WIDER_CODECS = {"gbk": ["gb18030"], "big5hkscs": ["big5hkscs", "cp950"], "euc_jp": ["euc_jp", "euc_jis_2004"]}
+WIDER_CODECS |= {"iso2022_jp": ["iso2022_jp_ext", "iso2022_jp"]}
+JIS_ESCAPE = re.compile(rb"(\x1b(?:\$[@B]|\([BJI]))")
+META_CHARSET = re.compile(rb"<meta\b[^>]{0,200}?\bcharset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.I)  # of HTML
+META_BYTES = 4096  # bytes of HTML in which the meta element is searched
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """A name of Python's, and one for the bytes that it does not fit, if any.
+    """Python's name of an encoding, and a second one for bytes that do not fit the first.
 
     Parameters
     ----------
     name : str
     second : str, optional
-        Read byte by byte where `name` does not fit: old lines of a file that later ones write in another way.
+        Encoding of single bytes that do not fit `name`, as in a file whose older lines have another encoding.
     """
 
     name: str = "utf-8"
@@ -59,7 +63,7 @@ class Encoding:
 
     @property
     def errors(self):
-        """Name of Python's way to treat bytes that do not fit."""
+        """Name of Python's error handler for bytes that do not fit."""
         if not self.second:
             return "strict"
         codecs.register_error(f"odl.{self.second}", self._by_second)
@@ -72,15 +76,15 @@ class Encoding:
 
     @property
     def wide(self):
-        """Whether characters have several bytes each, so that a file is read as UTF-8 made of it."""
-        return codecs.lookup(self.name).name in WIDE
+        """Whether characters have several bytes (UTF-16, UTF-32); then a file is converted to UTF-8 first."""
+        return codecs.lookup(self.name).name in WIDE_ENCODINGS
 
     def start(self):
-        """Name of the encoding of a file's beginning, where a mark of UTF-8 may stand."""
+        """Return the encoding of the start of a file, which may have a byte order mark of UTF-8."""
         return "utf-8-sig" if codecs.lookup(self.name).name == "utf-8" else self.name
 
     def text(self, data, first=False):
-        """Decode bytes; `first` of a file, a mark of UTF-8 is left out."""
+        """Decode bytes. With `first`, a byte order mark of UTF-8 is removed."""
         return data.decode(self.start() if first else self.name, self.errors)
 
 
@@ -89,7 +93,7 @@ UTF8 = Encoding()
 
 @lru_cache(maxsize=256)
 def codecs_of(label: str) -> list[str]:
-    """Return Python's codecs for a stated encoding, those that browsers take for it; none if the name says nothing.
+    """Return Python's codecs for the stated name of an encoding, as browsers interpret it; empty if it says nothing.
 
     Examples
     --------
@@ -101,27 +105,27 @@ def codecs_of(label: str) -> list[str]:
     if found is not None and found.name not in ("replacement", "x-user-defined"):
         name = found.codec_info.name
     else:
-        page = PAGE.match(label)
+        page = CODE_PAGE.match(label)
         name = next(filter(None, map(_codec, (f"cp{page[1]}" if page else "", label, label.removeprefix("x-")))), "")
     if name == "cp1252" and _codec(label) == "ascii":
         return []
-    return OTHERS.get(name, [name] if name else [])
+    return WIDER_CODECS.get(name, [name] if name else [])
 
 
 def _codec(label):
-    """Return Python's name of a codec of text, "" if there is none."""
+    """Return Python's name of a text codec, or ""."""
     try:
         name = codecs.lookup(label).name if label else ""
     except (LookupError, ValueError):
         return ""
-    return name if name == "ascii" or KNOWN.match(name) else ""
+    return name if name == "ascii" or TEXT_CODECS.match(name) else ""
 
 
 def decode(data: bytes, label: str = "", default: Encoding = UTF8) -> tuple[str, int]:
-    """Return the text of bytes, and the number of characters that had to be replaced by U+FFFD.
+    """Return (text, number of characters replaced by U+FFFD).
 
-    UTF-8 comes first, since few other texts pass for it; then the encoding that browsers take for the stated one.
-    A text that is UTF-8 but for a few bytes is read as such, these bytes by the stated encoding.
+    UTF-8 is tried first, since few other texts are valid UTF-8, then the stated encoding as browsers interpret it. If
+    most of a text is UTF-8, only the other bytes are decoded by the stated encoding.
 
     Parameters
     ----------
@@ -129,7 +133,7 @@ def decode(data: bytes, label: str = "", default: Encoding = UTF8) -> tuple[str,
     label : str
         Stated encoding, which may be wrong, unknown or missing.
     default : Encoding
-        Of bytes that are not UTF-8 and have no stated encoding; windows-1252 if this is UTF-8.
+        Encoding of bytes that are not UTF-8 if none is stated; for UTF-8, windows-1252 is used.
 
     Examples
     --------
@@ -137,26 +141,28 @@ def decode(data: bytes, label: str = "", default: Encoding = UTF8) -> tuple[str,
     (('“Größe”', 0), ('Größe', 0))
     """
     names = codecs_of(label) or [name for name in codecs_of(default.name) if name != "utf-8"]
-    shifted = bool(names and SHIFTED.match(names[0]))
-    if data.isascii() and not shifted and ESCAPED not in data and b"\0" not in data:
+    shifted = bool(names and SEVEN_BIT.match(names[0]))
+    if data.isascii() and not shifted and ISO2022_ESCAPE not in data and b"\0" not in data:
         return data.decode("ascii"), 0
-    marked = next((name for mark, name in MARKS if data.startswith(mark)), None)
-    if marked or (names and names[0] in WIDE and b"\0" in data):
+    marked = next((name for mark, name in BYTE_ORDER_MARKS if data.startswith(mark)), None)
+    if marked or (names and names[0] in WIDE_ENCODINGS and b"\0" in data):
         return _replacing(data, marked or names[0])
-    if shifted or (data.isascii() and ESCAPED in data):
-        return _shifted(data, names if shifted else OTHERS["iso2022_jp"])
+    if shifted or (data.isascii() and ISO2022_ESCAPE in data):
+        return _shifted(data, names if shifted else WIDER_CODECS["iso2022_jp"])
     data = data.removeprefix(UTF8_MARK)
     text = _strictly(data, "utf-8")
     if text is not None and not (names and names[0] in MULTIBYTE and _short_by_chance(text)):
         return text, 0
-    names = [name for name in names if name != "utf-8" and name not in WIDE] or [default.second or FALLBACK]
+    names = [name for name in names if name != "utf-8" and name not in WIDE_ENCODINGS] or [default.second or FALLBACK]
     mixed = text is None and _mostly_utf8(data)
     readings = (_strictly(data, name) for name in names if not mixed or name in MULTIBYTE)
     if (reading := next((one for one in readings if one is not None), text)) is not None:
         return reading, 0
     if mixed:
-        text = Encoding(second=names[0]).text(CUT.sub(b"", data)) + REPLACED * bool(CUT.search(data))
-        return text, max(0, text.count(REPLACED) - data.count(REPLACED.encode()))
+        text = Encoding(second=names[0]).text(CUT_CHARACTER.sub(b"", data)) + REPLACEMENT * bool(
+            CUT_CHARACTER.search(data)
+        )
+        return text, max(0, text.count(REPLACEMENT) - data.count(REPLACEMENT.encode()))
     return _replacing(data, names[0])
 
 
@@ -168,23 +174,27 @@ def _strictly(data, name):
 
 
 def _short_by_chance(text):
-    """Return whether a text may be UTF-8 by chance: a few characters of two bytes each, none next to a Latin letter."""
+    """Return whether a text may be UTF-8 by chance: a few two-byte characters, none next to a Latin letter."""
     others = text.translate(dict.fromkeys(range(128)))
-    return len(others) <= SHORT and max(others, default="") < "\u0800" and not BESIDE_LATIN.search(text)
+    return (
+        len(others) <= MAX_CHANCE_CHARACTERS and max(others, default="") < "\u0800" and not NEXT_TO_LATIN.search(text)
+    )
 
 
 def _replacing(data, name):
     text = data.decode(name, "replace")
-    return text, text.count(REPLACED)
+    return text, text.count(REPLACEMENT)
 
 
 def _mostly_utf8(data):
-    """Return whether most bytes beyond ASCII are UTF-8."""
-    return 2 * len(data.decode("utf-8", "ignore").encode().translate(None, ASCII)) > len(data.translate(None, ASCII))
+    """Return whether most non-ASCII bytes are UTF-8."""
+    return 2 * len(data.decode("utf-8", "ignore").encode().translate(None, ASCII_BYTES)) > len(
+        data.translate(None, ASCII_BYTES)
+    )
 
 
 def _shifted(data, names):
-    """Return the text of an encoding with escape sequences; that of Japan may hold characters of cp932."""
+    """Return the result of `decode` for an encoding with escape sequences; a Japanese one may contain cp932."""
     readings = (_strictly(data, name) for name in names)
     if (text := next((one for one in readings if one is not None), None)) is not None:
         return text, 0
@@ -194,10 +204,10 @@ def _shifted(data, names):
 
 
 def _as_cp932(data):
-    """Return ISO-2022-JP as bytes of cp932, which has the characters that vendors added."""
+    """Return ISO-2022-JP as bytes of cp932, which has the characters added by vendors."""
     converted, shift = [], b""
-    for part in JIS.split(data):
-        if JIS.fullmatch(part):
+    for part in JIS_ESCAPE.split(data):
+        if JIS_ESCAPE.fullmatch(part):
             shift = part[1:]
         elif shift.startswith(b"$"):
             pairs = zip(part[::2], part[1::2], strict=False)
@@ -213,8 +223,8 @@ def _shift_jis(row, cell):
 
 
 def meta_charset(html: bytes) -> str:
-    """Return the encoding that HTML states in a meta element, "" if none."""
-    found = META.search(html, 0, HEAD)
+    """Return the encoding in the meta element of HTML, or ""."""
+    found = META_CHARSET.search(html, 0, META_BYTES)
     return found[1].decode("ascii", "replace") if found else ""
 
 
@@ -224,14 +234,14 @@ def check_encoding(value):
     Raises
     ------
     ConfigError
-        If Python knows none of that name, or it is neither UTF-16 nor contains ASCII.
+        If a name is unknown, or the encoding is neither UTF-16, UTF-32 nor a superset of ASCII.
     """
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not 1 <= len(names) <= 2:
         raise ConfigError(f"encoding is {value!r}", "a name such as utf-8, or a list of two", "correct it")
     for name in names:
         try:
-            fits = (len(names) == 1 and Encoding(name).wide) or ASCII.decode(name) == ASCII.decode("ascii")
+            fits = (len(names) == 1 and Encoding(name).wide) or ASCII_BYTES.decode(name) == ASCII_BYTES.decode("ascii")
         except (LookupError, TypeError, ValueError):
             fits = False
         if not fits:
@@ -241,9 +251,11 @@ def check_encoding(value):
 
 
 def not_decoded(path, place, encoding, error):
-    """Return the error of bytes that do not fit: where they are, and what would read them."""
+    """Return the error for bytes that do not fit an encoding, with their place and an encoding to try."""
     data, byte = error.object, error.object[error.start]
-    near = data[max(0, error.start - AROUND) : error.start + AROUND].split(b"\n")[0].decode("cp1252", "replace")
+    near = (
+        data[max(0, error.start - SHOWN_BYTES) : error.start + SHOWN_BYTES].split(b"\n")[0].decode("cp1252", "replace")
+    )
     name = "UTF-8" if error.encoding.replace("_", "-").startswith("utf-8") else encoding.name
     second = "latin-1" if name.lower() == "cp1252" else "cp1252"
     todo = f"set the option encoding, such as [{name.lower()}, {second}], which reads {near!r} there"
@@ -253,7 +265,7 @@ def not_decoded(path, place, encoding, error):
 
 
 def recoded(file, path, encoding):
-    """Return an open file as one of bytes that the second result, an `Encoding`, fits.
+    """Return (open file, encoding of its bytes). A file in UTF-16 or UTF-32 is converted to UTF-8 while it is read.
 
     Parameters
     ----------
@@ -262,45 +274,45 @@ def recoded(file, path, encoding):
     path : path-like
         For messages.
     encoding : Encoding
-        Of files that are not wide.
+        Encoding of files that are not UTF-16 or UTF-32.
 
     Raises
     ------
     DataError
-        If the file holds zeros that are no part of UTF-16, or begins as a PDF, a GIF image or Parquet.
+        If the file contains zeros but is not UTF-16 or UTF-32, or is a PDF, an image or Parquet.
     """
     file = file if hasattr(file, "peek") else io.BufferedReader(file)
-    name = codecs.lookup(encoding.name).name if encoding.wide else wide_name(file.peek(ZEROS)[:ZEROS], path)
+    name = codecs.lookup(encoding.name).name if encoding.wide else wide_name(file.peek(ZERO_BYTES)[:ZERO_BYTES], path)
     if name is None:
         return file, encoding
-    return io.BufferedReader(_Recoded(file, path, name), BLOCK), Encoding()
+    return io.BufferedReader(_Recoded(file, path, name), RECODED_BYTES), Encoding()
 
 
 def wide_name(head, path):
-    """Return the name of the encoding of a file that begins so, where characters have several bytes; or None."""
-    marked = next((name for mark, name in MARKS if head.startswith(mark)), None)
-    if begin := next((name for begin, name in PLAIN_HEADS.items() if head.startswith(begin)), ""):
-        raise DataError(f"{path} begins as {begin} does", "text", "convert it, or name the files to take")
+    """Return the encoding of a file with these first bytes if it is UTF-16 or UTF-32, else None."""
+    marked = next((name for mark, name in BYTE_ORDER_MARKS if head.startswith(mark)), None)
+    if begin := next((name for begin, name in FOREIGN_HEADS.items() if head.startswith(begin)), ""):
+        raise DataError(f"{path} begins like {begin}", "text", "convert it, or name the files to read")
     if marked or _is_text(head):
         return marked
-    if len({*head} & NO_TEXT) > 2:
-        fault = f"{path} holds zeros and other bytes that no text has, as a picture or a packed file does"
-        raise DataError(fault, "text", "convert it, or name the files to take")
+    if len({*head} & CONTROL_BYTES) > 2:
+        fault = f"{path} contains zeros and control characters, like an image or a compressed file"
+        raise DataError(fault, "text", "convert it, or name the files to read")
     todo = "convert it, or set the option encoding to utf-16-le or utf-16-be"
-    raise DataError(f"{path} holds zeros, as text in UTF-16 without a mark does", "text", todo)
+    raise DataError(f"{path} contains zeros, like UTF-16 without a byte order mark", "text", todo)
 
 
 def _is_text(head):
-    """Return whether bytes are text in which any zeros are gaps, as a crash leaves them in a log."""
+    """Return whether bytes are text. Zeros in it may be gaps, as a crash leaves them in a log."""
     if b"\0" not in head:
         return True
     even, odd = (head[place::2].count(0) for place in (0, 1))
-    alternate = min(even, odd) < ALTERNATE * max(even, odd) and 10 * (even + odd) > len(head)
-    return not alternate and len({*head} & NO_TEXT) <= 2
+    alternate = min(even, odd) < MAX_ZERO_RATIO * max(even, odd) and 10 * (even + odd) > len(head)
+    return not alternate and len({*head} & CONTROL_BYTES) <= 2
 
 
 class _Recoded(io.RawIOBase):
-    """The characters of a file in another encoding, as UTF-8."""
+    """A file converted to UTF-8."""
 
     def __init__(self, file, path, name):
         self.file, self.path, self.name, self.left = file, path, name, b""
@@ -311,13 +323,13 @@ class _Recoded(io.RawIOBase):
 
     def readinto(self, buffer):
         while not self.left:
-            block = self.file.read(BLOCK)
+            block = self.file.read(RECODED_BYTES)
             try:
                 self.left = self.decoder.decode(block, not block).encode("utf-8", "replace")
             except UnicodeError as error:
                 reason = getattr(error, "reason", error)
                 fault = f"{self.path} is not {self.name.upper()} throughout ({reason})"
-                raise DataError(fault, "a whole file", "make it again, or convert it to UTF-8") from error
+                raise DataError(fault, "a complete file", "create it again, or convert it to UTF-8") from error
             if not block:
                 break
         taken, self.left = self.left[: len(buffer)], self.left[len(buffer) :]

@@ -1,7 +1,7 @@
 """Items of feeds: RSS 0.9 to 2.0, Atom and JSON Feed.
 
-XML is read by expat, an item at a time. What expat refuses is split into items, each of which is read by itself, and
-repaired where that is needed. Entities of HTML, which feeds use without declaring them, are known.
+XML is parsed by expat, one item at a time. From an error on, the remaining items are parsed one by one, and repaired if
+necessary. Entities of HTML, which feeds use without declaring them, are known.
 """
 
 import codecs
@@ -15,17 +15,17 @@ from urllib.parse import urljoin
 from xml.parsers import expat
 
 from odl.corpora import fields
-from odl.corpora.checks import LONGEST_LINE, Unreadable
-from odl.corpora.encodings import FALLBACK, MARKS, UTF8, WIDE, Encoding, codecs_of
+from odl.corpora.checks import MAX_LINE, Unreadable
+from odl.corpora.encodings import BYTE_ORDER_MARKS, FALLBACK, UTF8, WIDE_ENCODINGS, Encoding, codecs_of
 from odl.errors import DataError
 from odl.files.listing import CATEGORY
 
-ROOTS = {"rss", "rdf", "feed", "channel"}
-ITEMS = {"item", "entry"}
-OWN = "own"  # elements of RSS and Atom themselves
-VOCABULARIES = {  # namespaces, without what is before :// and a sign at their end
-    **dict.fromkeys(("", "www.w3.org/2005/atom", "purl.org/atom/ns", "purl.org/rss/1.0"), OWN),
-    **dict.fromkeys(("my.netscape.com/rdf/simple/0.9", "backend.userland.com/rss2"), OWN),
+ROOT_ELEMENTS = {"rss", "rdf", "feed", "channel"}
+ITEM_ELEMENTS = {"item", "entry"}
+FEED_VOCABULARY = "own"  # vocabulary of the elements of RSS and Atom
+VOCABULARIES = {  # namespace, without its scheme and last / or #, -> vocabulary
+    **dict.fromkeys(("", "www.w3.org/2005/atom", "purl.org/atom/ns", "purl.org/rss/1.0"), FEED_VOCABULARY),
+    **dict.fromkeys(("my.netscape.com/rdf/simple/0.9", "backend.userland.com/rss2"), FEED_VOCABULARY),
     "purl.org/rss/1.0/modules/content": "content",
     "purl.org/dc/elements/1.1": "dc",
     "purl.org/dc/terms": "dcterms",
@@ -34,9 +34,11 @@ VOCABULARIES = {  # namespaces, without what is before :// and a sign at their e
     "www.itunes.com/dtds/podcast-1.0.dtd": "itunes",
     "www.google.com/schemas/play-podcasts/1.0": "googleplay",
 }
-PREFIXES = {name: f"http://{uri}" for uri, name in VOCABULARIES.items() if name != OWN}  # of feeds that declare none
+PREFIXES = {
+    name: f"http://{uri}" for uri, name in VOCABULARIES.items() if name != FEED_VOCABULARY
+}  # for feeds that do not declare them
 PREFIXES |= {"atom": "http://www.w3.org/2005/Atom", "a10": "http://www.w3.org/2005/Atom"}
-PREFERENCES = {  # role of an item -> elements, the best first; media:caption is the description of one picture
+PREFERENCES = {  # role -> elements, the best first; media:caption is the description of an image
     "id": "guid id dc:identifier",
     "title": "title dc:title media:title itunes:title",
     "text": "content:encoded content xhtml:body description summary dc:description dcterms:abstract itunes:summary"
@@ -46,7 +48,7 @@ PREFERENCES = {  # role of an item -> elements, the best first; media:caption is
     "author": "author dc:creator itunes:author",
     CATEGORY: "category dc:subject",
 }
-ROLES = {
+ELEMENT_ROLES = {
     tuple(name.rpartition(":")[::2]): (role, rank)
     for role, names in PREFERENCES.items()
     for rank, name in enumerate(names.split())
@@ -58,23 +60,23 @@ JSON_PREFERENCES = {
     "time": ("date_published", "date_modified"),
     "url": ("url", "external_url"),
 }
-HIDDEN = {"script", "style", "email", "uri"}  # within an element that has a role; the last two are of persons
-CONTAINERS = {("media", "group"), ("media", "content")}
-LAST = 99  # rank of what stands in where nothing else is
-XML = "http://www.w3.org/XML/1998/namespace "
-ABOUT = "http://www.w3.org/1999/02/22-rdf-syntax-ns# about"
-DECLARED = re.compile(rb"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([^"'>]{1,40})["']""")
-BEFORE = re.compile(rb"\A(?![{]|<[?!]).*?(?=<\?xml\s|<(?:[\w.-]+:)?(?:rss|feed|rdf)[\s>])", re.S | re.I)  # messages
-START = re.compile(rb"<(?:[\w.-]+:)?(?:item|entry)(?=[\s>/])", re.I)
-END = re.compile(rb"</(?:[\w.-]+:)?(?:item|entry)\s*>", re.I)
-PREFIX = re.compile(rb"[<\s/]([A-Za-z_][\w.-]*):[\w.-]+")
-NO_CHARACTER = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")  # that XML may hold
-AMPERSAND = re.compile(rb"(<!\[CDATA\[.*?\]\]>)|&(?!(?:\w+|#\d+|#[xX][\da-fA-F]+);)", re.S)
-CAPTIONS = re.compile(rb"<((?:media|itunes|googleplay):[\w-]+)\b[^>]*?(?:/>|>.*?</\1\s*>)", re.S | re.I)
-HOLDS_TEXT = re.compile(rb"<(?:[\w.-]+:)?(?:description|summary|content|encoded)\b", re.I)
-BLOCK = 1 << 16
-TAG = 64  # bytes of the longest tag of an item
-LONGEST = 1 << 24  # bytes of an item that is repaired
+HIDDEN_ELEMENTS = {"script", "style", "email", "uri"}  # elements whose text is ignored inside another element
+CONTAINER_ELEMENTS = {("media", "group"), ("media", "content")}
+LOWEST_RANK = 99  # rank of a value that is used if there is no other
+XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace "
+RDF_ABOUT = "http://www.w3.org/1999/02/22-rdf-syntax-ns# about"
+DECLARED_ENCODING = re.compile(rb"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([^"'>]{1,40})["']""")
+BEFORE_XML = re.compile(rb"\A(?![{]|<[?!]).*?(?=<\?xml\s|<(?:[\w.-]+:)?(?:rss|feed|rdf)[\s>])", re.S | re.I)
+ITEM_START = re.compile(rb"<(?:[\w.-]+:)?(?:item|entry)(?=[\s>/])", re.I)
+ITEM_END = re.compile(rb"</(?:[\w.-]+:)?(?:item|entry)\s*>", re.I)
+USED_PREFIX = re.compile(rb"[<\s/]([A-Za-z_][\w.-]*):[\w.-]+")
+INVALID_CHARACTER = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xef\xbf[\xbe\xbf]")  # not allowed in XML
+BARE_AMPERSAND = re.compile(rb"(<!\[CDATA\[.*?\]\]>)|&(?!(?:\w+|#\d+|#[xX][\da-fA-F]+);)", re.S)
+CAPTION_ELEMENTS = re.compile(rb"<((?:media|itunes|googleplay):[\w-]+)\b[^>]*?(?:/>|>.*?</\1\s*>)", re.S | re.I)
+TEXT_ELEMENT = re.compile(rb"<(?:[\w.-]+:)?(?:description|summary|content|encoded)\b", re.I)
+FEED_BYTES = 1 << 16  # bytes that are read at once
+MAX_TAG_BYTES = 64  # bytes of the tag that begins or ends an item
+MAX_ITEM_BYTES = 1 << 24  # bytes of an item that can be repaired
 
 
 def feed_rows(file, path, encoding=UTF8):
@@ -82,24 +84,24 @@ def feed_rows(file, path, encoding=UTF8):
 
     A row has id, time, text, title and url, and, if the item has them, author and category (a list).
 
-    The id is the item's own (guid, id), or else its address. The text is the title with the first of the elements of
-    `PREFERENCES` that says something; the time is the first that is a date. ``repaired`` is true of an item that is not
-    XML as it stands; ``replaced`` counts characters in no encoding. (place, `Unreadable`) stands for an item that
-    cannot be repaired. Memory is that of one item; a JSON feed is read at once.
+    The id is the item's guid or id, or else its address. The text is the title and the first element of `PREFERENCES`
+    with text; the time is the first one that is a date. ``repaired`` is true if the item is not valid XML; ``replaced``
+    is the number of characters that could not be decoded. An item that cannot be repaired is an `Unreadable`. One item
+    is in memory at a time; a JSON feed is read at once.
 
     Parameters
     ----------
     file : binary file
-        That can be read twice.
+        Seekable.
     path : path-like
         For messages.
     encoding : odl.corpora.encodings.Encoding
-        Of a feed that states none and is not UTF-8.
+        Encoding of a feed that states none and is not UTF-8.
 
     Raises
     ------
     DataError
-        If it is no feed; naming the line at which it is not XML, if no item can be found there.
+        If the file is not a feed.
     """
     blocks = _blocks(file, encoding)
     first = next(blocks, b"")
@@ -109,7 +111,7 @@ def feed_rows(file, path, encoding=UTF8):
 
 
 def _xml_rows(first, blocks, path):
-    """Yield the rows of the items of RSS or Atom."""
+    """Yield the rows of RSS or Atom."""
     parser, blocks, found = _Items(path), chain([first] * bool(first), blocks, [b""]), False
     try:
         for block in blocks:
@@ -126,30 +128,30 @@ def _xml_rows(first, blocks, path):
 
 
 def _blocks(file, encoding):
-    """Yield the bytes of a feed in UTF-8, whatever they are in; what stands before the XML is left out."""
-    block = file.read(BLOCK)
+    """Yield the bytes of a feed in UTF-8, from the start of the XML."""
+    block = file.read(FEED_BYTES)
     name, errors = _encoding_of(file, block, encoding)
     decoder, start = codecs.getincrementaldecoder(name)(errors), True
     while block:
-        following = file.read(BLOCK)
+        following = file.read(FEED_BYTES)
         text = decoder.decode(block, not following)
         data, block = text.encode("utf-8", "replace"), following
         if start:
-            data = BEFORE.sub(b"", data.lstrip(b" \t\r\n\0" + codecs.BOM_UTF8), count=1)
+            data = BEFORE_XML.sub(b"", data.lstrip(b" \t\r\n\0" + codecs.BOM_UTF8), count=1)
             start = not data
         if data:
             yield data
 
 
 def _encoding_of(file, head, encoding):
-    """Return the encoding of a feed, and how Python is to treat bytes that do not fit it."""
-    if marked := next((name for mark, name in MARKS if head.startswith(mark)), None):
+    """Return (encoding of a feed, error handler for bytes that do not fit)."""
+    if marked := next((name for mark, name in BYTE_ORDER_MARKS if head.startswith(mark)), None):
         return marked, "replace"
     if b"\0" in head[:2]:
         return ("utf-16-be" if head[0] == 0 else "utf-16-le"), "replace"
-    declared = DECLARED.match(head.removeprefix(codecs.BOM_UTF8))
+    declared = DECLARED_ENCODING.match(head.removeprefix(codecs.BOM_UTF8))
     names = codecs_of(declared[1].decode("ascii", "replace")) if declared else []
-    names = [name for name in names if name != "utf-8" and name not in WIDE]
+    names = [name for name in names if name != "utf-8" and name not in WIDE_ENCODINGS]
     if not names:
         other = codecs_of(encoding.name)
         return "utf-8", Encoding(
@@ -160,11 +162,11 @@ def _encoding_of(file, head, encoding):
 
 
 def _fits(file, name):
-    """Return whether a file is in an encoding throughout; its place in the file stays."""
+    """Return whether a complete file is in an encoding; its position does not change."""
     place, decoder = file.tell(), codecs.getincrementaldecoder(name)()
     file.seek(0)
     try:
-        for block in iter(lambda: file.read(BLOCK), b""):
+        for block in iter(lambda: file.read(FEED_BYTES), b""):
             decoder.decode(block)
         decoder.decode(b"", True)
         return True
@@ -175,7 +177,7 @@ def _fits(file, name):
 
 
 class _Items:
-    """Reads XML with expat, and returns the items that are complete.
+    """Parser of XML with expat that returns complete items.
 
     Parameters
     ----------
@@ -186,7 +188,11 @@ class _Items:
     def __init__(self, path):
         self.path, self.complete, self.item, self.role, self.depth = path, [], None, None, 0
         self.uri, self.names, self.namespaces, self.bases = "", {}, {}, []
-        self.data, self.offset, self.begin = bytearray(), 0, 0  # what follows the last item, from a byte of the file
+        self.data, self.offset, self.begin = (
+            bytearray(),
+            0,
+            0,
+        )  # bytes after the last item; their offset; start of the item
         self.parser = parser = expat.ParserCreate("utf-8", " ")
         parser.buffer_text = True
         parser.UseForeignDTD(True)  # an entity that is not declared is skipped, not an error
@@ -196,7 +202,7 @@ class _Items:
         parser.ExternalEntityRefHandler = lambda *_: 1  # nothing is fetched
 
     def feed(self, block, last=False):
-        """Take the next bytes; return the items that they complete, which `complete` has if XML ends there."""
+        """Parse bytes; return the rows that they complete. After an error, `complete` has the rows before it."""
         self.data += block
         self.parser.Parse(block, last)
         if self.item is None:
@@ -207,7 +213,7 @@ class _Items:
         return complete
 
     def remaining(self):
-        """Return the bytes from the beginning of the item that is not complete, or from the end of the last one."""
+        """Return the bytes since the start of the incomplete item, or since the end of the last item."""
         return bytes(self.data[self.begin - self.offset :])
 
     def _namespace(self, prefix, uri):
@@ -216,29 +222,29 @@ class _Items:
     def _start(self, name, attributes):
         self.depth += 1
         vocabulary, bare = self.names.get(name) or self._name(name)
-        if f"{XML}base" in attributes:
-            self.bases.append((self.depth, urljoin(self._base(), attributes[f"{XML}base"])))
+        if f"{XML_NAMESPACE}base" in attributes:
+            self.bases.append((self.depth, urljoin(self._base(), attributes[f"{XML_NAMESPACE}base"])))
         if self.item is None:
             if self.depth == 1:
                 self._check_root(bare)
-            if bare in ITEMS:
+            if bare in ITEM_ELEMENTS:
                 self._begin_item(name, attributes)
         elif self.depth == self.level:
             self._begin_element(vocabulary, bare, attributes)
         elif self.role is not None:
-            self.hidden = self.hidden or (self.depth if bare in HIDDEN else 0)
-            self._text(" ")  # content that is XML itself: its tags part words
+            self.hidden = self.hidden or (self.depth if bare in HIDDEN_ELEMENTS else 0)
+            self._text(" ")  # inner tags separate words
 
     def _name(self, name):
-        """Return the vocabulary of an element, "" for that of feeds and of items, and its name in it."""
+        """Return (vocabulary, bare name) of an element; the vocabulary of feeds is ""."""
         uri, _, bare = name.rpartition(" ")
         known = VOCABULARIES.get((uri.partition("://")[2] or uri).lower().rstrip("/#"), "")
-        vocabulary = "" if uri in ("", self.uri) or known == OWN else known or uri
+        vocabulary = "" if uri in ("", self.uri) or known == FEED_VOCABULARY else known or uri
         self.names[name] = vocabulary, bare.lower()
         return self.names[name]
 
     def _check_root(self, bare):
-        if bare not in ROOTS:
+        if bare not in ROOT_ELEMENTS:
             raise DataError(f"{self.path} is XML with the root {bare!r}", "a feed, RSS or Atom", "remove it")
 
     def _begin_item(self, name, attributes):
@@ -246,18 +252,18 @@ class _Items:
             self.uri, self.names = uri, {}
         self.item, self.inner, self.level = {CATEGORY: {0: []}}, self.depth, self.depth + 1
         self.link, self.hidden, self.caption, self.begin = False, 0, 0, self.parser.CurrentByteIndex
-        if ABOUT in attributes:
-            self.item |= {"id": {LAST: [attributes[ABOUT]]}, "url": {LAST: [attributes[ABOUT]]}}
+        if RDF_ABOUT in attributes:
+            self.item |= {"id": {LOWEST_RANK: [attributes[RDF_ABOUT]]}, "url": {LOWEST_RANK: [attributes[RDF_ABOUT]]}}
 
     def _begin_element(self, vocabulary, bare, attributes):
-        """Note which role an element of an item has, or go into one that holds others."""
-        if (vocabulary, bare) in CONTAINERS:
+        """Set the role of an element in an item, or enter an element that contains others."""
+        if (vocabulary, bare) in CONTAINER_ELEMENTS:
             self.level += 1
             self.caption = self.caption or (self.depth if bare == "content" else 0)
             return
         if self.caption and vocabulary == "media" and bare == "description":
             bare = "caption"
-        role, rank = ROLES.get((vocabulary, bare), (None, 0))
+        role, rank = ELEMENT_ROLES.get((vocabulary, bare), (None, 0))
         if role == CATEGORY:
             self.role = self.item[CATEGORY][0]
             self._text("\n" + attributes.get("label", attributes.get("term", "")))
@@ -270,7 +276,7 @@ class _Items:
             self.role = texts.setdefault(rank, []) if not texts.get(rank) else None
             self.link = self.role is not None and role == "url"
             if bare == "guid" and self.role is not None and attributes.get("isPermaLink", "true") == "true":
-                self.item.setdefault("url", {})[LAST] = self.role
+                self.item.setdefault("url", {})[LOWEST_RANK] = self.role
 
     def _base(self):
         return self.bases[-1][1] if self.bases else ""
@@ -303,14 +309,14 @@ class _Items:
 
 
 def _is_binary(bare, attributes):
-    """Return whether an element of Atom holds a file, such as a picture."""
+    """Return whether an Atom element contains a file, such as an image."""
     kind = attributes.get("type", "")
     text = kind.startswith("text/") or kind.endswith(("xml", "html"))
     return bare in ("content", "summary") and (attributes.get("mode") == "base64" or ("/" in kind and not text))
 
 
 def _feed_row(item):
-    """Return the row of an item: role -> rank -> pieces of text."""
+    """Return the row of an item, given as role -> rank -> pieces of text."""
     title, text, url, identity = (_first(item.get(role)) for role in ("title", "text", "url", "id"))
     row = {"title": title, "text": f"{title}\n{text}", "time": _time(item.get("time")), "url": url}
     names = [" ".join(name.split()) for name in "".join(item[CATEGORY][0]).split("\n")]
@@ -326,19 +332,19 @@ def _feed_row(item):
 
 
 def _first(ranks):
-    """Return the first text that says something, "" if none does."""
+    """Return the text of lowest rank that is not blank, or ""."""
     return next(_by_rank(ranks), "")
 
 
 def _by_rank(ranks):
-    """Yield the texts that say something, the best first."""
+    """Yield the texts that are not blank, the best first."""
     for rank in sorted(ranks or ()):
         if text := "".join(ranks[rank]).strip():
             yield text
 
 
 def _time(ranks):
-    """Return the first text that is a date, of several; the first otherwise, or None."""
+    """Return the first of several texts that is a date; if none is, the first text, or None."""
     texts = list(_by_rank(ranks))
     for text in texts if len(texts) > 1 else ():
         try:
@@ -350,23 +356,23 @@ def _time(ranks):
 
 
 def _repaired(parser, blocks):
-    """Yield the rows of the items from the place where expat stopped, each read by itself."""
+    """Yield the rows of the items after an error of expat, each of which is parsed separately."""
     data, at = parser.remaining(), 0
     while True:
-        start = START.search(data, at)
+        start = ITEM_START.search(data, at)
         if start is None:
-            data, at = data[max(at, len(data) - TAG) :], 0
+            data, at = data[max(at, len(data) - MAX_TAG_BYTES) :], 0
             if not (block := next(blocks, b"")):
                 return
             data += block
             continue
         data, ended = data[start.start() :], False
         searched = 1
-        while not (end := END.search(data, searched)) and len(data) < LONGEST and not ended:
-            searched = max(1, len(data) - TAG)
+        while not (end := ITEM_END.search(data, searched)) and len(data) < MAX_ITEM_BYTES and not ended:
+            searched = max(1, len(data) - MAX_TAG_BYTES)
             block = next(blocks, b"")
             data, ended = data + block, not block
-        following = START.search(data, 1, end.start() if end else len(data))
+        following = ITEM_START.search(data, 1, end.start() if end else len(data))
         if following:
             yield _item_row(data[: following.start()], parser)
             at = following.start()
@@ -374,17 +380,19 @@ def _repaired(parser, blocks):
             yield _item_row(data[: end.end()], parser)
             at = end.end()
         else:
-            yield Unreadable("the file ends within it" if ended else f"it is longer than {LONGEST >> 20} MiB")
+            yield Unreadable(
+                "the file ends within the item" if ended else f"it is longer than {MAX_ITEM_BYTES >> 20} MiB"
+            )
             at = len(data)
 
 
 def _item_row(data, parser):
-    """Return the row of an item that stands alone, repaired if it is no XML."""
-    prefixes = {prefix.decode() for prefix in PREFIX.findall(data)} - {"xml", "xmlns"}
+    """Return the row of a separate item, repaired if it is not valid XML."""
+    prefixes = {prefix.decode() for prefix in USED_PREFIX.findall(data)} - {"xml", "xmlns"}
     known = {**PREFIXES, **parser.namespaces}
     declared = [f'xmlns="{known.get("", "")}"', *(f'xmlns:{one}="{known.get(one, "urn:" + one)}"' for one in prefixes)]
     begin, end = f"<rss {' '.join(declared)}>".encode(), b"</rss>"
-    mended = AMPERSAND.sub(lambda match: match[1] or b"&amp;", NO_CHARACTER.sub(b" ", data))
+    mended = BARE_AMPERSAND.sub(lambda match: match[1] or b"&amp;", INVALID_CHARACTER.sub(b" ", data))
     for text in (data, mended) if mended != data else (data,):
         reader = _Items(parser.path)
         try:
@@ -392,20 +400,20 @@ def _item_row(data, parser):
             return row if text is data else {**row, "repaired": True}
         except expat.ExpatError as error:
             reason = expat.ErrorString(error.code)
-    for text in (CAPTIONS.sub(b"", mended), mended):
+    for text in (CAPTION_ELEMENTS.sub(b"", mended), mended):
         row = _loose_row(begin + text + end)
-        if row["text"].removeprefix(row["title"]).strip() or (row["title"] and not HOLDS_TEXT.search(text)):
+        if row["text"].removeprefix(row["title"]).strip() or (row["title"] and not TEXT_ELEMENT.search(text)):
             return {**row, "repaired": True}
     return Unreadable(f"it is not XML ({reason}), and cannot be repaired")
 
 
 def _loose_row(data):
-    """Return the row of the item that feedparser finds; which date it has, and what it says, is decided here."""
+    """Return the row of an item that feedparser reads. Date and text are chosen here."""
     import feedparser
 
     data = io.BytesIO(b'<?xml version="1.0" encoding="utf-8"?>' + data)
     found = feedparser.parse(data, sanitize_html=False, resolve_relative_uris=False).entries
-    get = partial(dict.get, found[0] if found else {})  # the method of entries takes one date for another
+    get = partial(dict.get, found[0] if found else {})  # `get` of an entry confuses dates
     texts = [*(content.get("value", "") for content in get("content", ())), get("summary", "")]
     names = [tag.get("label") or tag.get("term") or "" for tag in get("tags", ())]
     roles = {"id": ["id"], "title": ["title"], "time": ["published", "created", "updated"], "url": ["link"]}
@@ -415,17 +423,17 @@ def _loose_row(data):
 
 
 def _at_most(blocks, path):
-    """Yield blocks; refuse more than `LONGEST_LINE` bytes."""
+    """Yield blocks; refuse more than `MAX_LINE` bytes."""
     size = 0
     for block in blocks:
         size += len(block)
-        if size > LONGEST_LINE:
-            raise DataError(f"{path} is a JSON feed of more than {LONGEST_LINE >> 20} MiB", "a smaller one", "split it")
+        if size > MAX_LINE:
+            raise DataError(f"{path} is a JSON feed of more than {MAX_LINE >> 20} MiB", "a smaller one", "split it")
         yield block
 
 
 def _json_rows(blocks, path):
-    """Yield the rows of the items of a JSON feed."""
+    """Yield the rows of a JSON feed."""
     try:
         items = [item if isinstance(item, dict) else {} for item in json.loads(b"".join(blocks))["items"]]
     except (ValueError, LookupError, TypeError, RecursionError) as error:

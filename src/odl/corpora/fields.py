@@ -1,4 +1,4 @@
-"""Values of one document's fields, from JSON, CSV or Parquet; `ValueError` says what is wrong."""
+"""Parsing of the fields of a document from JSON, CSV or Parquet. A wrong value raises `ValueError` with the reason."""
 
 import json
 import math
@@ -12,14 +12,14 @@ from odl.text.scripts import SPACELESS
 
 __all__ = ["DATES", "EPOCH", "NUMBER", "missing", "parse_time", "year_last"]
 LARGEST_COUNT = np.iinfo(np.int32).max
-KINDS = {int: "a number", float: "a number", bool: "true or false", list: "a list", dict: "an object"}
-AUTHOR = 100  # characters of an author
-AUTHOR_KEYS = ("screen_name", "login", "username", "name", "email", "id")  # of an object that is an author
-UNSPACED = "".join(SPACELESS)
-# Behind 25 characters, as short lines are no prose; a heading before a colon and a numbered item begin their own lines.
-BROKEN = re.compile(
-    rf"(?:\n(?<=[^\n]{{24}}[{UNSPACED}、，]\n)|\r\n(?<=[^\n]{{24}}[{UNSPACED}、，]\r\n))"
-    rf"(?=[{UNSPACED}])(?![^\s:：]{{1,8}}[:：]|[一二三四五六七八九十]{{1,3}}、)"
+TYPE_NAMES = {int: "a number", float: "a number", bool: "true or false", list: "a list", dict: "an object"}
+MAX_AUTHOR_CHARACTERS = 100
+AUTHOR_KEYS = ("screen_name", "login", "username", "name", "email", "id")  # keys of an object that names an author
+UNSPACED_LETTERS = "".join(SPACELESS)
+# A line break within a text without spaces: after 25 characters, not before a heading with a colon or a numbered item.
+BROKEN_LINE = re.compile(
+    rf"(?:\n(?<=[^\n]{{24}}[{UNSPACED_LETTERS}、，]\n)|\r\n(?<=[^\n]{{24}}[{UNSPACED_LETTERS}、，]\r\n))"
+    rf"(?=[{UNSPACED_LETTERS}])(?![^\s:：]{{1,8}}[:：]|[一二三四五六七八九十]{{1,3}}、)"
 )
 
 
@@ -34,20 +34,20 @@ def parse_id(value):
 
 
 def parse_text(value):
-    """Return a text without escape sequences; lines that were broken within a run without spaces are joined.
+    """Return a text without escape sequences. Line breaks within a run of characters without spaces are removed.
 
-    A list of strings, or of objects with a ``text``, is one text in pieces (as chat exports write marked words), a list
-    of bytes is UTF-8 (as journalctl writes messages with escape sequences).
+    A list of strings, or of objects with a ``text``, is one text in pieces, as in chat exports. A list of bytes is
+    UTF-8, as in the journal of systemd.
     """
     value = joined(value)
     if not isinstance(value, str):
-        raise ValueError(f"the text is {KINDS.get(type(value), type(value).__name__)}, not a string")
+        raise ValueError(f"the text is {TYPE_NAMES.get(type(value), type(value).__name__)}, not a string")
     value = without_ansi(value)
-    return value if value.isascii() else BROKEN.sub("", clean(value))
+    return value if value.isascii() else BROKEN_LINE.sub("", clean(value))
 
 
 def joined(value):
-    """Return the text of a list of lines, of pieces among which are objects, or of bytes; another value as it is."""
+    """Return the text of a list of lines, of pieces with objects, or of bytes; other values as they are."""
     if not isinstance(value, list) or not value:
         return value
     if all(type(one) is int and 0 <= one < 256 for one in value):
@@ -58,13 +58,13 @@ def joined(value):
 
 
 def parse_url(value):
-    """Return an address on one line, "" where there is none or what is there is none of the web."""
+    """Return a web address on one line; "" if the value is missing or not a web address."""
     text = "" if missing(value) else "".join(clean(str(value)).split())
     return text if text.lower().startswith(("http://", "https://")) else ""
 
 
 def parse_author(value):
-    """Return who wrote a document, on one line; of an object its account or name, of a list the first; "" for nobody.
+    """Return the author of a document on one line: of an object its name or account, of a list the first; or "".
 
     Examples
     --------
@@ -77,33 +77,33 @@ def parse_author(value):
     if isinstance(value, dict):
         value = next((value[key] for key in AUTHOR_KEYS if not missing(value.get(key))), None)
     known = isinstance(value, str | int) and not isinstance(value, bool) and not missing(value)
-    return " ".join(clean(str(value)).split())[:AUTHOR] if known else ""
+    return " ".join(clean(str(value)).split())[:MAX_AUTHOR_CHARACTERS] if known else ""
 
 
 def parse_vector(value, length=None):
-    """Return the numbers of a vector, a list or one as a JSON string, in single precision.
+    """Return a vector in single precision, from a list of numbers or a JSON string.
 
     Parameters
     ----------
     value : list or str
     length : int, optional
-        That of the vectors before.
+        Required length.
     """
     value = _from_json(value, "the vector is")
     listed = isinstance(value, list | tuple) and len(value) > 0
     if not listed or not all(isinstance(one, int | float) and not isinstance(one, bool) for one in value):
         raise ValueError("the vector is no list of numbers")
     if length is not None and len(value) != length:
-        raise ValueError(f"the vector has {len(value)} numbers, those before it {length}")
+        raise ValueError(f"the vector has {len(value)} numbers, earlier ones {length}")
     with np.errstate(over="ignore"):
         numbers = np.array(value, dtype=np.float64).astype("<f4")
     if not np.isfinite(numbers).all():
-        raise ValueError("the vector holds a number that is not finite")
+        raise ValueError("the vector contains a number that is not finite")
     return numbers
 
 
 def _from_json(value, what):
-    """Return what a string holds as JSON; any other value as it is."""
+    """Return the value of a JSON string; other values as they are."""
     try:
         return json.loads(value) if isinstance(value, str) else value
     except (ValueError, RecursionError) as error:
@@ -111,7 +111,7 @@ def _from_json(value, what):
 
 
 def parse_counts(value):
-    """Return {token: count} of a mapping, a list of pairs, or either as a JSON string."""
+    """Return {token: count} from a map, a list of pairs, or a JSON string of either."""
     value = _from_json(value, "the counts are")
     try:
         pairs = list(value.items()) if isinstance(value, dict) else [(token, count) for token, count in value]
@@ -119,14 +119,14 @@ def parse_counts(value):
         raise ValueError(f"the counts are {str(value)[:60]!r}, not {{token: count}}") from error
     counts = {}
     for token, count in pairs:
-        if count is None:  # Parquet stores a mapping as columns, with nulls
+        if count is None:  # Parquet stores maps as columns with nulls
             continue
         if not isinstance(token, str) or not token.strip():
             raise ValueError(f"the token {token!r} is not a word")
         if isinstance(count, bool) or not isinstance(count, int | float) or not 0 <= count <= LARGEST_COUNT:
             raise ValueError(f"the count {count!r} of {token!r} is not a whole number from 0 to {LARGEST_COUNT}")
         if count != int(count):
-            raise ValueError(f"the count {count!r} of {token!r} is not whole")
+            raise ValueError(f"the count {count!r} of {token!r} is not a whole number")
         word = "_".join(clean(token).split())
         counts[word] = counts.get(word, 0) + int(count)
         if counts[word] > LARGEST_COUNT:
@@ -135,9 +135,9 @@ def parse_counts(value):
 
 
 def parse_topics(value, separator):
-    """Return the topics of a string (split at the separator, unless null), a number or a list, each once.
+    """Return the distinct topics of a list, a number or a string, which is split at the separator (None: one topic).
 
-    An object is the topic of its ``name``, as labels of issues are.
+    The topic of an object is its ``name``, as for labels of issues.
     """
     if missing(value):
         return ()

@@ -1,4 +1,4 @@
-"""Formats of a person's own files, read a row at a time: JSONL, CSV, Parquet, mail, feeds and texts."""
+"""Formats of user files, read row by row: JSONL, CSV, Parquet, mail, feeds, logs and texts."""
 
 import contextlib
 import csv
@@ -14,7 +14,7 @@ from functools import partial
 from itertools import chain, islice
 
 from odl.corpora import containers, jsonrows, logs
-from odl.corpora.checks import LONGEST_LINE, Unreadable, lines
+from odl.corpora.checks import MAX_LINE, Unreadable, lines
 from odl.corpora.encodings import UTF8, Encoding, not_decoded, recoded
 from odl.corpora.fields import EPOCH
 from odl.errors import DataError
@@ -22,20 +22,20 @@ from odl.files import listing
 from odl.files.packing import opened
 
 DELIMITERS = ";\t|,"
-ONCE = ("id", "time", "text", "counts", "topics", "title")  # names of columns that a table may not have twice
-TIMES = ("name", "front-matter", "modified")
-DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])(?:[-_.]?(0[1-9]|[12]\d|3[01]))?(?!\d)")
-HEADER_LINES = 200  # by which the delimiter of a table is told
-ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that do not fit
+UNIQUE_COLUMNS = ("id", "time", "text", "counts", "topics", "title")  # column names that must not be repeated
+TIME_SOURCES = ("name", "front-matter", "modified")
+DAY_IN_NAME = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])(?:[-_.]?(0[1-9]|[12]\d|3[01]))?(?!\d)")
+HEADER_LINES = 200  # lines from which the delimiter of a table is detected
+ESCAPED_BYTE = re.compile("[\udc80-\udcff]")  # a byte that does not fit the encoding, as Python escapes it
 ESCAPED_QUOTE = re.compile(r'(?<!\\)((?:\\\\)*)\\"')
-NULL = r"\N"  # no value, as databases write it
-DIGIT = re.compile(r"\d")
-LEAD = re.compile(r"\s*|sep=.|#TYPE .*")  # before the names of columns: a blank line, those of spreadsheets, PowerShell
-BATCH_ROWS = 1024  # of Parquet, in memory at a time
+NULL_FIELD = r"\N"  # missing value in database exports
+ANY_DIGIT = re.compile(r"\d")
+LEADING_LINE = re.compile(r"\s*|sep=.|#TYPE .*")  # line above the header: blank, or of Excel or PowerShell
+PARQUET_BATCH = 1024  # rows of Parquet in memory
 QUOTING = {True: csv.QUOTE_MINIMAL, False: csv.QUOTE_NONE}
-FRONT = re.compile(r"\A---\s*\n(.*?\n)(?:---|\.\.\.)\s*(?:\n|\Z)", re.S)
-recorded: dict = {}  # path -> seconds: when a file that is there had its content first, where somebody keeps that
-PAIR = re.compile(r"^([\w-]+):[ \t]*(.*?)[ \t]*$", re.M)
+FRONT_MATTER = re.compile(r"\A---\s*\n(.*?\n)(?:---|\.\.\.)\s*(?:\n|\Z)", re.S)
+recorded: dict = {}  # path -> time in seconds to use in place of the last change of the file
+FRONT_MATTER_PAIR = re.compile(r"^([\w-]+):[ \t]*(.*?)[ \t]*$", re.M)
 
 
 @dataclass(frozen=True)
@@ -45,16 +45,16 @@ class Form:
     Parameters
     ----------
     kind : str, optional
-        One of `odl.files.listing.KINDS`, whatever the files are called; by default that of each one's name.
+        One of `odl.files.listing.KINDS`, for all files; by default each file's kind follows from its name and content.
     delimiter : str, optional
-        Of CSV; by default the one that fits the first lines of a file, else a comma, in a .tsv file a tab.
+        Delimiter of CSV files; by default detected from the first lines of a file.
     encoding : odl.corpora.encodings.Encoding
     times : str, optional
-        Where the time of a text file is taken from, one of `TIMES`.
+        Source of the time of a text file, one of `TIME_SOURCES`.
     quoted : bool
-        Of CSV: whether a quotation mark may enclose a field, or is a character like any other.
+        Whether quotation marks may enclose fields of CSV files. Otherwise they are ordinary characters.
     time_formats : tuple of str
-        Of `datetime.strptime`, in which the times of logs are written.
+        Formats of `datetime.strptime` for the times of logs.
     """
 
     kind: str | None = None
@@ -65,28 +65,27 @@ class Form:
     time_formats: tuple = ()
 
     def kind_of(self, path):
-        """Return the kind of a file: the one that is set, or that of its content, or of its name."""
+        """Return the kind of a file: the given one, or the one that its name and content tell."""
         return self.kind or listing.kind_in(path)
 
 
 def rows(path, form=Form(), name=None):
     """Yield (place, row) of a file: "line 3", "row 3", "message 3" or "item 3", and a dict of column -> value.
 
-    A row that cannot be read is an `odl.corpora.checks.Unreadable`, and the next one follows.
-
-    Memory is that of one row or, for Parquet, `BATCH_ROWS` rows.
+    For a row that cannot be read, an `odl.corpora.checks.Unreadable` is yielded in its place. One row is in memory at a
+    time; for Parquet, `PARQUET_BATCH` rows.
 
     Parameters
     ----------
     path : path-like
     form : Form
     name : str, optional
-        Of the file among others, where it is a row of its own; by default that without its folders.
+        Name of the file in the corpus, which is the id of a text file. By default its base name.
 
     Raises
     ------
     DataError
-        If the file is damaged, in another encoding, not what its name says, or holds no row.
+        If the file is damaged, has another encoding or format, or contains no row.
     """
     empty = True
     try:
@@ -97,13 +96,13 @@ def rows(path, form=Form(), name=None):
         raise _located(path, form.encoding, error) from error
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         reason = " ".join(str(error).split())
-        raise DataError(f"{path} cannot be read ({reason})", "a whole, readable file", "make it again") from error
+        raise DataError(f"{path} cannot be read ({reason})", "a complete, readable file", "create it again") from error
     if empty:
-        raise DataError(f"{path} holds no documents", "at least one", "fill or remove it")
+        raise DataError(f"{path} contains no documents", "at least one", "fill or remove it")
 
 
 def all_rows(path, form):
-    """Yield what `rows` does; raise `DataError` for a row that cannot be read."""
+    """Yield the rows of `rows`; raise `DataError` for a row that cannot be read."""
     for place, row in rows(path, form):
         if isinstance(row, Unreadable):
             raise DataError(f"{path} {place}: {row}", "a readable row", "correct it")
@@ -137,7 +136,7 @@ def _rows(path, form, name):
 
 
 def _located(path, encoding, error):
-    """Return the error of bytes that do not fit the encoding, with their line."""
+    """Return the error for bytes that do not fit the encoding, with their line."""
     with opened(path) as file:
         for number, line in enumerate(lines(recoded(file, path, encoding)[0], path), start=1):
             try:
@@ -148,14 +147,14 @@ def _located(path, encoding, error):
 
 
 def _numbered(file, encoding):
-    """Yield the number and text of each line, or `Unreadable` if its bytes do not fit or it is too long."""
+    """Yield (number, text) of each line; `Unreadable` for a line that is too long or not in the encoding."""
     number, first = 0, True
-    while data := file.readline(LONGEST_LINE):
+    while data := file.readline(MAX_LINE):
         number += 1
-        if len(data) == LONGEST_LINE and not data.endswith(b"\n"):
-            while (more := file.readline(LONGEST_LINE)) and not more.endswith(b"\n"):
+        if len(data) == MAX_LINE and not data.endswith(b"\n"):
+            while (more := file.readline(MAX_LINE)) and not more.endswith(b"\n"):
                 pass
-            yield number, Unreadable(f"the line has more than {LONGEST_LINE >> 20} MiB; look for a missing line break")
+            yield number, Unreadable(f"the line has more than {MAX_LINE >> 20} MiB; look for a missing line break")
             continue
         try:
             yield number, encoding.text(data, first)
@@ -165,9 +164,9 @@ def _numbered(file, encoding):
 
 
 def _unfit(encoding, byte):
-    """Return the reason why bytes are not read."""
+    """Return the `Unreadable` for a byte that does not fit the encoding."""
     name = "UTF-8" if encoding == UTF8 else encoding.name
-    return Unreadable(f"it is not {name} (byte 0x{byte:02x}); the option encoding names another")
+    return Unreadable(f"it is not {name} (byte 0x{byte:02x}); the option encoding sets another encoding")
 
 
 def _log_rows(file, path, name, encoding, form):
@@ -182,8 +181,8 @@ def _json_rows(file, encoding):
 
 
 def _csv_rows(binary, path, delimiter, encoding, quoted):
-    """Yield the rows of a table. A record that is wrong is unreadable, and the next line begins another one."""
-    limit = csv.field_size_limit(LONGEST_LINE)  # the default refuses texts of more than 131072 characters
+    """Yield the rows of a table. After a wrong record, which is `Unreadable`, reading resumes at the next line."""
+    limit = csv.field_size_limit(MAX_LINE)  # the default refuses texts of more than 131072 characters
     errors = encoding.errors if encoding.second else "surrogateescape"
     try:
         with io.TextIOWrapper(binary, encoding=encoding.start(), errors=errors, newline="") as file:
@@ -201,7 +200,7 @@ def _csv_rows(binary, path, delimiter, encoding, quoted):
 
 
 class _Lines:
-    """Lines of a file, those of the record that is read at hand, to begin again behind the first of them."""
+    """Iterator over lines that stores those of the current record, so that reading can resume after its first line."""
 
     def __init__(self, source):
         self.source, self.record, self.again, self.number = source, [], [], 0
@@ -216,17 +215,19 @@ class _Lines:
         return line
 
     def begin(self):
-        """Forget the lines of the record before; return the number of the next line."""
+        """Start a record; return the number of its first line."""
         self.record = []
         return self.number + 1
 
     def go_back(self):
-        """Begin again behind the first line of the record."""
+        """Move back to the second line of the record."""
         self.number -= len(self.record) - 1
         self.again += self.record[:0:-1]
 
 
 def _records(source, path, delimiter, quoted, encoding, above, before, after):
+    """Yield (place, row) of a table: `above` records are skipped, then a header follows, with names added around it."""
+
     def reader():
         return csv.reader(source, delimiter=delimiter, strict=True, quoting=QUOTING[quoted])
 
@@ -238,7 +239,7 @@ def _records(source, path, delimiter, quoted, encoding, above, before, after):
         except csv.Error as error:
             todo = "correct it, or set options.quoted: false if quotation marks are part of the text"
             if any('\\"' in line for line in source.record):
-                todo = "correct it: a quotation mark in a quoted field is written twice, not behind a backslash"
+                todo = "correct it: write a quotation mark in a quoted field twice, not after a backslash"
             if header is None:
                 raise DataError(f"{path} {place} is not CSV ({error})", "quoted fields", todo) from error
             source.go_back()
@@ -248,7 +249,7 @@ def _records(source, path, delimiter, quoted, encoding, above, before, after):
         if fields is None:
             return
         if header is None:
-            if LEAD.fullmatch(delimiter.join(fields)):
+            if LEADING_LINE.fullmatch(delimiter.join(fields)):
                 continue
             above -= 1
             if above < 0:
@@ -266,17 +267,17 @@ def _records(source, path, delimiter, quoted, encoding, above, before, after):
                     Unreadable(f"it has {len(fields)} field{'s' * (len(fields) > 1)}, the header {len(header)}"),
                 )
         elif fields:
-            if NULL in fields:
-                fields = ["" if field == NULL else field for field in fields]
-            wrong = next((text for text in fields if not text.isascii() and ESCAPED.search(text)), None)
+            if NULL_FIELD in fields:
+                fields = ["" if field == NULL_FIELD else field for field in fields]
+            wrong = next((text for text in fields if not text.isascii() and ESCAPED_BYTE.search(text)), None)
             if wrong is not None:
-                yield place, _unfit(encoding, ord(ESCAPED.search(wrong)[0]) - 0xDC00)
+                yield place, _unfit(encoding, ord(ESCAPED_BYTE.search(wrong)[0]) - 0xDC00)
             else:
                 yield place, dict(zip(header, fields, strict=True))
 
 
 def _parquet_rows(path):
-    """Yield the rows of a Parquet file. pyarrow, which is large, is an extra that only such files need."""
+    """Yield the rows of a Parquet file. It needs pyarrow, an optional dependency."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -288,17 +289,17 @@ def _parquet_rows(path):
             names = file.schema_arrow.names
             if len(set(names)) < len(names):
                 raise ValueError("two columns have one name")
-            batches = file.iter_batches(batch_size=BATCH_ROWS, use_threads=False)
+            batches = file.iter_batches(batch_size=PARQUET_BATCH, use_threads=False)
             every = (values for batch in batches for values in zip(*map(_values, batch.columns), strict=True))
             for number, values in enumerate(every, start=1):
                 yield f"row {number}", dict(zip(names, values, strict=True))
     except (pa.ArrowException, LookupError, OverflowError, TypeError, ValueError, MemoryError) as error:
         fault = f"{path} cannot be read as Parquet ({' '.join(str(error).split())})"
-        raise DataError(fault, "a whole Parquet file", "write it again") from error
+        raise DataError(fault, "a complete Parquet file", "write it again") from error
 
 
 def _values(column):
-    """Return a column as Python values; dates and timestamps as datetimes in UTC, to the millisecond."""
+    """Return a column as a list of Python values; dates and timestamps as datetimes in UTC, rounded to milliseconds."""
     import pyarrow as pa
 
     if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
@@ -309,12 +310,12 @@ def _values(column):
 
 
 def usual_delimiter(path):
-    """Return what separates the fields of a table where its content does not tell."""
+    """Return the default delimiter of a table, by its name."""
     return "\t" if ".tsv" in str(path).lower() else ","
 
 
 def beginning_of(head, path, delimiter=None):
-    """Return the delimiter of a table by its first lines, if none is set, and how many records are above its header."""
+    """Return (delimiter, number of records above the header) of a table, from its first lines."""
     usual = usual_delimiter(path)
     best = delimiter or delimiter_in(head, usual)
     if fitting_fields(head, best):
@@ -324,13 +325,13 @@ def beginning_of(head, path, delimiter=None):
 
 
 def records_above(head, sign):
-    """Return how many records, such as the title of a report, are above a clear header; 0 if none is clear.
+    """Return the number of records above a clear header, such as the title of a report; 0 if there is no clear header.
 
-    Above it, records have fewer fields; below it, nearly all have as many as it has; and in a column where nearly all
-    of them have digits, it has none.
+    Records above it have fewer fields, and nearly all records below it have as many. The header has no digits, while
+    some column below has digits in nearly all rows.
     """
     try:
-        rows = [row for row in csv.reader(head, delimiter=sign) if not LEAD.fullmatch(sign.join(row))]
+        rows = [row for row in csv.reader(head, delimiter=sign) if not LEADING_LINE.fullmatch(sign.join(row))]
     except csv.Error:
         return 0
     width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
@@ -338,22 +339,22 @@ def records_above(head, sign):
     header, below = rows[above] if rows else [], [row for row in rows[above + 1 :] if len(row) == width]
     if width < 2 or len(header) != width or len(below) < max(2, 0.9 * (len(rows) - above - 1)):
         return 0
-    plain = all(field.strip() and not DIGIT.search(field) for field in header) and len(set(header)) == width
-    with_digits = (sum(DIGIT.search(row[n]) is not None for row in below) for n in range(width))
+    plain = all(field.strip() and not ANY_DIGIT.search(field) for field in header) and len(set(header)) == width
+    with_digits = (sum(ANY_DIGIT.search(row[n]) is not None for row in below) for n in range(width))
     return above if plain and max(with_digits) >= 0.9 * len(below) else 0
 
 
 def unnamed(head, sign, above):
-    """Return names for the one column that a header lacks, before its first name and after its last one.
+    """Return names to add before and after a header that lacks the name of one column.
 
-    R and pandas write row names without a name in front; spreadsheets, Event Viewer and trailing delimiters have a
-    column more behind. Both lists are empty if the rows are not all one field longer than the header.
+    R and pandas write row names in front without a name. Spreadsheets, Event Viewer and trailing delimiters give a
+    further column at the end. Both lists are empty unless all rows are one field longer than the header.
     """
     rows, records = [], csv.reader(head, delimiter=sign)
     with contextlib.suppress(csv.Error):
-        rows.extend(row for row in records if not LEAD.fullmatch(sign.join(row)))
+        rows.extend(row for row in records if not LEADING_LINE.fullmatch(sign.join(row)))
     header, *below = rows[above:] or [[]]
-    below = below[:-1] if len(head) == HEADER_LINES else below  # the last one may be cut
+    below = below[:-1] if len(head) == HEADER_LINES else below  # the last record may be incomplete
     if len(header) < 2 or len(below) < 2 or any(len(row) != len(header) + 1 for row in below):
         return [], []
     numbered = all(row[0].isdecimal() for row in below) and len({row[0] for row in below}) == len(below)
@@ -361,7 +362,7 @@ def unnamed(head, sign, above):
 
 
 def mending(head, sign):
-    """Return functions of a line by which the rows of a table fit, and without which they do not; else none."""
+    """Return the changes of lines (functions) that a table needs so that all its rows have the same length."""
     spaced = re.compile(rf'(?:^|(?<={re.escape(sign)})) +"')
     if any(map(spaced.search, head)) and not _fits(head, sign):
         without = partial(spaced.sub, '"')
@@ -371,17 +372,17 @@ def mending(head, sign):
 
 
 def has_backslashes(head, sign):
-    """Return whether quotation marks in fields are behind a backslash, as in exports of MySQL: only so the rows fit."""
+    """Return whether quotation marks follow a backslash, as in MySQL exports, and rows fit only if this is undone."""
     return any('\\"' in line for line in head) and not _fits(head, sign) and _fits(list(map(doubled, head)), sign)
 
 
 def doubled(line):
-    """Return a line with quotation marks written twice in the place of those behind a backslash."""
+    """Return a line in which each quotation mark after a backslash is replaced by two quotation marks."""
     return ESCAPED_QUOTE.sub(r'\1""', line)
 
 
 def _fits(head, sign):
-    """Return whether all records of the first lines of a table are right, but for the last one, which may be cut."""
+    """Return whether all records of the first lines have the same length; the last one may be incomplete."""
     rows, records = [], csv.reader(head, delimiter=sign, strict=True)
     try:
         rows.extend(row for row in records if row)
@@ -392,13 +393,13 @@ def _fits(head, sign):
 
 
 def delimiter_in(head, usual):
-    """Return the sign that separates the fields of a table by its first lines: the usual one unless another fits."""
-    head = [line for line in head if not LEAD.fullmatch(line.rstrip("\r\n"))]
+    """Return the delimiter that gives the most fields in the first lines of a table; the usual one if several do."""
+    head = [line for line in head if not LEADING_LINE.fullmatch(line.rstrip("\r\n"))]
     return max((usual, *(sign for sign in ",;\t|" if sign != usual)), key=lambda sign: fitting_fields(head, sign))
 
 
 def fitting_fields(head, sign):
-    """Return the number of fields in the header if most rows have as many, else 0."""
+    """Return the number of fields of the header if at least 90 % of the rows have as many; else 0."""
     try:
         rows = [row for row in csv.reader(head, delimiter=sign) if row]
     except csv.Error:
@@ -408,15 +409,15 @@ def fitting_fields(head, sign):
 
 
 def delimiter_of(columns):
-    """Return what to do about the one column of a table whose name holds several; "" if it seems right."""
+    """Return advice if a table has one column whose name contains a delimiter; else ""."""
     only = str(next(iter(columns), "")) if len(columns) == 1 else ""
     sign = max(DELIMITERS, key=only.count)
     return f"set the option delimiter, such as delimiter: {sign!r}" if sign in only else ""
 
 
 def _header(path, fields):
-    """Return different names of columns: of two "Labels", as issue trackers write them, the second is "Labels.2"."""
-    double = next((name for name, n in Counter(fields).most_common() if n > 1 and name in ONCE), None)
+    """Return column names without repetitions: the second "Labels", as in issue trackers, becomes "Labels.2"."""
+    double = next((name for name, n in Counter(fields).most_common() if n > 1 and name in UNIQUE_COLUMNS), None)
     if double:
         raise DataError(f"{path} has two columns {double!r}", "different names in its first line", "rename one")
     names: dict = {}
@@ -430,19 +431,19 @@ def _header(path, fields):
 
 
 def _text_row(file, path, name, encoding, times=None):
-    """Return the one row of a file: id, time, text, title, and topics where its first lines have them.
+    """Return the row of a text file: id, time, text, title, and the url and topics of its front matter.
 
     Parameters
     ----------
     file : binary file
     path : path-like
     name : str
-        Tells the file from others; the id, without its ending.
+        Name of the file in the corpus. The id is this name without ending.
     encoding : odl.corpora.encodings.Encoding
     times : str, optional
-        Where the time is taken from: ``name`` (a day or month in the name or its folders: 2026-01-03, 20260103,
-        2026/01), ``front-matter`` (``date:`` between lines of three dashes at the beginning), ``modified`` (when the
-        file was last changed; a copy may lose it). By default the front matter, or else the name.
+        Source of the time: ``name`` (a day or month in the name or its folders: 2026-01-03, 20260103, 2026/01),
+        ``front-matter`` (``date:`` between lines of three dashes at the beginning), ``modified`` (last change of the
+        file, which a copy may lose). By default the front matter, or else the name.
 
     Raises
     ------
@@ -451,12 +452,12 @@ def _text_row(file, path, name, encoding, times=None):
     DataError
         If the file is too long.
     """
-    data = file.read(LONGEST_LINE + 1)
-    if len(data) > LONGEST_LINE:
-        raise DataError(f"{path} is longer than {LONGEST_LINE >> 20} MiB", "a text", "split it")
+    data = file.read(MAX_LINE + 1)
+    if len(data) > MAX_LINE:
+        raise DataError(f"{path} is longer than {MAX_LINE >> 20} MiB", "a text", "split it")
     text = encoding.text(data, first=True)
-    front = FRONT.match(text)
-    said = {key.lower(): value.strip("\"'") for key, value in PAIR.findall(front[1])} if front else {}
+    front = FRONT_MATTER.match(text)
+    said = {key.lower(): value.strip("\"'") for key, value in FRONT_MATTER_PAIR.findall(front[1])} if front else {}
     text = text[front.end() :] if front else text
     title = said.get("title") or next((line.strip(" #\t") for line in text.splitlines() if line.strip()), "")
     if "title" in said:
@@ -480,12 +481,12 @@ def _modified(path):
 
 
 def changed(path):
-    """Return when a file was last changed, in seconds."""
+    """Return the time of the last change of a file, in seconds."""
     return int(os.stat(path).st_mtime)
 
 
 def day_of(name):
-    """Return the day, or month, that a name of a file holds, as ISO 8601; None if it holds none."""
-    days = list(DAY.finditer(name.replace("/", "-")))
+    """Return the day or month in the name of a file, in ISO 8601; None if it contains none."""
+    days = list(DAY_IN_NAME.finditer(name.replace("/", "-")))
     match = next((match for match in reversed(days) if match[3]), days[-1] if days else None)
     return "-".join(part for part in match.groups() if part) if match else None

@@ -1,26 +1,26 @@
-"""Objects of JSON as programs write them: one a line, over several lines, in a list, or in one object as a table."""
+"""JSON objects in files: one per line, over several lines, in a list, or in a table that is one object."""
 
 import json
 import re
 
-from odl.corpora.checks import LONGEST_LINE, Unreadable
+from odl.corpora.checks import MAX_LINE, Unreadable
 from odl.files.contents import ASSIGNED
 
-STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
-BETWEEN = re.compile(r"[\s,\x1e\0]*")  # also of RFC 7464
-HALF = re.compile(r"\\u[dD][89a-fA-F]")  # of a pair of surrogates
-DEPTH, WIDTH = 3, 50  # of objects inside of objects, whose values become columns
-FEWEST = 3  # objects by id that are documents
-RECORDS = 'pandas writes objects with orient="records", lines=True'
-ZERO = (None, "", 0, "0")  # no time
+JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+BETWEEN_OBJECTS = re.compile(r"[\s,\x1e\0]*")  # RFC 7464 has \x1e
+HALF_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+MAX_DEPTH, MAX_KEYS = 3, 50  # nested objects whose values become columns: levels, keys
+MIN_TABLE_ROWS = 3  # objects in an object, by id, that are read as documents
+PANDAS_ADVICE = 'pandas writes objects with orient="records", lines=True'
+NO_TELEMETRY_TIME = (None, "", 0, "0")  # values that mean no time
 DECODER = json.JSONDecoder()
-REPR = re.compile(r"\{\s*'")
+PYTHON_REPR = re.compile(r"\{\s*'")
 
 
 def rows(lines):
-    """Yield (place, row) of each object; (place, `Unreadable`) for what is none. Of equal keys the last counts.
+    """Yield (place, row) of each object, or (place, `Unreadable`). Of repeated keys, the last one is used.
 
-    A value inside of an object is also a column of its own, under both names with a dot: ``message.text``.
+    A value in a nested object is also a column with both names and a dot: ``message.text``.
 
     Parameters
     ----------
@@ -39,14 +39,14 @@ def rows(lines):
             yield first[0], flattened(first[1])
             first = None
         yield place, row if isinstance(row, Unreadable) else flattened(row)
-    if first:  # it is alone in its file
+    if first:  # it is the only object in the file
         for at, one in enumerate(first[2], start=1):
             row = flattened(one) if isinstance(one, dict) else Unreadable(f"it is a JSON {type(one).__name__}")
             yield f"object {at}", row
 
 
 def _objects(lines):
-    """Yield (place, object or Unreadable), the memory being that of one object."""
+    """Yield (place, object or Unreadable). One object is in memory at a time."""
     pending, depth, size, tried, listed = [], 0, 0, 1, None
     for number, line in lines:
         if isinstance(line, Unreadable):
@@ -70,10 +70,10 @@ def _objects(lines):
                     pass
             line, depth, size, tried = text, 0, 0, 1
         pending.append((number, line))
-        bare = STRING.sub("", line)
+        bare = JSON_STRING.sub("", line)
         depth += bare.count("{") + bare.count("[") - bare.count("}") - bare.count("]")
         size += len(line)
-        whole = depth <= 0 or '"' in bare or pending[0][1][:1] not in "{[" or size > LONGEST_LINE
+        whole = depth <= 0 or '"' in bare or pending[0][1][:1] not in "{[" or size > MAX_LINE
         if whole or len(pending) >= 2 * tried:
             tried = len(pending)
             found, wrong = _split(pending, listed)
@@ -85,9 +85,9 @@ def _objects(lines):
 
 
 def _split(pending, listed):
-    """Return the objects of lines, or None if they are not objects, and whether more lines cannot mend that."""
+    """Return (objects of lines or None, whether further lines cannot complete them)."""
     text = "\n".join(line.rstrip("\r\n") for _, line in pending)
-    at, found = BETWEEN.match(text).end(), []
+    at, found = BETWEEN_OBJECTS.match(text).end(), []
     while at < len(text):
         if listed and text[at:].strip(" \t\r\n,]") == "":
             break
@@ -99,14 +99,14 @@ def _split(pending, listed):
         except (ValueError, RecursionError):
             return None, True
         row = row if isinstance(row, dict) else _no_object(row)
-        same = sum(place.split(".")[0] == f"line {number}" for place, _ in found[-WIDTH:])
+        same = sum(place.split(".")[0] == f"line {number}" for place, _ in found[-MAX_KEYS:])
         found.append((f"line {number}.{same + 1}" if same else f"line {number}", row))
-        at = BETWEEN.match(text, at).end()
+        at = BETWEEN_OBJECTS.match(text, at).end()
     return found, True
 
 
 def _alone(pending):
-    """Yield each of the lines by itself."""
+    """Yield the object of each line."""
     for number, line in pending:
         text = line.strip(" \t\r\n,\x1e\0")
         if not text:
@@ -115,22 +115,24 @@ def _alone(pending):
             row = json.loads(text)
             row = row if isinstance(row, dict) else _no_object(row)
         except RecursionError:
-            row = Unreadable("it is not JSON (too deep)")
+            row = Unreadable("it is not JSON (nested too deeply)")
         except ValueError as error:
-            spelled = "; it is Python's repr(), which json.dumps() would write as JSON" if REPR.match(text) else ""
+            spelled = (
+                "; it is Python's repr(), which json.dumps() would write as JSON" if PYTHON_REPR.match(text) else ""
+            )
             row = Unreadable(f"it is not JSON ({error}){spelled}")
         yield f"line {number}", row
 
 
 def _no_object(value):
-    hint = f"; {RECORDS}" if isinstance(value, list) else ""
+    hint = f"; {PANDAS_ADVICE}" if isinstance(value, list) else ""
     return Unreadable(f"it is a JSON {type(value).__name__}, not an object{hint}")
 
 
 def _table_in(row):
-    """Return the rows of an object that is a table: columns and data, or objects by row or by id; else None.
+    """Return the rows of an object that is a table, else None: columns and data, columns of objects, or objects by id.
 
-    pandas' ``to_json`` writes the first with ``orient="split"``, the second by default, the third with "index".
+    These are pandas' ``to_json`` with ``orient="split"``, by default, and with "index".
     """
     columns, data, inner = row.get("columns"), row.get("data"), list(row.values())
     if isinstance(columns, list) and isinstance(data, list) and data:
@@ -141,7 +143,7 @@ def _table_in(row):
     if all(one.keys() == inner[0].keys() for one in inner) and all(map(str.isdecimal, inner[0])):
         return [{name: column[number] for name, column in row.items()} for number in inner[0]]
     texts = [{name for name, value in one.items() if isinstance(value, str)} for one in inner]
-    shared = len(inner) >= FEWEST and set.intersection(*texts)
+    shared = len(inner) >= MIN_TABLE_ROWS and set.intersection(*texts)
     return [{"id": name, **one} for name, one in row.items()] if shared else None
 
 
@@ -150,20 +152,20 @@ def _has_sentence(value):
 
 
 def _list_in(row, depth=1):
-    """Return the list of objects that is the only one in an object, or in an object in it; None if there is none."""
-    plain = depth < DEPTH and not any(isinstance(value, str) and " " in value.strip() for value in row.values())
+    """Return the only list of objects in an object or in nested objects, else None."""
+    plain = depth < MAX_DEPTH and not any(isinstance(value, str) and " " in value.strip() for value in row.values())
     inner = [one for one in row.values() if isinstance(one, dict)] if plain else []
     deeper = [found for one in inner if (found := _list_in(one, depth + 1))]
     lists = [value for value in row.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
     texts = any(isinstance(value, str) and " " in value.strip() and len(value) > 200 for value in row.values())
     lists = lists or deeper
-    if len(lists) > 1:  # beside lists of names and keys, the one with sentences
-        lists = [one for one in lists if any(map(_has_sentence, one[:WIDTH]))]
+    if len(lists) > 1:  # the list with sentences, not lists of names and keys
+        lists = [one for one in lists if any(map(_has_sentence, one[:MAX_KEYS]))]
     return lists[0] if len(lists) == 1 and not texts else None
 
 
 def _of_telemetry(row):
-    """Return the records of an export of logs by OpenTelemetry: body, time, severity, and names of attributes."""
+    """Return the records of an OpenTelemetry export of logs: body, time, severity and attributes."""
     found = []
     for resource in _objects_in(row, "resourceLogs"):
         scopes = _objects_in(resource, "scopeLogs") or _objects_in(resource, "instrumentationLibraryLogs")
@@ -173,7 +175,11 @@ def _of_telemetry(row):
             )
             named = {str(one.get("key")): _any_value(one.get("value")) for one in values}
             time = next(
-                (record[name] for name in ("timeUnixNano", "observedTimeUnixNano") if record.get(name) not in ZERO),
+                (
+                    record[name]
+                    for name in ("timeUnixNano", "observedTimeUnixNano")
+                    if record.get(name) not in NO_TELEMETRY_TIME
+                ),
                 None,
             )
             found.append(
@@ -188,18 +194,18 @@ def _objects_in(row, name):
 
 
 def _any_value(value):
-    """Return a value of OpenTelemetry's JSON, such as {"stringValue": "started"}, that of lists and maps as JSON."""
+    """Return a value of OpenTelemetry, such as {"stringValue": "started"}; lists and maps as JSON strings."""
     only = next(iter(value.values()), None) if isinstance(value, dict) else value
     return json.dumps(only, ensure_ascii=False) if isinstance(only, dict | list) else only
 
 
 def document_of(value, names):
-    """Return the columns of a JSON value that is to be one document with one of these columns.
+    """Return the columns of a JSON value that must be one document with one of the columns `names`.
 
     Raises
     ------
     ValueError
-        If it is no object, or a table or list of several documents.
+        If it is not an object, or contains several documents.
     """
     if not isinstance(value, dict):
         raise ValueError(_no_object(value))
@@ -213,21 +219,21 @@ def document_of(value, names):
     else:
         several = None
     if several:
-        raise ValueError(f"it holds {len(several)} documents, and a line is one document; {RECORDS}")
+        raise ValueError(f"it contains {len(several)} documents, expected one per line; {PANDAS_ADVICE}")
     return row
 
 
 def flattened(row):
-    """Return a row with the values inside of its objects as columns, too: ``message.text``."""
+    """Return a row with the values of nested objects as further columns, such as ``message.text``."""
     if any(type(value) is dict for value in row.values()):
         return {**row, **{name: value for name, value in _inner(row) if name not in row}}
     return row
 
 
 def _inner(row, prefix="", depth=0):
-    """Yield names with dots and values of the objects in a row; an object of numbers alone is one of counts."""
+    """Yield (dotted name, value) of nested objects. An object of numbers only is one value: counts."""
     for name, value in row.items():
-        if type(value) is dict and len(value) <= WIDTH and depth < DEPTH:
+        if type(value) is dict and len(value) <= MAX_KEYS and depth < MAX_DEPTH:
             if all(isinstance(one, int | float) for one in value.values()):
                 continue
             yield from _inner(value, f"{prefix}{name}.", depth + 1)
@@ -236,8 +242,8 @@ def _inner(row, prefix="", depth=0):
 
 
 def mended(text):
-    """Return a line of JSON in which half pairs of surrogates are question marks."""
-    if not HALF.search(text):
+    """Return a line of JSON with unpaired surrogates replaced by question marks."""
+    if not HALF_SURROGATE.search(text):
         return text
     return re.sub(r"\\\\|(?:\\u[dD][89abAB]..\\u[dD][c-fC-F]..)|\\u[dD][89a-fA-F]..", _whole, text)
 

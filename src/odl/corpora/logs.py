@@ -1,4 +1,4 @@
-"""Lines of logs: the time that each begins with, in the forms of usual loggers, and the rest of the line."""
+"""Lines of logs: the time at the beginning of each line, in the formats of common loggers, and the remaining text."""
 
 import json
 import re
@@ -9,75 +9,79 @@ from odl.corpora import times
 from odl.corpora.checks import Unreadable
 from odl.files.escaping import without_ansi
 
-MARKS = "\u200e\u200f\u202a\u202b\u202c\ufeff"  # of direction, which chat exports put before a time
-LEADING = 10_000  # lines without a time that may stand before the first that has one
-MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
-ZONES = "|".join(sorted(times.HOURS.keys() - {"Z", "UT", "WET", "MET"}, key=len, reverse=True))
-CLOCK = r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:[ \u00a0\u202f]?[AaPp]\.?[Mm]\b\.?)?"
-ZONE = rf"(?: ?(?:Z\b|[+-]\d\d:?\d\d\b)| (?:{ZONES})\b)?"
-LEVELS = (
+DIRECTION_MARKS = "\u200e\u200f\u202a\u202b\u202c\ufeff"  # direction marks, which chat exports write before a time
+MAX_LEADING_LINES = 10_000  # lines before the first time that may get this time
+MONTH_PATTERN = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+ZONE_NAMES = "|".join(sorted(times.ZONE_HOURS.keys() - {"Z", "UT", "WET", "MET"}, key=len, reverse=True))
+CLOCK_PATTERN = r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:[ \u00a0\u202f]?[AaPp]\.?[Mm]\b\.?)?"
+ZONE_PATTERN = rf"(?: ?(?:Z\b|[+-]\d\d:?\d\d\b)| (?:{ZONE_NAMES})\b)?"
+LEVEL_PATTERN = (
     r"trace|debug|info(?:rmation)?|notice|warn(?:ing)?|err(?:or)?|crit(?:ical)?|fatal|severe|alert|emerg(?:ency)?|panic"
 )
-BEFORE = (
+BEFORE_TIME = (
     r"(?:# Time: |Date: +|[\w.-]+ +\| )?(?:<\d{1,3}>\d{0,2} ?)?"
-    rf"(?P<level>\[?\b(?i:{LEVELS}|[DIWEF](?=,))\b\]?[\s:,|-]*)?[\[(]?"
+    rf"(?P<level>\[?\b(?i:{LEVEL_PATTERN}|[DIWEF](?=,))\b\]?[\s:,|-]*)?[\[(]?"
 )
-FORMS = (
-    rf"\d{{4}}(?P<sep>[-/.])\d\d(?P=sep)\d\d(?:[T ,_]+{CLOCK}{ZONE})(?:\[\w+/\w+\])?",
+TIME_PATTERNS = (
+    rf"\d{{4}}(?P<sep>[-/.])\d\d(?P=sep)\d\d(?:[T ,_]+{CLOCK_PATTERN}{ZONE_PATTERN})(?:\[\w+/\w+\])?",
     r"(?:19|20)\d{6}[T _-]?\d\d:?\d\d:?\d\d(?:[.,]\d+)?Z?(?!\d)",
-    rf"(?:[A-Z][a-z]{{2,8}},? )?\d{{1,2}}[ -]{MONTH}[a-z]*[ .,-]+\d{{2,4}}[ ,:T]+{CLOCK}{ZONE}",
-    rf"[A-Z][a-z]{{2}},? {MONTH} +\d{{1,2}} {CLOCK}{ZONE} \d{{4}}(?: [+-]\d{{4}}\b)?",
-    rf"{MONTH}[a-z]* \d{{1,2}},? \d{{4}},? {CLOCK}{ZONE}",
-    rf"\d{{1,2}}(?P<mark>[-/.])\d{{1,2}}(?P=mark)\d{{2,4}}[ ,T]+{CLOCK}{ZONE}",
+    rf"(?:[A-Z][a-z]{{2,8}},? )?\d{{1,2}}[ -]{MONTH_PATTERN}[a-z]*[ .,-]+\d{{2,4}}[ ,:T]+{CLOCK_PATTERN}{ZONE_PATTERN}",
+    rf"[A-Z][a-z]{{2}},? {MONTH_PATTERN} +\d{{1,2}} {CLOCK_PATTERN}{ZONE_PATTERN} \d{{4}}(?: [+-]\d{{4}}\b)?",
+    rf"{MONTH_PATTERN}[a-z]* \d{{1,2}},? \d{{4}},? {CLOCK_PATTERN}{ZONE_PATTERN}",
+    rf"\d{{1,2}}(?P<mark>[-/.])\d{{1,2}}(?P=mark)\d{{2,4}}[ ,T]+{CLOCK_PATTERN}{ZONE_PATTERN}",
     r"1\d{9}(?:[.,]\d{1,9}|\d{3}|\d{6}|\d{9})?(?=[\s\]:,|])",
 )
-YEARLESS = (
-    rf"(?P<name>{MONTH}) +(?P<day>\d{{1,2}}) (?P<clock>\d\d:\d\d:\d\d(?:\.\d+)?)",
+YEARLESS_PATTERNS = (
+    rf"(?P<name>{MONTH_PATTERN}) +(?P<day>\d{{1,2}}) (?P<clock>\d\d:\d\d:\d\d(?:\.\d+)?)",
     r"[IWEFD]?(?P<mmdd>\d{4}) (?P<clock2>\d\d:\d\d:\d\d\.\d+)",
     r"(?P<dashed>\d\d-\d\d) (?P<clock3>\d\d:\d\d:\d\d\.\d+)",
 )
-DATED = r"[IWEFD]?(?P<glog>\d{8} \d\d:\d\d:\d\d(?:\.\d+)?)"
-AFTER = r"[\])]?[\s:,|-]*"
-STAMP = re.compile(rf"{BEFORE}(?:(?P<whole>{'|'.join(FORMS)})|{DATED}|(?:{'|'.join(YEARLESS)})){AFTER}")
-VISIT = re.compile(rf"\[(?P<whole>\d\d/{MONTH}/\d{{4}}:\d\d:\d\d:\d\d [+-]\d{{4}})\]\s*")  # of web servers
-LOGFMT = re.compile(
+GLOG_PATTERN = r"[IWEFD]?(?P<glog>\d{8} \d\d:\d\d:\d\d(?:\.\d+)?)"
+AFTER_TIME = r"[\])]?[\s:,|-]*"
+TIME_STAMP = re.compile(
+    rf"{BEFORE_TIME}(?:(?P<whole>{'|'.join(TIME_PATTERNS)})|{GLOG_PATTERN}|(?:{'|'.join(YEARLESS_PATTERNS)})){AFTER_TIME}"
+)
+WEB_SERVER_TIME = re.compile(
+    rf"\[(?P<whole>\d\d/{MONTH_PATTERN}/\d{{4}}:\d\d:\d\d:\d\d [+-]\d{{4}})\]\s*"
+)  # time in logs of web servers
+LOGFMT_TIME = re.compile(
     r"(?:^|(?<=\s))(?:time|ts|t|timestamp|datetime|date|at|asctime)=(?:\"(?P<quoted>\d[^\"]{7,})\"|(?P<whole>\d[^\s;,]{7,}))\s*"
 )
-BEHIND = re.compile(  # one or two words, as of load balancers and Redis; in logs whose first line has it there
-    rf"\S{{1,40}} (?:\S{{1,40}} )?[\[(]?(?P<whole>{FORMS[0]}|{FORMS[2]}){AFTER}"
+TIME_AFTER_WORDS = re.compile(  # time after one or two words, as in logs of load balancers and Redis
+    rf"\S{{1,40}} (?:\S{{1,40}} )?[\[(]?(?P<whole>{TIME_PATTERNS[0]}|{TIME_PATTERNS[2]}){AFTER_TIME}"
 )
-LTSV = re.compile(r"(?:^|\t)time:\[?(?P<whole>[^\t\]]{8,})\]?(?:\t|$)")
-STREAM = re.compile(r"(?:stdout|stderr) [FP] ")  # of containers
-MESSAGES = ("message", "msg", "log", "text", "event", "body", "short_message")
-MOMENTS = ("time", "timestamp", "@timestamp", "ts", "t", "datetime", "date", "asctime")
+LTSV_TIME = re.compile(r"(?:^|\t)time:\[?(?P<whole>[^\t\]]{8,})\]?(?:\t|$)")
+CONTAINER_STREAM = re.compile(r"(?:stdout|stderr) [FP] ")
+MESSAGE_KEYS = ("message", "msg", "log", "text", "event", "body", "short_message")
+TIME_KEYS = ("time", "timestamp", "@timestamp", "ts", "t", "datetime", "date", "asctime")
 
 
 def rows(lines: Iterable[tuple[str, str]], latest: datetime | None, formats: tuple = ()) -> Iterator[tuple]:
-    """Yield (place, row) of each line that is not blank. A line without a time has that of the line before.
+    """Yield (place, row) of each line that is not blank. A line without a time gets the time of the line before.
 
-    Lines before the first time, such as a heading or the rest of a stack trace, have the first time that follows. Each
-    line is a document, also in a stack trace: an answer to a line that arrives cannot wait for the next line.
+    Lines before the first time get the first time. Each line is a document, also in a stack trace, since a watched line
+    must be answered before the next one arrives.
 
     Parameters
     ----------
     lines : iterable of (str, str or Unreadable)
         Place and text of each line.
     latest : datetime, optional
-        Of times without a year: none is later. Without it these are no times.
+        Latest possible moment of times without a year. Without it, such times are ignored.
     formats : sequence of str
-        Of `datetime.strptime`, tried at the beginning of each line before all others.
+        Formats of `datetime.strptime` that are tried first at the beginning of each line.
     """
-    own = re.compile(rf"{BEFORE}(?P<whole>{times.pattern_of(formats)}){AFTER}") if formats else None
+    own = re.compile(rf"{BEFORE_TIME}(?P<whole>{times.pattern_of(formats)}){AFTER_TIME}") if formats else None
     waiting: list | None = []
     time, behind = None, None
     for place, line in lines:
         if isinstance(line, Unreadable):
             yield place, line
             continue
-        text = without_ansi(line).strip().lstrip(MARKS)
+        text = without_ansi(line).strip().lstrip(DIRECTION_MARKS)
         if not text:
             continue
-        behind = BEHIND.match(text) is not None if behind is None else behind
+        behind = TIME_AFTER_WORDS.match(text) is not None if behind is None else behind
         found, text = split(text, latest, own, formats, behind)
         time = found or time
         row = {"id": None, "time": time, "text": text, "title": text}
@@ -85,7 +89,7 @@ def rows(lines: Iterable[tuple[str, str]], latest: datetime | None, formats: tup
             yield place, row
             continue
         waiting.append((place, row))
-        if time is not None or len(waiting) > LEADING:
+        if time is not None or len(waiting) > MAX_LEADING_LINES:
             for first, one in waiting:
                 yield first, {**one, "time": time}
             waiting = None
@@ -93,25 +97,25 @@ def rows(lines: Iterable[tuple[str, str]], latest: datetime | None, formats: tup
 
 
 def split(text, latest=None, own=None, formats=(), behind=False):
-    """Return the time of a line, None if it has none, and the line without it.
+    """Return (time of a line or None, line without it).
 
-    With `behind`, one or two words may stand before the time.
+    With `behind`, the time may follow one or two words.
     """
     stamp = (
         (own and own.match(text))
-        or STAMP.match(text)
-        or ("time:" in text and LTSV.search(text))
-        or VISIT.search(text)
-        or LOGFMT.search(text)
+        or TIME_STAMP.match(text)
+        or ("time:" in text and LTSV_TIME.search(text))
+        or WEB_SERVER_TIME.search(text)
+        or LOGFMT_TIME.search(text)
     )
-    stamp = stamp or (BEHIND.match(text) if behind else None)
+    stamp = stamp or (TIME_AFTER_WORDS.match(text) if behind else None)
     time = None
     if stamp:
         time = _time_of(stamp, latest, formats if own and stamp.re is own else ())
         if time is not None:
-            begin = stamp.start("whole") if stamp.re is BEHIND else stamp.start()
+            begin = stamp.start("whole") if stamp.re is TIME_AFTER_WORDS else stamp.start()
             text = text[:begin] + (stamp.groupdict().get("level") or "") + text[stamp.end() :] or text
-    text = STREAM.sub("", text, count=1) if text.startswith("std") else text
+    text = CONTAINER_STREAM.sub("", text, count=1) if text.startswith("std") else text
     if text.startswith("{") and text.endswith("}"):
         return _from_json(text, time)
     return time, text
@@ -151,7 +155,7 @@ def _parsed(text, form):
 
 
 def _with_year(moment, latest):
-    """Return a moment of the year 2000 in the last year in which it is not later than another moment."""
+    """Return a moment of the year 2000 in the last year in which it is not after `latest`."""
     for year in range(latest.year, latest.year - 9, -1):
         try:
             if (dated := moment.replace(year=year)).replace(tzinfo=UTC) <= latest:
@@ -162,20 +166,20 @@ def _with_year(moment, latest):
 
 
 def _from_json(text, time):
-    """Return time and message of a line that is a JSON object; the line itself if it has no message."""
+    """Return (time, message) of a line that is a JSON object; the line itself if it has no message."""
     try:
         row = json.loads(text)
     except (ValueError, RecursionError):
         return time, text
-    message = next((row[name] for name in MESSAGES if isinstance(row.get(name), str) and row[name].strip()), None)
-    own = next((row[name] for name in MOMENTS if isinstance(row.get(name), str | int | float)), None)
+    message = next((row[name] for name in MESSAGE_KEYS if isinstance(row.get(name), str) and row[name].strip()), None)
+    own = next((row[name] for name in TIME_KEYS if isinstance(row.get(name), str | int | float)), None)
     return own if time is None else time, text if message is None else message.strip()
 
 
 def latest_of(day=None, modified=None):
-    """Return the moment that times without a year do not exceed: 32 days after a day or month, or a time in seconds.
+    """Return the latest possible moment of times without a year: 32 days after a day or month, or a day after a change.
 
-    A name may have the first day of a file or the last.
+    The day is that in the name of the file, which may be the first or the last day of a log.
     """
     if day is not None:
         begin = datetime.fromisoformat(day if len(day) > 7 else f"{day}-01").replace(tzinfo=UTC)
@@ -184,8 +188,8 @@ def latest_of(day=None, modified=None):
 
 
 def lacks_year(lines: Iterable[str]) -> str | None:
-    """Return the first time without a year if more lines begin with such a time than with one that has a year."""
-    found = [stamp for line in lines if (stamp := STAMP.match(without_ansi(line).strip().lstrip(MARKS)))]
+    """Return the first time without a year if most lines with a time have such a time; else None."""
+    found = [stamp for line in lines if (stamp := TIME_STAMP.match(without_ansi(line).strip().lstrip(DIRECTION_MARKS)))]
     without = [stamp for stamp in found if not (stamp["whole"] or stamp["glog"])]
     first = next((stamp for stamp in without), None)
     if first is None or 2 * len(without) <= len(found):

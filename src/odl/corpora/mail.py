@@ -17,39 +17,54 @@ from odl.corpora.encodings import UTF8, codecs_of, decode, meta_charset, recoded
 from odl.files import contents
 from odl.files.documents import NO_TIME
 
-WEEKDAYS, MONTHS = r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b", r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b"
-DATED = re.compile(rf"From .*?{WEEKDAYS}.*{MONTHS}.*\d\d:\d\d.*\b\d{{4}}\b".encode())  # of most programs
-PATCH = b"Mon Sep 17 00:00:00 2001"  # in the first line of each patch that git writes, also inside of messages
-QUOTED = re.compile(rb">+From ")
-HEADER = re.compile(rb"[!-9;-~]+[ \t]*:")
-LENGTH = re.compile(rb"Content-Length:\s*(\d{1,9})\s*$", re.I)
-MOMENT = re.compile(rf"{WEEKDAYS}.*|\d{{4}}-\d\d-\d\d.*", re.S)  # in the first line of a message
-RECEIVED_AT = re.compile(rb"<key>date-received</key>\s*<(?:integer|real)>(\d{9,10})")  # seconds, below an .emlx
-LONGEST = 1 << 26  # bytes of a message that its header may state
-FLOWED = re.compile(r"(?<!^--) \r?\n(?!>|-- ?$)", re.M)  # broken by a program within a paragraph (RFC 3676)
-ERRORS = (ValueError, LookupError, RecursionError, AssertionError, TypeError, AttributeError)  # of `email`
-DATES = ("Date", "Received", "X-Received", "Delivery-Date", "NNTP-Posting-Date")  # the first that is a date counts
-WORD = re.compile(rb"=\?([^?\s*]+)(?:\*[^?\s]*)?\?([BbQq])\?(.*?)\?=(?:\s+(?==\?[^?\s]+\?[BbQq]\?))?", re.S)
+WEEKDAY_PATTERN, MONTH_PATTERN = (
+    r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b",
+    r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b",
+)
+DATED_FROM_LINE = re.compile(
+    rf"From .*?{WEEKDAY_PATTERN}.*{MONTH_PATTERN}.*\d\d:\d\d.*\b\d{{4}}\b".encode()
+)  # From line of most programs
+PATCH_DATE = b"Mon Sep 17 00:00:00 2001"  # in the From line of git's patches, also inside messages
+QUOTED_FROM = re.compile(rb">+From ")
+HEADER_LINE = re.compile(rb"[!-9;-~]+[ \t]*:")
+CONTENT_LENGTH = re.compile(rb"Content-Length:\s*(\d{1,9})\s*$", re.I)
+FROM_LINE_DATE = re.compile(rf"{WEEKDAY_PATTERN}.*|\d{{4}}-\d\d-\d\d.*", re.S)  # date in a From line
+RECEIVED_AT = re.compile(
+    rb"<key>date-received</key>\s*<(?:integer|real)>(\d{9,10})"
+)  # seconds, in the properties of an .emlx
+MAX_CONTENT_LENGTH = 1 << 26  # bytes; a larger Content-Length is ignored
+FLOWED_BREAK = re.compile(
+    r"(?<!^--) \r?\n(?!>|-- ?$)", re.M
+)  # line break that a program inserted in a paragraph (RFC 3676)
+EMAIL_ERRORS = (ValueError, LookupError, RecursionError, AssertionError, TypeError, AttributeError)  # raised by `email`
+DATE_HEADERS = (
+    "Date",
+    "Received",
+    "X-Received",
+    "Delivery-Date",
+    "NNTP-Posting-Date",
+)  # the first date is used
+ENCODED_WORD = re.compile(rb"=\?([^?\s*]+)(?:\*[^?\s]*)?\?([BbQq])\?(.*?)\?=(?:\s+(?==\?[^?\s]+\?[BbQq]\?))?", re.S)
 USUAL_DATE = re.compile(r"[A-Z][a-z]{2}, \d{1,2} [A-Z][a-z]{2} [12]\d{3} \d\d:\d\d:\d\d [+-]\d{4}")
-COMMENT = re.compile(r"\([^()]*\)")
-IDENTITY = re.compile(r"<([^<>]+)>")
+HEADER_COMMENT = re.compile(r"\([^()]*\)")
+MESSAGE_ID = re.compile(r"<([^<>]+)>")
 BASE64_LINE = re.compile(rb"[A-Za-z0-9+/=]+")
 SURELY_BASE64 = re.compile(rb"[A-Za-z0-9+/]{40}")
-ALPHABET = re.compile(rb"[^A-Za-z0-9+/]")
-TAG = re.compile(r"<(?:style|script|title)\b.*?</|<!--.*?-->|<[^>]*>|&\w+;", re.S | re.I)
-NO_TEXT = ("text/calendar", "text/rtf", "text/css", "text/vcard", "text/x-vcard", "text/directory")
-NO_TEXT += ("text/rfc822-headers", "message/delivery-status")
-TEXT, NAMED, ATTACHED = range(3)  # ranks of parts
-NOTICE = 40  # words at most that say where the HTML can be read
+NON_BASE64 = re.compile(rb"[^A-Za-z0-9+/]")
+HTML_TAG = re.compile(r"<(?:style|script|title)\b.*?</|<!--.*?-->|<[^>]*>|&\w+;", re.S | re.I)
+SKIPPED_TYPES = ("text/calendar", "text/rtf", "text/css", "text/vcard", "text/x-vcard", "text/directory")
+SKIPPED_TYPES += ("text/rfc822-headers", "message/delivery-status")
+TEXT, NAMED, ATTACHED = range(3)  # ranks of parts: text, named file shown as text, attachment
+MAX_NOTICE_WORDS = 40  # words of a plain part that only refers to the HTML part
 
 
 def mail_rows(file, path, encoding):
-    """Yield (place, row) of each message (id, time, text, title, author); `Unreadable` for one that cannot be read.
+    """Yield (place, row) of each message: id, time, text, title, author; `Unreadable` for one that cannot be parsed.
 
-    The text is the subject with the parts that a reader sees: of alternatives the plain one, unless it is empty.
-    Attachments are text where there is no other. The time is the first of the headers `DATES`, or of the "From " line,
-    that is a date; a row without any has the text of its Date, or None. ``replaced`` counts characters in no encoding.
-    Mail has no lines of a table, so the place is "message 3". Memory is that of one message.
+    The text consists of the subject and the parts that a mail program shows: of alternatives the plain one, unless it
+    is empty. Attachments are used if there is no other text. The time is the first date in the headers `DATE_HEADERS`
+    or in the From line; without a date, the text of Date, or None. ``replaced`` is the number of characters that could
+    not be decoded. The place is "message 3". One message is in memory at a time.
 
     Parameters
     ----------
@@ -57,25 +72,25 @@ def mail_rows(file, path, encoding):
     path : path-like
         For messages of errors.
     encoding : odl.corpora.encodings.Encoding
-        Of parts and headers that state none, or one that does not exist.
+        Encoding of parts and headers that state none or an unknown one.
     """
     for number, (envelope, data) in enumerate(_messages(file, path), start=1):
         try:
             row = _mail_row(data, envelope, encoding)
-        except ERRORS as error:
+        except EMAIL_ERRORS as error:
             row = Unreadable(f"the message cannot be read ({' '.join(str(error).split()) or type(error).__name__})")
         yield f"message {number}", row
 
 
 def _messages(file, path):
-    """Yield (first line "From ...", bytes) of each message."""
+    """Yield (From line, bytes) of each message."""
     file = file if hasattr(file, "peek") else io.BufferedReader(file)
     if file.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         file, _ = recoded(file, path, UTF8)
     lines = checks.lines(file, path)
     first = next((line for line in lines if line.strip(b" \t\r\n\xef\xbb\xbf")), b"").removeprefix(codecs.BOM_UTF8)
     if contents.EMLX.fullmatch(first):
-        data, properties = file.read(int(first)), file.read(checks.LARGEST_MEMBER)
+        data, properties = file.read(int(first)), file.read(checks.MAX_MEMBER_BYTES)
         received = RECEIVED_AT.search(properties)
         moment = fields.EPOCH + timedelta(seconds=int(received[1])) if received else ""
         yield str(moment).encode(), data
@@ -97,9 +112,9 @@ def _between_marks(lines):
 
 
 def _split(first, lines):
-    """Yield the messages of an mbox, or the one of another file.
+    """Yield the messages of an mbox, or the single message of another file.
 
-    The length that a header states counts where a message ends after that number of bytes.
+    A Content-Length is used if a message ends there.
     """
     envelope, body, size, end, inner = b"", [], 0, None, []
     several, blank = contents.ENVELOPE.match(first) and first.startswith(b"From"), True
@@ -113,34 +128,35 @@ def _split(first, lines):
             inner.append(len(body))
         blank = line in (b"\n", b"\r\n")
         size += len(line)
-        body.append(line[1:] if line.startswith(b">") and QUOTED.match(line) else line)
+        body.append(line[1:] if line.startswith(b">") and QUOTED_FROM.match(line) else line)
     yield from _parts(envelope, body, inner, size - (_stated_end(body) if end is None else end))
 
 
 def _begins(line, following, blank, several):
-    """Return whether a line "From ..." begins a message, from the next line and whether a blank one is above.
+    """Return whether a From line begins a message, given the next line and whether a blank line is above.
 
-    A date in the form of most programs is enough with a header below; others need a blank line and a header of mail.
+    With a date in the usual form, a header below is enough. Otherwise a blank line above and a header of mail are
+    needed.
     """
-    if DATED.match(line) and (several or PATCH not in line):
-        return HEADER.match(following) or (blank and not following.strip())
+    if DATED_FROM_LINE.match(line) and (several or PATCH_DATE not in line):
+        return HEADER_LINE.match(following) or (blank and not following.strip())
     return several and blank and contents.ENVELOPE.match(line) and contents.begins_message(following)
 
 
 def _stated_end(body):
-    """Return how many bytes a message has by its header Content-Length, 0 without one."""
+    """Return the size of a message in bytes by its Content-Length, or 0."""
     size = length = 0
     for line in body:
         size += len(line)
         if line in (b"\n", b"\r\n"):
             break
-        if found := LENGTH.match(line):
+        if found := CONTENT_LENGTH.match(line):
             length = int(found[1])
-    return size + length if 0 < length <= LONGEST else 0
+    return size + length if 0 < length <= MAX_CONTENT_LENGTH else 0
 
 
 def _parts(envelope, body, inner, beyond):
-    """Yield a message, or the messages that its wrong Content-Length held together."""
+    """Yield a message, or the messages in it if its Content-Length was wrong."""
     starts = [] if 0 <= beyond <= 2 else inner
     for start, end in pairwise([0, *starts, len(body)]):
         if start:
@@ -150,6 +166,7 @@ def _parts(envelope, body, inner, beyond):
 
 
 def _mail_row(data, envelope, encoding):
+    """Return the row of a message."""
     while found := contents.ENVELOPE.match(data):
         envelope, data = envelope or found[0], data[found.end() :]
     message = email.message_from_bytes(data)
@@ -164,22 +181,22 @@ def _mail_row(data, envelope, encoding):
     author, _ = _header(message, "From", encoding)
     row |= {"author": author} if author else {}
     identity, _ = _header(message, "Message-ID", encoding)
-    identity = (IDENTITY.search(identity) or [None, identity])[1].strip("<> ")
+    identity = (MESSAGE_ID.search(identity) or [None, identity])[1].strip("<> ")
     return {**row, "id": identity} if identity else row
 
 
 @dataclass(frozen=True)
 class _Text:
-    """Text of a part.
+    """Text of a part of a message.
 
     Parameters
     ----------
     rank : int
-        `TEXT`, `NAMED` (as a file, which is shown) or `ATTACHED`.
+        `TEXT`, `NAMED` or `ATTACHED`.
     html : bool
     text : str
     replaced : int
-        Characters in no encoding.
+        Number of characters that could not be decoded.
     """
 
     rank: int
@@ -188,16 +205,16 @@ class _Text:
     replaced: int = 0
 
     def words(self):
-        """Return the words, without tags."""
-        return re.findall(r"\w+", TAG.sub(" ", self.text) if self.html else self.text)
+        """Return the words without tags."""
+        return re.findall(r"\w+", HTML_TAG.sub(" ", self.text) if self.html else self.text)
 
     def is_empty(self):
         """Return whether there are no words."""
-        return not re.search(r"\w", TAG.sub(" ", self.text) if self.html else self.text)
+        return not re.search(r"\w", HTML_TAG.sub(" ", self.text) if self.html else self.text)
 
 
 def _shown(texts):
-    """Return the texts of the best rank; a file is as good as other texts where it is first."""
+    """Return the texts of the best rank. A named file that comes first has the rank of other texts."""
     texts = [text for text in texts if not text.is_empty()]
     if texts and texts[0].rank == NAMED:
         texts[0] = replace(texts[0], rank=TEXT)
@@ -208,13 +225,13 @@ def _shown(texts):
 def _texts(part, encoding):
     """Return the texts of a part of a message, in order."""
     kind = part.get_content_type()
-    if kind in NO_TEXT:
+    if kind in SKIPPED_TYPES:
         return []
     if not part.is_multipart():
         return _leaf(part, kind, encoding)
     if kind.startswith("message/") and _is_base64(part) and not part.get_payload(0).keys():
         part.set_payload([email.message_from_bytes(_payload(part, part.get_payload(0)))])
-    parts = (_texts(one, encoding) for one in part.get_payload())  # each is read when it is needed
+    parts = (_texts(one, encoding) for one in part.get_payload())  # lazily
     if kind == "multipart/alternative":
         return _alternative(parts)
     if kind == "multipart/related":
@@ -231,9 +248,9 @@ def _texts(part, encoding):
 
 
 def _alternative(parts):
-    """Return the first of alternatives that is plain and says something; otherwise the last that does.
+    """Return the plain text of alternative parts, or else the last one with text.
 
-    A few plain words about HTML or a browser say where the text is, which is in the HTML.
+    A short plain text with the word HTML or browser only refers to the HTML part, which is returned then.
     """
     plain, rich = None, []
     for texts in parts:
@@ -242,14 +259,14 @@ def _alternative(parts):
             rich = texts
         elif shown:
             plain, words = plain or texts, shown[0].words()
-            if len(words) > NOTICE or {"html", "HTML", "browser"}.isdisjoint(words):
+            if len(words) > MAX_NOTICE_WORDS or {"html", "HTML", "browser"}.isdisjoint(words):
                 return plain
     enough = plain is None or sum(len(text.words()) for text in rich) > 2 * sum(len(text.words()) for text in plain)
     return rich if enough else plain
 
 
 def _without_renditions(texts):
-    """Return texts without HTML most of whose words stand in a plain one, too."""
+    """Return texts without HTML parts that repeat a plain part: at least half of their words are in it."""
     if len({text.html for text in texts}) < 2:
         return texts
     plain = {word for text in texts if not text.html for word in text.words()}
@@ -257,14 +274,14 @@ def _without_renditions(texts):
 
 
 def _leaf(part, kind, encoding):
-    """Return the text of a part that has no parts, if it is one."""
+    """Return the text of a part without parts, as a list; empty if it is not text."""
     if not kind.startswith("text/") and not kind.startswith("multipart/") and kind != "application/xhtml+xml":
         return []
     data, label, html = _payload(part), part.get_content_charset() or "", kind.endswith(("/html", "/xhtml+xml"))
     label = meta_charset(data) or label if html and not codecs_of(label) else label
     text, replaced = decode(data, label, encoding)
     if "delsp" in str(part["Content-Type"]).lower() and str(part.get_param("delsp")).lower() == "yes":
-        text = FLOWED.sub("", text)
+        text = FLOWED_BREAK.sub("", text)
     named = NAMED if part.get_filename() is not None else TEXT
     rank = ATTACHED if part.get_content_disposition() == "attachment" else named
     return [_Text(rank, html, text.replace("\r\n", "\n"), replaced)]
@@ -275,28 +292,28 @@ def _is_base64(part):
 
 
 def _payload(part, inner=None):
-    """Return the bytes of a part, which may lie in another one."""
+    """Return the decoded bytes of a part. `inner` is the part with the coded lines, if it is another one."""
     if not _is_base64(part):
         return part.get_payload(decode=True) or b""
     lines = (part if inner is None else inner).get_payload().encode("ascii", "surrogateescape").splitlines()
     coded = [bool(BASE64_LINE.fullmatch(line.strip())) for line in lines]
     end = next((at for at, one in enumerate(coded) if not one and lines[at].strip()), len(lines))
     end = max((at + 1 for at in range(end, len(lines)) if SURELY_BASE64.search(lines[at])), default=end)
-    below = b"\n".join(lines[end:])  # plain text, which lists add
+    below = b"\n".join(lines[end:])  # plain text added by mailing lists
     return _base64(b"".join(lines[:end])) + (b"\n" + below if below.strip() else b"")
 
 
 def _base64(data):
-    """Return bytes of base64 that may hold other characters, several ends, or no end."""
-    pieces = [ALPHABET.sub(b"", piece) for piece in re.split(b"=+", data)]
+    """Decode base64 that may contain other characters and several or missing ends."""
+    pieces = [NON_BASE64.sub(b"", piece) for piece in re.split(b"=+", data)]
     return b"".join(binascii.a2b_base64(piece[: len(piece) - (len(piece) % 4 == 1)] + b"==") for piece in pieces)
 
 
 def _header(message, name, encoding):
-    """Return the text of a header on one line, and the number of characters in no encoding.
+    """Return (text of a header on one line, number of characters that could not be decoded).
 
-    Encoded words (RFC 2047) may be without spaces, and split a character; other bytes are read by the charset of the
-    message.
+    Encoded words (RFC 2047) may lack spaces around them or split a character. Other bytes are decoded by the charset of
+    the message.
     """
     value = message[name]
     if value is None:
@@ -306,7 +323,7 @@ def _header(message, name, encoding):
         return " ".join(raw.decode("ascii").split()), 0
     charset = next(filter(None, (part.get_content_charset() for part in message.walk())), "")
     pieces, at = [], 0
-    for word in WORD.finditer(raw):
+    for word in ENCODED_WORD.finditer(raw):
         pieces.append((charset, raw[at : word.start()]))
         label, at = word[1].decode("ascii", "replace"), word.end()
         data = _base64(word[3]) if word[2] in b"Bb" else binascii.a2b_qp(word[3], header=True)
@@ -319,10 +336,10 @@ def _header(message, name, encoding):
 
 
 def _time(message, envelope):
-    """Return the first date of a message as ISO 8601; the text of its Date if none can be read, or None."""
+    """Return the first date of a message in ISO 8601; the text of its Date if none can be parsed, or None."""
     first = None
     for text in _dates(message, envelope):
-        text = " ".join(COMMENT.sub(" ", text).split())
+        text = " ".join(HEADER_COMMENT.sub(" ", text).split())
         first = first or text
         try:
             if USUAL_DATE.fullmatch(text):  # a tenth of the time
@@ -336,8 +353,8 @@ def _time(message, envelope):
 
 def _dates(message, envelope):
     """Yield the texts that may be the date of a message."""
-    for name in DATES:
+    for name in DATE_HEADERS:
         for value in message.get_all(name, []):
             yield str(value).rpartition(";")[2]
-    moment = MOMENT.search(envelope.decode("ascii", "replace"))
+    moment = FROM_LINE_DATE.search(envelope.decode("ascii", "replace"))
     yield moment[0] if moment else ""

@@ -1,7 +1,7 @@
-"""20 Newsgroups, "bydate" version, with the posting dates of the 19997-post original.
+"""The reader ``20news``: 20 Newsgroups, "bydate" version, with the posting dates of the original 19997 posts.
 
-Source: http://qwone.com/~jason/20Newsgroups/; the table of dates was made from the Date headers of
-20news-19997, which bydate leaves out.
+Source: http://qwone.com/~jason/20Newsgroups/. The table of dates comes from the Date headers of 20news-19997, which
+bydate leaves out.
 """
 
 import csv
@@ -26,14 +26,16 @@ OPTIONS = {
     "vectors": encoder.SCHEMA,
 }
 
-KNOWN = {"number of documents": 18846, "number of training posts": 11314, "number of newsgroups": 20}
-N_POSTS = 19997  # of the original
-MEMBER = re.compile(r"20news-bydate-(train|test)/([^/]+)/(\d{1,9})$")
+KNOWN_CONTENT = {"number of documents": 18846, "number of training posts": 11314, "number of newsgroups": 20}
+N_POSTS = 19997  # posts of the original
+POST_MEMBER = re.compile(r"20news-bydate-(train|test)/([^/]+)/(\d{1,9})$")
 # Its header says "19 Apr 93 16:15:19 +3000"; the site is near Moscow, so +0300 is meant.
-CORRECTED = {"sci.med/58983": "1993-04-19T13:15:19Z"}
-POST = re.compile(r"([^/]+)/(\d{1,9})$")
-FARTHEST_ZONE = 24 * 3600  # one header has +1700, taken at its word, one +3000
-QUOTED = re.compile(r"^[ \t]*[>|:].*$|^.*(?:writes in|writes:|wrote:|says:|said:|In article <.*)[ \t]*$", re.MULTILINE)
+CORRECTED_DATES = {"sci.med/58983": "1993-04-19T13:15:19Z"}
+POST_PATH = re.compile(r"([^/]+)/(\d{1,9})$")
+MAX_ZONE_SECONDS = 24 * 3600  # one header has +1700, which is used, one has +3000
+QUOTED_LINE = re.compile(
+    r"^[ \t]*[>|:].*$|^.*(?:writes in|writes:|wrote:|says:|said:|In article <.*)[ \t]*$", re.MULTILINE
+)
 
 
 def read(sources, options):
@@ -44,16 +46,15 @@ def read(sources, options):
     sources : list of path-like
         The archive and the table 20news-bydate-dates.tsv.gz.
     options : dict
-        ``tokens`` (see `odl.text.tokens`) and ``quotes`` (default true; false drops quoted lines
-        and the lines that introduce them), ``part``: ``"post"`` (default) or ``"subject"``, its subject line
-        alone, a short text; ``vectors`` (see `odl.text.encoder`, default null).
+        ``tokens`` (see `odl.text.tokens`); ``quotes``: whether to read quoted lines and the lines that introduce them
+        (default true); ``part``: ``"post"`` (default), or ``"subject"`` for the subject line only; ``vectors`` (see
+        `odl.text.encoder`, default null).
 
     Returns
     -------
     Documents
-        18846 posts, training posts first, then by newsgroup and number; ids such as
-        ``sci.med/58983``; text is the subject and the body, other header lines are dropped; times
-        to 1 s, by the senders' clocks.
+        18846 posts, training posts first, then by newsgroup and number; ids such as ``sci.med/58983``. The text is
+        subject and body, without other header lines. Times to 1 s, by the senders' clocks.
 
     Raises
     ------
@@ -63,7 +64,7 @@ def read(sources, options):
     archive, table = sources
     times, posts = read_dates(table), []
     for name, data in tar_members(archive):
-        if match := MEMBER.search(name):
+        if match := POST_MEMBER.search(name):
             split, group, number = match.groups()
             if times.get((group, number)) is None:
                 raise DataError(f"{table} has no date for {group}/{number}", "one for each post", FETCH)
@@ -74,7 +75,7 @@ def read(sources, options):
         "number of training posts": sum(not post[0] for post in posts),
         "number of newsgroups": len({post[1] for post in posts}),
     }
-    check_content(archive, counted, KNOWN)
+    check_content(archive, counted, KNOWN_CONTENT)
     records = (
         (f"{group}/{number}", time, (group,), subject, text_of(subject, body, options))
         for _, group, number, time, subject, body in posts
@@ -83,31 +84,31 @@ def read(sources, options):
 
 
 def text_of(subject, body, options):
-    """Return the part of a post that is asked for."""
+    """Return the text of a post that the options ask for."""
     if options.get("part") == "subject":
         return subject
-    return f"{subject}\n{body if options.get('quotes', True) else QUOTED.sub('', body)}"
+    return f"{subject}\n{body if options.get('quotes', True) else QUOTED_LINE.sub('', body)}"
 
 
 def read_dates(path):
-    """Return {(newsgroup, number): milliseconds since 1970, or None where there is no date}."""
+    """Return {(newsgroup, number): milliseconds since 1970, or None without a date}."""
     times = {}
     with opening(path, "a gzipped table"), unpacked_text(path) as file:
         for row in csv.DictReader(lines(file, path), delimiter="\t", quoting=csv.QUOTE_NONE):
-            date = row["date_utc"] or CORRECTED.get(f"{row['newsgroup']}/{row['id']}")
+            date = row["date_utc"] or CORRECTED_DATES.get(f"{row['newsgroup']}/{row['id']}")
             time = int(np.datetime64(date.removesuffix("Z"), "ms").astype(np.int64)) if date else None
             times[row["newsgroup"], row["id"]] = time
     return times
 
 
 def split_post(data):
-    """Return (subject, body) of a post's bytes, line breaks made equal."""
+    """Return (subject, body) of the bytes of a post, with line breaks as \\n."""
     head, _, body = io.TextIOWrapper(io.BytesIO(data), encoding="latin-1").read().partition("\n\n")
     return header(head, "Subject"), body
 
 
 def header(head, name):
-    """Return a header's value, or ""."""
+    """Return the value of a header, or ""."""
     match = re.search(rf"^{name}:[ \t]*(.*(?:\n[ \t].*)*)", head, re.MULTILINE | re.IGNORECASE)
     return match[1] if match else ""
 
@@ -118,20 +119,19 @@ def dates(paths, output):
     Parameters
     ----------
     paths : list of path-like
-        The one archive, posts as ``.../newsgroup/number``.
+        The archive, with posts as ``.../newsgroup/number``.
     output : path-like
-        The table to write, packed by gzip; ``date_utc`` is empty where the header holds no date
-        that can be.
+        The table to write, compressed by gzip; ``date_utc`` is empty if the header has no valid date.
 
     Raises
     ------
     DataError
-        If the archive is damaged or does not hold all posts.
+        If the archive is damaged or incomplete.
     """
     (path,) = paths
     rows = []
     for name, data in tar_members(path):
-        if match := POST.search(name):
+        if match := POST_PATH.search(name):
             head = data.decode("latin-1").replace("\r\n", "\n").partition("\n\n")[0]
             date, message = (" ".join(header(head, name).split()) for name in ("Date", "Message-ID"))
             rows.append(["", match[1], match[2], utc(date), date, message])
@@ -143,9 +143,9 @@ def dates(paths, output):
 
 
 def utc(date):
-    """Return a Date header as YYYY-MM-DDTHH:MM:SSZ, or "" where it is none or its zone cannot be."""
+    """Return a Date header as YYYY-MM-DDTHH:MM:SSZ, or "" if it is invalid or its zone is impossible."""
     parsed = parsedate_tz(date)
-    if parsed is None or abs(parsed[9] or 0) > FARTHEST_ZONE:
+    if parsed is None or abs(parsed[9] or 0) > MAX_ZONE_SECONDS:
         return ""
     try:
         return datetime.fromtimestamp(mktime_tz(parsed), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,4 +1,4 @@
-"""NIPS volumes 0 to 12 (conferences of 1987 to 1999): term counts, titles, sections.
+"""The reader ``nips``: NIPS volumes 0 to 12 (conferences of 1987 to 1999), term counts, titles and sections.
 
 Source: G. Heinrich's "NIPS0-12 test collection" (2011), from S. Roweis' nips12raw.
 """
@@ -18,8 +18,8 @@ FILES = ("nips_0-12.tar.gz",)
 OPTIONS = {}
 
 MEMBERS = ("nips.corpus", "nips.docnames", "nips.docs", "nips.labels", "nips.labels.key", "nips.vocab", "nips.vols")
-KNOWN = {"number of documents": 1740, "number of terms": 13649, "sum of counts": 2301375}
-UNLABELLED = "Uncategorised"
+KNOWN_CONTENT = {"number of documents": 1740, "number of terms": 13649, "sum of counts": 2301375}
+NO_SECTION = "Uncategorised"
 
 
 def read(sources, options):
@@ -28,16 +28,15 @@ def read(sources, options):
     Parameters
     ----------
     sources : list of path-like
-        The one archive.
+        The archive.
     options : dict
-        None is known.
+        Empty.
 
     Returns
     -------
     Documents
-        1740 papers in the order of the volumes, ids such as ``nips00/0001``, topic the section of
-        the conference (none where it is "Uncategorised"); times are 1 December of the conference's
-        year.
+        1740 papers in the order of the volumes, ids such as ``nips00/0001``. The topic is the section of the conference
+        (none if it is "Uncategorised"). Times are 1 December of the conference's year.
 
     Raises
     ------
@@ -51,12 +50,12 @@ def read(sources, options):
         "number of terms": len(documents.vocabulary),
         "sum of counts": int(documents.counts.sum()),
     }
-    check_content(path, counted, KNOWN)
+    check_content(path, counted, KNOWN_CONTENT)
     return documents
 
 
 def to_documents(path):
-    """Read an archive of the collection's files."""
+    """Return the documents in an archive of the collection's files."""
     members = tar_members(path, MEMBERS.__contains__)
     lines = {name.rpartition("/")[2]: data.decode("latin-1").split("\n") for name, data in members}
     if missing := [name for name in MEMBERS if name not in lines]:
@@ -74,17 +73,17 @@ def to_documents(path):
             vocabulary=vocabulary,
             ids=[line.strip().removesuffix(".txt") for line in lines["nips.docnames"]],
             times=np.array(years, dtype="datetime64[ms]").astype(np.int64),
-            topics=[() if label == UNLABELLED else (label,) for label in labels],
+            topics=[() if label == NO_SECTION else (label,) for label in labels],
             titles=[one_line(line) for line in lines["nips.docs"]],
         )
 
 
 def parse_counts(lines, n_terms):
-    """Parse lines of ``n term:count term:count ...`` with terms from 0."""
+    """Parse lines ``n term:count term:count ...`` with terms numbered from 0."""
     rows = [[pair.split(":") for pair in line.split()[1:]] for line in lines]
     for number, (line, row) in enumerate(zip(lines, rows, strict=True), start=1):
         if int(line.split()[0]) != len(row):
-            raise ValueError(f"nips.corpus line {number} announces another number of terms than it has")
+            raise ValueError(f"nips.corpus line {number} has another number of terms than it states")
     pairs = np.array(list(chain.from_iterable(rows)), dtype=np.int64).reshape(-1, 2)
     indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
     if len(pairs) and not (
@@ -95,7 +94,7 @@ def parse_counts(lines, n_terms):
 
 
 def archive(paths, output):
-    """Write a tar.gz of the files that are read, from nips-corpus-20111211.zip.
+    """Write a tar.gz of the files that the reader needs, from nips-corpus-20111211.zip.
 
     Raises
     ------

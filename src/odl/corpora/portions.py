@@ -1,8 +1,8 @@
-"""A share of a person's own files, read by a job of its own, and the list of the documents of all shares.
+"""Reading of user files in shares: each job reads some of the files, and a list of all documents is joined from them.
 
-Shares keep the words; the list has what orders a stream, so that one more file costs little however long the stream is.
-The documents are those that reading all files at once gives (`odl.corpora.collection`), and so have errors their words:
-where something is wrong that no share sees alone, the files are read at once for it.
+A share contains words. The list contains only what orders a stream, so adding a file to a long stream is cheap. The
+documents and errors are those of reading all files at once (`odl.corpora.collection`). If an error concerns several
+shares, the files are read at once to raise it.
 """
 
 import contextlib
@@ -20,35 +20,36 @@ from odl.files.documents import Documents, Dropped, Repeats
 from odl.files.listing import find_files
 from odl.text import cleaning
 
-CAME = "files that stay while they are read", "run the same command again"
+FILES_CHANGED = "files that do not change while they are read", "run the same command again"
 
 
 def members(sources, options, first, last):
-    """Return (name, path) of the files of sources from one path to another.
+    """Return (name, path) of the files of the sources from the path `first` to the path `last`.
 
     Raises
     ------
     DataError
-        If one of the two is none of them.
+        If one of the two does not exist any more.
     """
     files = find_files(sources, options.get("kind"))
     places = [Path(path) for _, path in files]
     for end in map(Path, (first, last)):
         if end not in places:
-            raise DataError(f"{end} is not among the files of the sources any more", *CAME)
+            raise DataError(f"{end} is no longer among the files of the sources", *FILES_CHANGED)
     return files[places.index(Path(first)) : places.index(Path(last)) + 1]
 
 
 def write(output, files, options):
-    """Read some of the files that sources name, and return the documents.
+    """Read some files of the sources, write them as a share, and return the documents.
 
     Parameters
     ----------
     output : path-like
-        Written: the documents, a digest of the content of each (``contents``, those left out last), id and content of
-        the rows whose id occurred before (``again``), and the length of vectors (attribute ``dimensions``, else 0).
+        Share: the documents, a digest of each document's content (``contents``, of documents with too few words last),
+        id and content of repeated rows (``again``), and the length of vectors (attribute ``dimensions``, 0 without
+        vectors).
     files : list of (str, path-like)
-        Their names and paths.
+        Names and paths.
     options : dict
         As for `odl.corpora.collection.read`.
 
@@ -77,16 +78,16 @@ def join(output, paths, sources, options, digests=None, appended=True):
     Parameters
     ----------
     output : path-like
-        Written: ids, times, topics, files and digests of the documents that `odl.corpora.collection.read` returns for
-        the sources, and in which row of which share their words are (`odl.files.documents.Shares`).
+        List: ids, times, topics, files and digests of all documents, and the share and row with the words of each
+        (`odl.files.documents.Shares`).
     paths : list of path-like
         The shares, in order.
     sources, options
-        Of the shares.
+        As for `odl.corpora.collection.read`.
     digests : list of str, optional
-        Of the contents of the shares, where they are at hand.
+        Digests of the shares, if known.
     appended : bool
-        Whether a list that lies there is gone on from: shares of which it has the documents are not read.
+        Whether to start from the existing list: shares that it contains are not read.
 
     Returns
     -------
@@ -103,15 +104,15 @@ def join(output, paths, sources, options, digests=None, appended=True):
             expected = next((one.dimensions for one in accounts if one.dimensions), length)
             part = _listed(file, register)
             if length not in (0, expected) and not options.get("strict", True):
-                part = _set_aside(*part, f"the vector has {length} numbers, those before it {expected}")
+                part = _set_aside(*part, f"the vector has {length} numbers, earlier ones {expected}")
             parts.append(part)
             sizes.append(len(parts[-1][0]))
             accounts.append(_account(file, parts[-1][0], repeats, register.repeats()))
-    if not listed.isdisjoint(register.contents):  # what the row was that had the id first stands in its share
+    if not listed.isdisjoint(register.contents):  # an id of an unread share: its content is known only there
         return join(output, paths, sources, options, digests, appended=False)
     if options.get("strict", True) and len({account.dimensions for account in accounts} - {0}) > 1:
         collection.read(sources, options)
-        raise DataError("a vector of another length is gone from the files", *CAME)
+        raise DataError("a vector of another length has disappeared from the files", *FILES_CHANGED)
     documents = _joined([part[0] for part in parts], cleaning.Cleaning(options.get("clean")).names)
     documents.repeats = Repeats(*(sum(getattr(account, name) for account in accounts) for name in Repeats._fields))
     collection.check_held(documents, options, sum(account.terms for account in accounts))
@@ -124,7 +125,7 @@ def join(output, paths, sources, options, digests=None, appended=True):
 
 
 def _before(path, named):
-    """Return of a list what it has of the first shares that are the same now: their part, sizes and accounts."""
+    """Return (parts, sizes, accounts) of the first shares in an existing list that are unchanged."""
     with contextlib.suppress(StorageError), storage.reading(path, "documents") as file:
         if provenance.goes_on(file.attrs) and "shares" in file:
             shares, accounts = docs.read_shares(file), docs.read_accounts(file)
@@ -140,7 +141,10 @@ def _before(path, named):
 
 
 def _account(file, documents, before, after):
-    """Return the account of a share: what it has beside its documents; before and after it so many rows repeat."""
+    """Return the account of a share: its numbers of dropped, repeated and set-aside rows, terms and dimensions.
+
+    `before` and `after` are the repeats before and after this share.
+    """
     dropped = len(_ids(documents)) - len(documents)
     repeats = (now - was for now, was in zip(after, before, strict=True))
     terms = int(file["vocabulary"].attrs["length"])
@@ -148,7 +152,7 @@ def _account(file, documents, before, after):
 
 
 def _stored(contents):
-    return np.frombuffer(b"".join(contents), dtype=np.uint8).reshape(-1, collection.DIGEST)
+    return np.frombuffer(b"".join(contents), dtype=np.uint8).reshape(-1, collection.DIGEST_BYTES)
 
 
 def _contents(file):
@@ -156,7 +160,7 @@ def _contents(file):
 
 
 def forget(paths):
-    """Delete the shares beside these: of files that are no longer read, or are read with others."""
+    """Delete the other shares in the folder of the given ones."""
     kept = {Path(path).name for path in paths}
     for path in Path(paths[0]).parent.glob("*.h5"):
         if path.name not in kept:
@@ -164,7 +168,7 @@ def forget(paths):
 
 
 def _listed(file, register):
-    """Return of the documents of a share that no share before has: themselves, their digests, their rows."""
+    """Return (documents, digests, rows) of a share that no earlier share contains."""
     share, own = docs.read_list(file), storage.read_array(file, "digests", "u", ndim=2)
     n, dropped = len(share), share.dropped
     contents, ids = _contents(file), storage.read_strings(file["again"], "ids")
@@ -185,7 +189,7 @@ def _listed(file, register):
 
 
 def _set_aside(documents, digests, rows, reason):
-    """Return what `_listed` does of a share whose documents are all set aside for one reason."""
+    """Return the result of `_listed` with all documents of the share set aside for a reason."""
     none = documents.select(np.arange(0))
     names = zip(documents.files, documents.ids, strict=True)
     none.aside = [*documents.aside, *(setaside.aside(file, f"document {name}", reason) for file, name in names)]
@@ -194,18 +198,18 @@ def _set_aside(documents, digests, rows, reason):
 
 
 def _ids(documents):
-    """Return the ids of documents, of those left out last."""
+    """Return the ids of documents, followed by those of documents with too few words."""
     return [*documents.ids, *(documents.dropped.ids if documents.dropped else [])]
 
 
 def _names(share, contents, ids):
-    """Return the id of each document of a share, those left out last; None where a share before has it."""
+    """Return the ids of the documents of a share, those with too few words last; None if an earlier share has one."""
     own = _ids(share)
     if ids.changed == "keep" and ids.contents.keys().isdisjoint(own):
         ids.contents.update(zip(own, contents, strict=True))
         return own
     names = [None] * len(own)
-    # The first row with an id bears it alone, and has to come before those with other content (`collection.name_end`).
+    # The first row with an id must be registered before those with other content, whose ids have a suffix.
     for place in sorted(range(len(own)), key=lambda place: own[place].endswith(collection.name_end(contents[place]))):
         content = contents[place]
         identity = own[place].removesuffix(collection.name_end(content))
@@ -216,7 +220,7 @@ def _names(share, contents, ids):
 
 
 def _joined(shares, cleaners):
-    """Return the documents of shares as one, without their words; what cleaners took out stands in their order."""
+    """Return the documents of all shares without words. Counts of removed parts are in the order of `cleaners`."""
     dropped, n = [share.dropped for share in shares], sum(map(len, shares))
     return Documents(
         counts=sparse.csr_array((n, 0), dtype=np.int32),

@@ -1,4 +1,4 @@
-"""Reuters-21578, Distribution 1.0: the original SGML with its dates and all topics.
+"""The reader ``reuters21578``: Reuters-21578, Distribution 1.0, from the original SGML, with dates and all topics.
 
 Source: D. D. Lewis, Reuters-21578 text categorization test collection, Distribution 1.0, 1997.
 """
@@ -18,16 +18,16 @@ FILES = ("reuters21578.tar.gz",)
 OPTIONS = {"tokens": TOKENS_SCHEMA, "labelled": {"type": "boolean", "description": "only documents with a topic"}}
 
 N_DOCUMENTS = 21578
-FIRST_FILE_MD5 = "f31a85bdfafd5cf663f325c728360b46"  # edited copies of reut2-000.sgm are about
+FIRST_FILE_MD5 = "f31a85bdfafd5cf663f325c728360b46"  # of reut2-000.sgm, of which edited copies exist
 
 NEWID = re.compile(r'NEWID="(\d{1,9})"')
 # Some dates are followed by codes or a remark, some have two spaces. NEWID 17192 has the hour 605: its
 # number on the wire, f0391, lies between those of 05:07 and 05:17 of that day, so the 6 is a slip.
-DATE = re.compile(r"<DATE>\s*(\d{1,2})-([A-Z]{3})-(\d{4})\s+\d*(\d\d):(\d\d):(\d\d)\.(\d{1,2})")
-MONTHS = {"FEB": 2, "MAR": 3, "APR": 4, "JUN": 6, "OCT": 10}
-TEXT = re.compile(r'<TEXT(?: TYPE="(\w+)")?>')
-MARKUP = re.compile(r"</?(?:TITLE|DATELINE|AUTHOR|BODY)>")
-CONTROL = re.compile(r"&#\d+;")
+DATE_ELEMENT = re.compile(r"<DATE>\s*(\d{1,2})-([A-Z]{3})-(\d{4})\s+\d*(\d\d):(\d\d):(\d\d)\.(\d{1,2})")
+MONTHS_OF_1987 = {"FEB": 2, "MAR": 3, "APR": 4, "JUN": 6, "OCT": 10}
+TEXT_ELEMENT = re.compile(r'<TEXT(?: TYPE="(\w+)")?>')
+MARKUP_TAGS = re.compile(r"</?(?:TITLE|DATELINE|AUTHOR|BODY)>")
+CONTROL_REFERENCE = re.compile(r"&#\d+;")
 
 
 def read(sources, options):
@@ -36,16 +36,16 @@ def read(sources, options):
     Parameters
     ----------
     sources : list of path-like
-        The one archive; its members are found by name, whatever their folder and order.
+        The archive. Its files are found by name.
     options : dict
-        ``tokens`` (see `odl.text.tokens`); ``labelled``: only documents that have a topic.
+        ``tokens`` (see `odl.text.tokens`); ``labelled``: only documents with a topic.
 
     Returns
     -------
     Documents
-        21578 documents in the order of the files; id is the NEWID; text is title and body (the
-        whole text where it was left unprocessed, the title alone for briefs, whose bodies are
-        placeholders); all topics, in the order given; times to 1/100 s, taken as UTC.
+        21578 documents in the order of the files. The id is the NEWID. The text is title and body (the complete text of
+        unprocessed documents; the title of briefs, whose bodies are placeholders). All topics, in their order. Times to
+        1/100 s, taken as UTC.
 
     Raises
     ------
@@ -70,9 +70,9 @@ def read(sources, options):
 
 
 def parse(path, sgml):
-    """Yield (NEWID, time in ms, topics, title, text) of each document of one SGML file."""
+    """Yield (NEWID, time in ms, topics, title, text) of each document of an SGML file."""
     for attributes, inside in elements(sgml):
-        newid, kind = NEWID.search(attributes), TEXT.search(inside)
+        newid, kind = NEWID.search(attributes), TEXT_ELEMENT.search(inside)
         element = kind and enclosed(inside, kind.end(), "</TEXT>")
         if not newid or element is None:
             raise DataError(f"{path} holds a document without NEWID or TEXT", "the original SGML", FETCH)
@@ -82,7 +82,7 @@ def parse(path, sgml):
 
 
 def elements(sgml):
-    """Yield (attributes, content) of each REUTERS element; linear in the text, whatever is left open."""
+    """Yield (attributes, content) of each REUTERS element. Linear time, also for unclosed elements."""
     start = sgml.find("<REUTERS ")
     while start >= 0:
         inside = sgml.find(">", start)
@@ -94,18 +94,18 @@ def elements(sgml):
 
 
 def enclosed(text, start, closing):
-    """Return the text from a place to a closing tag, or None where it is never closed."""
+    """Return the text from `start` to a closing tag, or None if it is missing."""
     end = text.find(closing, start)
     return text[start:end] if end >= 0 else None
 
 
 def milliseconds(path, newid, inside):
     """Return the time of a document in milliseconds since 1970."""
-    match = DATE.search(inside)
-    if not match or match[2] not in MONTHS:
+    match = DATE_ELEMENT.search(inside)
+    if not match or match[2] not in MONTHS_OF_1987:
         raise DataError(f"{path} holds no date for document {newid}", "a date such as 26-FEB-1987 15:01:01.79", FETCH)
     day, month, year, hour, minute, second, fraction = match.groups()
-    date = f"{year}-{MONTHS[month]:02d}-{int(day):02d}T{hour}:{minute}:{second}.{fraction:0<3}"
+    date = f"{year}-{MONTHS_OF_1987[month]:02d}-{int(day):02d}T{hour}:{minute}:{second}.{fraction:0<3}"
     try:
         return int(np.datetime64(date, "ms").astype(np.int64))
     except ValueError as error:
@@ -113,22 +113,22 @@ def milliseconds(path, newid, inside):
 
 
 def title_and_text(kind, element):
-    """Return title and text (the title with it) of a TEXT element, without markup and control codes."""
+    """Return (title, title and text) of a TEXT element, without markup and control codes."""
     title = plain(between(element, "TITLE") or "")
     if kind == "BRIEF":  # the body is "Blah blah blah."
         return title, title
     if kind == "UNPROC":
-        whole = MARKUP.sub(" ", plain(element))
+        whole = MARKUP_TAGS.sub(" ", plain(element))
         return title or next((line.strip() for line in whole.splitlines() if line.strip()), ""), whole
     return title, title + "\n" + plain(between(element, "BODY") or "")
 
 
 def between(text, tag):
-    """Return the content of the first element of a name, or None where it is absent."""
+    """Return the content of the first element with a name, or None."""
     start = text.find(f"<{tag}>")
     return enclosed(text, start + len(tag) + 2, f"</{tag}>") if start >= 0 else None
 
 
 def plain(text):
-    """Remove references to control characters; resolve the other references."""
-    return html.unescape(CONTROL.sub(" ", text))
+    """Remove references to control characters; resolve other references."""
+    return html.unescape(CONTROL_REFERENCE.sub(" ", text))

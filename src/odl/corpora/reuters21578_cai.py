@@ -1,8 +1,7 @@
-"""Reuters-21578 as Deng Cai's term counts: ModApte, documents of one topic only, no dates; and his matrices.
+"""The reader ``reuters21578-cai``: Deng Cai's term counts of Reuters-21578 (ModApte, documents of one topic, no dates).
 
-Source: http://www.cad.zju.edu.cn/home/dengcai/Data/TextData.html (16 Jan 2008). Files are read by SciPy's reader of
-MATLAB: its compiled code ends the process on some damaged files, and believes every size that a file claims. So it is
-given files whose sha256 is known, and no others.
+Source: http://www.cad.zju.edu.cn/home/dengcai/Data/TextData.html (16 Jan 2008). Only files with a known sha256 are
+read: SciPy's reader of MATLAB files can crash on damaged files and trusts the sizes that a file states.
 """
 
 import numpy as np
@@ -25,38 +24,38 @@ def read(sources, options):
     Parameters
     ----------
     sources : list of path-like
-        The one file.
+        The file.
     options : dict
-        None is known.
+        Empty.
 
     Returns
     -------
     Documents
-        8293 documents in the order of the file (by class), ids ``reuters-cai-0001`` by row, terms
-        ``t00001`` by column, topics ``topic01``...; no times.
+        8293 documents in the order of the file (by class), ids ``reuters-cai-0001`` by row, terms ``t00001`` by column,
+        topics ``topic01``...; no times.
 
     Raises
     ------
     DataError
-        If the file is another one.
+        If it is another file.
     """
     counts, classes = matrices(*sources, *FILES, SHA256, ["fea", "gnd"])
     return from_matrices(counts, classes)
 
 
 def from_matrices(counts, classes):
-    """Make documents of counts (documents x terms) and classes (documents x 1, from 1)."""
+    """Return documents from counts (documents x terms) and classes (documents x 1, from 1)."""
     topics = classes.toarray().ravel().tolist()
     return matrix_documents(counts, topics, np.full(counts.shape[0], NO_TIME), "reuters-cai-{:04d}")
 
 
 def matrices(path, file, sha256, names):
-    """Return the matrices of these names in a known file, counts as integers by rows.
+    """Return the named matrices of a file with a known checksum, as integers in CSR format.
 
     Raises
     ------
     DataError
-        If it is another one.
+        If it is another file.
     """
     from scipy import sparse
     from scipy.io import loadmat
@@ -69,7 +68,7 @@ def matrices(path, file, sha256, names):
 
 
 def matrix_documents(counts, classes, times, ids):
-    """Return documents of counts (n x terms) and classes (n) without words or titles; `ids` formats a row from 1."""
+    """Return documents of counts (n x terms) and classes (n), without words or titles. `ids` formats a row from 1."""
     return Documents(
         counts=counts,
         vocabulary=[f"t{column + 1:05d}" for column in range(counts.shape[1])],

@@ -1,8 +1,7 @@
-"""The API documentation of the scientific Python packages installed beside odl.
+"""The reader ``scipydocs``: API documentation of installed scientific Python packages.
 
-Every docstring of at least 40 words is a document. The sources are parsed, never imported, so the
-corpus depends on the installed versions alone. Docstrings that numpy and scipy attach to compiled
-objects with ``add_newdoc`` are read from those calls.
+Each docstring with at least 40 words is a document. Sources are parsed, not imported, so the corpus depends on the
+installed versions only. Docstrings that NumPy and SciPy attach with ``add_newdoc`` are read from these calls.
 """
 
 import ast
@@ -27,10 +26,10 @@ OPTIONS = {
 }
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib")
-# Tests, copies of other people's packages, and numpy.distutils, which only some Python versions get.
+# Tests, copies of other packages, and numpy.distutils, which only some Python versions have.
 SKIPPED = {"tests", "test", "conftest", "externals", "extern", "vendored", "_vendored", "distutils"}
 SKIPPED |= {"array_api_compat", "array_api_extra", "cobyqa", "pyprima", "uarray", "_uarray"}
-# Layers of a package that say nothing about the subject: the topic is the level below them.
+# Subpackages that are not a subject: the topic is the level below them.
 LAYERS = frozenset({"pandas.core"})
 
 
@@ -42,17 +41,16 @@ def read(sources, options):
     sources : list
         Empty: the packages are found where Python would import them from.
     options : dict
-        ``packages`` (names of distributions or of top-level packages; default numpy, scipy,
-        scikit-learn, pandas, matplotlib), ``min_words`` (default 40), ``tokens`` (see
-        `odl.text.tokens`).
+        ``packages``: names of distributions or top-level packages (default numpy, scipy, scikit-learn, pandas,
+        matplotlib); ``min_words`` (default 40); ``tokens`` (see `odl.text.tokens`); ``vectors`` (see
+        `odl.text.encoder`).
 
     Returns
     -------
     Documents
-        Sorted by id, the dotted path of the object (a second definition of the same path ends in
-        ``#2``); topic package.subpackage without outer underscores, so that
-        scipy.optimize._lbfgsb_py belongs to scipy.optimize and numpy._core to numpy.core; of equal
-        docstrings the first id is kept; no times.
+        Sorted by id, the dotted path of the object (with ``#2`` for a second definition). The topic is
+        package.subpackage without outer underscores: scipy.optimize._lbfgsb_py belongs to scipy.optimize, numpy._core
+        to numpy.core. Of equal docstrings only the first is used. No times.
 
     Raises
     ------
@@ -68,7 +66,7 @@ def read(sources, options):
 
 
 def collect(packages, min_words):
-    """Return {id: (topic, docstring)} of the packages, exact duplicates dropped."""
+    """Return {id: (topic, docstring)} of the packages, without exact duplicates."""
     named = {}
     for package in packages:
         for top, folder in package_folders(package).items():
@@ -103,7 +101,7 @@ def package_folders(name):
 
 
 def modules(package, root):
-    """Yield (dotted name, path) of every Python source file below a package's folder, sorted."""
+    """Yield (dotted name, path) of every Python source file in a package's folder, sorted."""
     paths = []
     for folder, folders, files in os.walk(root):
         folders[:] = [name for name in folders if name not in SKIPPED and name.isidentifier()]
@@ -140,7 +138,7 @@ def own_docstring(node, name):
 
 
 def nested_docstrings(node, name):
-    """Yield the docstrings below a node: classes, functions (not what is local to them), add_newdoc."""
+    """Yield the docstrings in a node: of classes, functions (not local ones) and add_newdoc."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             yield from own_docstring(child, f"{name}.{child.name}")
@@ -153,7 +151,7 @@ def nested_docstrings(node, name):
 
 
 def newdoc(call, module):
-    """Yield what ``add_newdoc(place, name, doc | (attribute, doc))`` or ``add_newdoc(name, doc)`` says."""
+    """Yield (dotted name, docstring) of a call ``add_newdoc([place,] name, doc)``; doc may be (attribute, doc)."""
     if getattr(call.func, "id", getattr(call.func, "attr", None)) != "add_newdoc":
         return
     try:
@@ -179,7 +177,7 @@ def topic_of(module):
 
 
 def unused(name, taken):
-    """Return name, or name#2, name#3... where it is taken already."""
+    """Return name, or name#2, name#3... if it is already used."""
     number, candidate = 1, name
     while candidate in taken:
         number += 1
@@ -188,5 +186,5 @@ def unused(name, taken):
 
 
 def first_paragraph(text):
-    """Return the summary line of a docstring."""
+    """Return the summary of a docstring."""
     return text.strip().partition("\n\n")[0]

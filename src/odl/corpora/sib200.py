@@ -1,4 +1,4 @@
-"""SIB-200: the same 1,004 sentences in many languages, each with one of seven topics.
+"""The reader ``sib200``: the same 1,004 sentences in many languages, each with one of seven topics.
 
 Source: Adelani et al., SIB-200, https://github.com/dadelani/sib-200; sentences of FLORES-200.
 """
@@ -10,15 +10,15 @@ from odl.files.documents import NO_TIME
 from odl.text.tokens import TOKENS_SCHEMA
 
 READER = "sib200"
-LANGUAGES = (
+SIB200_LANGUAGES = (
     "arb_Arab", "ben_Beng", "deu_Latn", "ell_Grek", "eng_Latn", "fin_Latn", "fra_Latn", "heb_Hebr", "hin_Deva",
     "jpn_Jpan", "kor_Hang", "rus_Cyrl", "spa_Latn", "tam_Taml", "tha_Thai", "tur_Latn", "vie_Latn", "zho_Hans",
 )  # fmt: skip
-FILES = tuple(f"{language}.tsv.gz" for language in LANGUAGES)
-OPTIONS = {"language": {"type": "string", "enum": [*LANGUAGES]}, "tokens": TOKENS_SCHEMA}
+FILES = tuple(f"{language}.tsv.gz" for language in SIB200_LANGUAGES)
+OPTIONS = {"language": {"type": "string", "enum": [*SIB200_LANGUAGES]}, "tokens": TOKENS_SCHEMA}
 
 N_SENTENCES = 1004
-COLUMNS = ["index_id", "category", "text"]
+TABLE_COLUMNS = ["index_id", "category", "text"]
 
 
 def read(sources, options):
@@ -27,30 +27,30 @@ def read(sources, options):
     Parameters
     ----------
     sources : list of path-like
-        Files of all languages, as `FILES`.
+        Files of all languages, in the order of `FILES`.
     options : dict
-        ``language`` (one of `LANGUAGES`, default ``"eng_Latn"``), ``tokens`` (see `odl.text.tokens`).
+        ``language`` (one of `SIB200_LANGUAGES`, default ``"eng_Latn"``), ``tokens`` (see `odl.text.tokens`).
 
     Returns
     -------
     Documents
-        1004 sentences by number, which is that of the same sentence in any language; no times.
+        1004 sentences by number, which is the same in all languages; no times.
 
     Raises
     ------
     DataError
         If the file is damaged, incomplete, or has other columns.
     """
-    path = dict(zip(LANGUAGES, sources, strict=True))[options.get("language", "eng_Latn")]
+    path = dict(zip(SIB200_LANGUAGES, sources, strict=True))[options.get("language", "eng_Latn")]
     documents = documents_of(((name, NO_TIME, (topic,), text, text) for name, topic, text in rows(path)), options)
     check_content(path, {"number of documents": len(documents)}, {"number of documents": N_SENTENCES})
     return documents
 
 
 def rows(path):
-    """Yield number, topic and text of each sentence."""
+    """Yield (number, topic, text) of each sentence."""
     with opening(path, "a table packed with gzip"), unpacked_text(path, "gz", newline="\n") as file:
-        yield from table(file, path, COLUMNS)
+        yield from table(file, path, TABLE_COLUMNS)
 
 
 def sentences(paths, output):
@@ -60,20 +60,20 @@ def sentences(paths, output):
     ----------
     paths : list of path-like
     output : path-like
-        Packed by gzip, without a name or a time.
+        Compressed by gzip, without name and time.
 
     Raises
     ------
     DataError
-        If a part is damaged, or the sentences are not as many as there are.
+        If a part is damaged, or the number of sentences is wrong.
     """
     fetched = []
     for path in paths:
         with opening(path, "a table of sentences"), open(path, encoding="utf-8", newline="\n") as file:
-            fetched += table(file, path, COLUMNS)
+            fetched += table(file, path, TABLE_COLUMNS)
     check_content(os.fspath(output), {"number of sentences": len(fetched)}, {"number of sentences": N_SENTENCES})
     fetched.sort(key=lambda fields: int(fields[0]))
-    text = "".join("\t".join(fields) + "\n" for fields in [COLUMNS, *fetched])
+    text = "".join("\t".join(fields) + "\n" for fields in [TABLE_COLUMNS, *fetched])
     with packing(output) as file:
         file.write(text.encode())
 

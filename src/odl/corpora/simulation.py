@@ -1,7 +1,7 @@
-"""A made stream in which it is known which topics are new: they enter, return, drift or split, by construction.
+"""The reader ``simulation``: a synthetic stream whose new topics are known. They enter, return, drift or split.
 
 In the manner of Christophe, Velcin, Boumghar and others, How to detect novelty in textual data streams?,
-arXiv 1909.05099, who mix documents of known topics; here the words are made too.
+arXiv 1909.05099, who mix documents of known topics; here the words are synthetic too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,36 +20,35 @@ OPTIONS = {
     "own": {"type": "number", "minimum": 0, "maximum": 1},
     "seed": {"type": "integer", "minimum": 0},
 }
-KINDS = {"steady": 12, "entering": 10, "returning": 6, "drifting": 6, "splitting": 4}  # topics of each
-TERMS, OWN_TERMS = 12000, 150  # of the language; of a topic
+TOPICS_BY_KIND = {"steady": 12, "entering": 10, "returning": 6, "drifting": 6, "splitting": 4}  # number of topics
+LANGUAGE_TERMS, TOPIC_TERMS = 12000, 150  # number of words of the language, of a topic
 DAY_MS, START_MS = 86_400_000, 946_684_800_000  # 2000-01-01
 
 
 def read(sources: Sequence, options: Mapping[str, Any]) -> Documents:
-    """Make the stream; it has no source.
+    """Generate the stream. It has no source.
 
     Parameters
     ----------
     sources : list
         Empty.
     options : dict
-        ``documents`` in all; ``days``, each with as many of them; ``words`` of a document, on average; ``own``, the
-        share of them that is of its topic; ``seed``.
+        ``documents``: number of documents; ``days``: number of days, with equal numbers of documents; ``words``: mean
+        number of words of a document; ``own``: share of the words from its topic; ``seed``.
 
     Returns
     -------
     Documents
-        By day; ids ``sim-000001``, terms ``w00001`` in the order of their frequency in the language. Topics are named
-        by their kind:
+        In the order of days; ids ``sim-000001``, terms ``w00001`` in the order of their frequency in the language.
+        Topics are named by their kind:
 
-        - ``steady-01``: on every day.
-        - ``entering-01``: from a day on, the second at the earliest, to the end.
-        - ``returning-01``: on the first day, then not for a third of the days, then again: not new, since it was there.
-        - ``drifting-01``: on every day, an equal share of its words replaced by others from day to day, until on the
-          last day none is left: not new.
-        - ``splitting-01``: on the days up to one in the middle; from then on two others take its place, ``-a`` and
-          ``-b``, each with half of its words and as many others. They have it as their second topic: new by the
-          dominant topic, known by all topics.
+        - ``steady-01``: every day.
+        - ``entering-01``: from a day, the second at the earliest, to the end.
+        - ``returning-01``: on the first day, absent for a third of the days, then again. Not new when it returns.
+        - ``drifting-01``: every day; an equal share of its words is replaced from day to day, until all are. Not new.
+        - ``splitting-01``: up to a day in the middle; then two topics, ``-a`` and ``-b``, take its place, each with
+          half of its words and as many others. Their second topic is ``splitting-01``, so they are new by the dominant
+          topic and known by all topics.
 
     Examples
     --------
@@ -64,8 +63,10 @@ def read(sources: Sequence, options: Mapping[str, Any]) -> Documents:
 
 def _drawn_stream(rng, settings):
     """Draw topics, then documents day by day."""
-    topics = [topic for kind, number in KINDS.items() for topic in _topics(rng, kind, number, settings["days"])]
-    law = 1.0 / np.arange(1, TERMS + 1)
+    topics = [
+        topic for kind, number in TOPICS_BY_KIND.items() for topic in _topics(rng, kind, number, settings["days"])
+    ]
+    law = 1.0 / np.arange(1, LANGUAGE_TERMS + 1)
     language, local = np.cumsum(law / law.sum()), np.cumsum(_local())
     per_day = -(-settings["documents"] // settings["days"])
     days = np.arange(settings["documents"]) // per_day
@@ -79,11 +80,11 @@ def _drawn_stream(rng, settings):
         columns.append(np.concatenate([words, np.searchsorted(language, rng.random(length - own))]))
         rows.append(np.full(length, row))
         names.append(topic["names"])
-    where = np.concatenate(rows), np.minimum(np.concatenate(columns), TERMS - 1)
-    counts = sparse.csr_array((np.ones(len(where[0]), dtype=np.int64), where), shape=(len(days), TERMS))
+    where = np.concatenate(rows), np.minimum(np.concatenate(columns), LANGUAGE_TERMS - 1)
+    counts = sparse.csr_array((np.ones(len(where[0]), dtype=np.int64), where), shape=(len(days), LANGUAGE_TERMS))
     return Documents(
         counts=counts,
-        vocabulary=[f"w{column:05d}" for column in range(1, TERMS + 1)],
+        vocabulary=[f"w{column:05d}" for column in range(1, LANGUAGE_TERMS + 1)],
         ids=[f"sim-{row:06d}" for row in range(1, len(days) + 1)],
         times=START_MS + DAY_MS * days,
         topics=names,
@@ -92,18 +93,18 @@ def _drawn_stream(rng, settings):
 
 
 def _local():
-    """Return the shares of the words of a topic, the most frequent one first."""
-    law = 1.0 / np.arange(1, OWN_TERMS + 1)
+    """Return the cumulative shares of the words of a topic, the most frequent first."""
+    law = 1.0 / np.arange(1, TOPIC_TERMS + 1)
     return np.concatenate([(law / law.sum())[:-1], [1.0]])  # sums end at 1 or above
 
 
-def _drawn(rng, number=OWN_TERMS):
-    """Return different words, of any frequency but the highest: topics share some."""
-    return rng.choice(np.arange(100, TERMS), number, replace=False)
+def _drawn(rng, number=TOPIC_TERMS):
+    """Return different random words, without the 100 most frequent ones. Topics may share words."""
+    return rng.choice(np.arange(100, LANGUAGE_TERMS), number, replace=False)
 
 
 def _topics(rng, kind, number, days):
-    """Return the topics of one kind: names, the days on which each is there, and its words on each day."""
+    """Return the topics of a kind: names, the days on which each is present, and its words on each day."""
     topics = []
     for position in range(1, number + 1):
         name, words, there = f"{kind}-{position:02d}", _drawn(rng), np.ones(days, dtype=bool)
@@ -115,12 +116,12 @@ def _topics(rng, kind, number, days):
             first = 1 + rng.integers(days - absent - 1)
             there[first : first + absent] = False
         elif kind == "drifting":
-            other, order = _drawn(rng), rng.permutation(OWN_TERMS)
-            daily = [np.where(order < OWN_TERMS * day / (days - 1), other, words) for day in range(days)]
+            other, order = _drawn(rng), rng.permutation(TOPIC_TERMS)
+            daily = [np.where(order < TOPIC_TERMS * day / (days - 1), other, words) for day in range(days)]
         elif kind == "splitting":
             split = days // 3 + rng.integers(days // 3)
             there[split:] = False
-            halves = rng.permutation(OWN_TERMS) % 2
+            halves = rng.permutation(TOPIC_TERMS) % 2
             for half, letter in enumerate("ab"):
                 own = np.where(halves == half, words, _drawn(rng))
                 topics.append({"names": (f"{name}-{letter}", name), "there": ~there, "words": [own] * days})

@@ -1,7 +1,7 @@
-"""TDT2: Deng Cai's term counts of the NIST TDT2 corpus, 30 topics, with the date of each document.
+"""The reader ``tdt2``: Deng Cai's term counts of the NIST TDT2 corpus, 30 topics, with the date of each document.
 
-The file holds one sparse matrix: counts, then the topic (1...30), then month x 100 + day of 1998.
-There is no word list; terms are named by their column.
+The file contains one sparse matrix: counts, then a column with the topic (1 to 30) and one with month x 100 + day of
+1998. There is no word list; terms are named by their column.
 """
 
 from dataclasses import replace
@@ -24,28 +24,28 @@ def read(sources, options):
     Parameters
     ----------
     sources : list of path-like
-        The one file.
+        The file.
     options : dict
-        ``min_documents``: leave out the terms that occur in fewer documents of the file, early or late (default 0).
-        This looks ahead, as a vocabulary chosen before the stream does.
+        ``min_documents``: leave out terms of fewer documents of the complete corpus (default 0), as a vocabulary chosen
+        beforehand does.
 
     Returns
     -------
     Documents
-        9394 documents in the order of the file, ids ``tdt2-00001`` by row, terms ``t00001`` by
-        column of the file, topics ``topic01``...; times are midnight UTC of the day.
+        9394 documents in the order of the file, ids ``tdt2-00001`` by row, terms ``t00001`` by column of the file,
+        topics ``topic01``...; times are midnight UTC of the day.
 
     Raises
     ------
     DataError
-        If the file is another one.
+        If it is another file.
     """
     (fea,) = matrices(*sources, *FILES, SHA256, ["fea"])
     return frequent(from_matrix(fea), options.get("min_documents", 0))
 
 
 def frequent(documents, least):
-    """Return documents with the terms that occur in at least so many of them, under their names."""
+    """Return documents with the terms that occur in at least `least` of them."""
     if least == 0:
         return documents
     kept = np.flatnonzero(np.bincount(documents.counts.indices, minlength=documents.counts.shape[1]) >= least)
@@ -54,7 +54,7 @@ def frequent(documents, least):
 
 
 def from_matrix(fea):
-    """Split the matrix (documents x (terms + 2)) into counts, topics and dates."""
+    """Return documents from the matrix (documents x (terms + 2)) of counts, topics and dates."""
     n_terms = fea.shape[1] - 2
     topics, dates = fea[:, n_terms:].toarray().T.tolist()
     days = [np.datetime64(f"1998-{date // 100:02d}-{date % 100:02d}", "D") for date in dates]

@@ -1,4 +1,4 @@
-"""Times of documents, in the forms that people and programs write, as milliseconds since 1970 (UTC)."""
+"""Parsing of times in many formats, to milliseconds since 1970 (UTC)."""
 
 import re
 import unicodedata
@@ -12,39 +12,39 @@ from odl.errors import ConfigError
 from odl.files.documents import NO_TIME
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-SERIAL = datetime(1899, 12, 30, tzinfo=UTC)  # day 0 of spreadsheets
-SERIALS = 20_000, 73_051  # their days from 1954 to 2099
-LARGEST_SECONDS, LARGEST_MILLISECONDS, LARGEST_MICROSECONDS, LARGEST = 10**11, 10**14, 10**17, 10**20
+SPREADSHEET_EPOCH = datetime(1899, 12, 30, tzinfo=UTC)  # day 0 of spreadsheets
+SPREADSHEET_DAYS = 20_000, 73_051  # range of such days: 1954 to 2099
+MAX_SECONDS, MAX_MILLISECONDS, MAX_MICROSECONDS, MAX_NANOSECONDS = 10**11, 10**14, 10**17, 10**20
 MAX_TIME_LENGTH = 200  # characters; a longer text is refused before the patterns below search it
-BEGIN, END = -62_135_596_800_000, 253_402_300_800_000  # milliseconds of the years 1 to 9999 in UTC
+MIN_TIME, MAX_TIME = -62_135_596_800_000, 253_402_300_800_000  # milliseconds of the years 1 to 9999 in UTC
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,2})?")
-DECIMAL_COMMA = re.compile(r"\d{5},\d+")  # day of a spreadsheet
-COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d)?(\d{3})?)?")  # 8, 12, 14 or 17 digits
-ZERO = re.compile(r"0000-00-00.*|0001-01-01(?:[ T]00:00(?::00(?:\.0+)?)?)?(?:Z|[ ]?\+00:?00(?: UTC)?)?")  # no time
-ZONED = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)")
+DECIMAL_COMMA = re.compile(r"\d{5},\d+")  # day of a spreadsheet, with a decimal comma
+COMPACT_TIME = re.compile(r"(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d)?(\d{3})?)?")  # 8, 12, 14 or 17 digits
+ZERO_DATE = re.compile(r"0000-00-00.*|0001-01-01(?:[ T]00:00(?::00(?:\.0+)?)?)?(?:Z|[ ]?\+00:?00(?: UTC)?)?")  # no time
+ISO_WITH_ZONE = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)")
 DATES = ("day-first", "month-first")
 YEAR_LAST = re.compile(r"(?P<first>\d{1,2})([./ -])(?P<second>\d{1,2})\2(?P<year>\d{4}|\d{2})")
 YEAR_FIRST = re.compile(r"(\d{4}) ?[-/.:年년] ?(\d\d?) ?[-/.:月월] ?(\d\d?)(?: ?[日일.])?")
-NET = re.compile(r"\\?/Date\((-?\d+)(?:[+-]\d{4})?\)\\?/")
-CLOCK = re.compile(
+NET_TICKS = re.compile(r"\\?/Date\((-?\d+)(?:[+-]\d{4})?\)\\?/")
+CLOCK_TIME = re.compile(
     r"(?<![\d:.,])(?:\b(?P<before>[AaPp])\.?[Mm]\.?\s+)?(?P<hour>\d{1,2})(?:"
     r"[:hH](?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,:](?P<part>\d{1,9}))?)?(?:\s*(?P<half>[AaPp])\.?\s?[Mm]\b\.?)?"
     r"|\s*(?P<alone>[AaPp])\.?\s?[Mm]\b(?!\.?\s+\d{1,2}:)\.?)"
 )
-DOTTED = re.compile(
+DOTTED_CLOCK = re.compile(
     r"(?<=[\s,])(?P<hour>\d{1,2})\.(?P<minute>\d\d)(?:\.(?P<second>\d\d))?(?:\s*(?P<half>[AaPp])[Mm])?$"
 )
-OFFSET = re.compile(r"(?:^|(?<=[A-Za-z\s]))([+-])(\d{1,2})(?::?(\d\d))?(?::?\d\d)?(?!\d)")
-AROUND = re.compile(r"\s*(?:\([^()]*\)|m=[+-][\d.]+)$")  # a zone that is spelled out, Go's other clock
-REGION = re.compile(r"\s*(?:\[([A-Z]\w+(?:/[\w+-]+)*)\]|(?<=\s)([A-Z]\w+(?:/[\w+-]+)+))$")  # name of a zone
+ZONE_OFFSET = re.compile(r"(?:^|(?<=[A-Za-z\s]))([+-])(\d{1,2})(?::?(\d\d))?(?::?\d\d)?(?!\d)")
+ZONE_REMARK = re.compile(r"\s*(?:\([^()]*\)|m=[+-][\d.]+)$")  # a remark after the zone; the monotonic clock of Go
+ZONE_NAME = re.compile(r"\s*(?:\[([A-Z]\w+(?:/[\w+-]+)*)\]|(?<=\s)([A-Z]\w+(?:/[\w+-]+)+))$")  # name of a zone
 
 
 def _colons(found):
-    """Return a clock of Chinese, Japanese or Korean with colons."""
+    """Return a clock in Chinese, Japanese or Korean with colons."""
     return f"{found[1]}:{found[2]:0>2}:{found[3] or '':0>2}"
 
 
-OTHERWISE = (  # forms that are brought into another
+NORMAL_FORMS = (  # (pattern, replacement) that brings other forms into usual ones
     (re.compile(r"(\d{8})[ T_-]?(\d\d):?(\d\d):?(\d\d)(?!\d)"), r"\1 \2:\3:\4"),
     (re.compile(r"^(\d{4})(\d\d)(\d\d)(?=[ T])"), r"\1-\2-\3"),
     (re.compile(r"(\d{4}-\d\d-\d\d)-(\d\d)\.(\d\d)\.(\d\d)"), r"\1 \2:\3:\4"),
@@ -55,45 +55,45 @@ OTHERWISE = (  # forms that are brought into another
     (re.compile(r"\s*(?:下午|午後|오후)\s*"), " PM "),
     (re.compile(r"(\d)\s?[时時点點시]\s?(\d{1,2})\s?[分분](?:\s?(\d{1,2})\s?[秒초])?"), _colons),
 )
-WORD = re.compile(r"[^\W\d_]+")
-MONTHS = (
+LETTER_RUN = re.compile(r"[^\W\d_]+")
+MONTH_NAMES = (
     *("january", "february", "march", "april", "may", "june", "july"),
     *("august", "september", "october", "november", "december"),
 )
-WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-FILLERS = {"at", "of", "on", "the", "st", "nd", "rd", "th"}
-HOURS = {
+WEEKDAY_NAMES = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+DATE_FILLERS = {"at", "of", "on", "the", "st", "nd", "rd", "th"}
+ZONE_HOURS = {
     "Z": 0, "UT": 0, "UTC": 0, "GMT": 0, "WET": 0, "CET": 1, "CEST": 2, "MET": 1, "MEST": 2, "MEZ": 1, "MESZ": 2,
     "EET": 2, "EEST": 3, "MSK": 3, "JST": 9, "KST": 9, "HKT": 8, "AWST": 8, "AEST": 10, "AEDT": 11, "NZST": 12,
     "NZDT": 13, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
 }  # fmt: skip
-PARTS = {  # directives of strptime, as parts of a pattern
+DIRECTIVE_PATTERNS = {  # directive of strptime -> pattern
     **dict.fromkeys("dmHIMSUWV", r"\d{1,2}"), **dict.fromkeys("bBaAp", r"[^\W\d_]+\.?"), "Y": r"\d{4}", "G": r"\d{4}",
     "y": r"\d\d", "j": r"\d{1,3}", "f": r"\d{1,6}", "u": r"\d", "w": r"\d", "Z": r"[A-Za-z]+", "%": "%",
     "z": r"(?:Z|[+-]\d\d:?\d\d(?::?\d\d)?)",
 }  # fmt: skip
-MAIL = re.compile(  # the usual form of RFC 2822, which most mail and feeds have
+MAIL_DATE = re.compile(  # usual form of RFC 2822, in most mail and feeds
     r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), )?(\d{1,2}) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) (\d{4}) "
     r"(\d\d):(\d\d):(\d\d) (?:([+-]\d\d)(\d\d)|GMT|UTC?)"
 )
-MONTH = {name[:3].title(): number for number, name in enumerate(MONTHS, 1)}
+MONTH_NUMBERS = {name[:3].title(): number for number, name in enumerate(MONTH_NAMES, 1)}
 FORMAT_SCHEMA = {"type": ["string", "array", "null"], "items": {"type": "string"}, "minLength": 1, "minItems": 1}
-WAY_OUT = "the option time_format (--time-format) says how times are written, such as '%d.%m.%Y %H:%M'"
+TIME_FORMAT_ADVICE = "the option time_format (--time-format) sets the format of times, such as '%d.%m.%Y %H:%M'"
 
 
 def missing(value):
-    """Return whether a value is null, an empty string or not a number."""
+    """Return whether a value is None, an empty string or NaN."""
     return value is None or value == "" or value != value
 
 
 def parse_time(value, dates=None, formats=()):
-    """Return milliseconds since 1970-01-01 UTC, rounded down; `NO_TIME` for a missing value.
+    """Return a time as milliseconds since 1970-01-01 UTC, rounded down; `NO_TIME` for a missing value.
 
-    Strings are ISO 8601, or a date in numbers or with an English month, a clock of 24 or 12 hours, and a zone, in
-    the orders that mail, databases, programming languages and spreadsheets use. Without a zone they are UTC. Numbers,
-    also in strings: 4 digits are a year, 8 a day (YYYYMMDD), 12, 14 and 17 a day with a clock if they begin with 19
-    or 20; other numbers are seconds, milliseconds, microseconds or nanoseconds since 1970, by their size. 5 digits are
-    a day of a spreadsheet. A zero date (0000-00-00, 0001-01-01T00:00:00Z) is a missing value.
+    Strings are ISO 8601, or a date in numbers or with the name of a month, a clock of 24 or 12 hours and a zone, in the
+    orders of mail, databases, programming languages and spreadsheets. Without a zone they are UTC. Numbers, also in
+    strings: 4 digits are a year, 8 a day (YYYYMMDD), 12, 14 and 17 a day with a clock if they begin with 19 or 20.
+    Other numbers are seconds, milliseconds, microseconds or nanoseconds since 1970, by their size. 5 digits are a day
+    of a spreadsheet. A zero date (0000-00-00, 0001-01-01T00:00:00Z) is a missing value.
 
     Parameters
     ----------
@@ -101,8 +101,7 @@ def parse_time(value, dates=None, formats=()):
     dates : {"day-first", "month-first"}, optional
         Order of day and month if the year comes last; required if both orders are possible.
     formats : sequence of str, optional
-        Formats of `datetime.strptime`. If there are some, strings and numbers have to fit one of them, or be ISO 8601
-        with a zone.
+        Formats of `datetime.strptime`. If given, strings and numbers must fit one of them, or be ISO 8601 with a zone.
     """
     if missing(value):
         return NO_TIME
@@ -111,7 +110,7 @@ def parse_time(value, dates=None, formats=()):
         if len(value) > MAX_TIME_LENGTH:
             raise ValueError(f"the time {value[:40]!r}... has {len(value)} characters, too many for a date")
         value = value if value.isascii() else _in_ascii(value)
-        if not value or (value.startswith("000") and ZERO.fullmatch(value)):
+        if not value or (value.startswith("000") and ZERO_DATE.fullmatch(value)):
             return NO_TIME
     if isinstance(value, datetime):
         moment = value
@@ -130,22 +129,22 @@ def parse_time(value, dates=None, formats=()):
     if not isinstance(moment, int):
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         moment = (moment - EPOCH) // timedelta(milliseconds=1)
-    if not BEGIN <= moment < END:
+    if not MIN_TIME <= moment < MAX_TIME:
         raise ValueError(f"the time {str(value)!r} is outside the years 1 to 9999 in UTC")
     return moment
 
 
 def check_formats(option):
-    """Return the formats of the option ``time_format``, which is a string, a list or None, as a tuple.
+    """Return the formats of the option ``time_format`` (a string, a list or None) as a tuple.
 
     Raises
     ------
     ConfigError
-        If `datetime.strptime` does not know a directive.
+        If a directive is unknown.
     """
     formats = tuple([option] if isinstance(option, str) else option or ())
     for one in formats:
-        unknown = next((sign for sign in re.findall(r"%(.?)", one) if sign not in PARTS), None)
+        unknown = next((sign for sign in re.findall(r"%(.?)", one) if sign not in DIRECTIVE_PATTERNS), None)
         if unknown is not None or "%" not in one:
             expected = "directives of Python's strptime, such as '%d.%m.%Y %H:%M:%S %z'"
             raise ConfigError(f"time_format is {one!r}", expected, f"correct {'%' + (unknown or '')!r}")
@@ -153,12 +152,12 @@ def check_formats(option):
 
 
 def pattern_of(formats):
-    """Return a pattern of the times that fit one of the formats."""
+    """Return a regular expression for the times that fit one of the formats."""
     parts = []
     for one in formats:
         pieces = re.split(r"%(.)|(\s+)", one)
         literal, directive, space = pieces[::3], pieces[1::3], pieces[2::3]
-        found = [PARTS[sign] if sign else r"\s+" for sign, _ in zip(directive, space, strict=True)]
+        found = [DIRECTIVE_PATTERNS[sign] if sign else r"\s+" for sign, _ in zip(directive, space, strict=True)]
         parts.append("".join(re.escape(text) + more for text, more in zip(literal, [*found, ""], strict=True)))
     return "|".join(parts)
 
@@ -169,21 +168,21 @@ def _by_formats(text, formats):
             return datetime.strptime(text, one)
         except ValueError:
             continue
-    if ZONED.fullmatch(text):
+    if ISO_WITH_ZONE.fullmatch(text):
         return _from_text(text, None)
     listed = ", ".join(map(repr, formats))
     raise ValueError(f"the time {text!r} does not fit time_format {listed}")
 
 
 def _in_ascii(text):
-    """Return a date with digits of ASCII, without marks of direction."""
+    """Return a date with ASCII digits and without direction marks."""
     text = unicodedata.normalize("NFKC", text).translate({0x200E: None, 0x200F: None, 0x2212: "-"})
     return "".join(str(unicodedata.decimal(sign, sign)) for sign in text).strip()
 
 
 def _from_digits(text):
     digits = format(Decimal(text), "f") if "e" in text.lower() else text
-    compact = COMPACT.fullmatch(digits) if len(digits) in (8, 12, 14, 17) else None
+    compact = COMPACT_TIME.fullmatch(digits) if len(digits) in (8, 12, 14, 17) else None
     try:
         if len(digits) == 4 and digits.isdigit():
             return datetime(int(digits), 1, 1)
@@ -195,19 +194,19 @@ def _from_digits(text):
             raise ValueError(f"the time {text!r} is no year and no day YYYYMMDD") from error
     whole, _, fraction = digits.partition(".")
     size = abs(int(whole))
-    if SERIALS[0] <= size < SERIALS[1] and not digits.startswith("-"):
-        return round(Decimal(digits) * 86_400_000) + (SERIAL - EPOCH) // timedelta(milliseconds=1)
-    if 10**8 <= size < LARGEST_SECONDS:
+    if SPREADSHEET_DAYS[0] <= size < SPREADSHEET_DAYS[1] and not digits.startswith("-"):
+        return round(Decimal(digits) * 86_400_000) + (SPREADSHEET_EPOCH - EPOCH) // timedelta(milliseconds=1)
+    if 10**8 <= size < MAX_SECONDS:
         thousandths = int(f"{fraction:0<3}"[:3])
         return int(whole) * 1000 + (-thousandths if whole.startswith("-") else thousandths)
-    if LARGEST_SECONDS <= size < LARGEST:
-        unit = 1 if size < LARGEST_MILLISECONDS else 1000 if size < LARGEST_MICROSECONDS else 1_000_000
+    if MAX_SECONDS <= size < MAX_NANOSECONDS:
+        unit = 1 if size < MAX_MILLISECONDS else 1000 if size < MAX_MICROSECONDS else 1_000_000
         return int(whole) // unit
-    raise ValueError(f"the time {text!r} is not a year, a day YYYYMMDD, or seconds since 1970; {WAY_OUT}")
+    raise ValueError(f"the time {text!r} is not a year, a day YYYYMMDD, or seconds since 1970; {TIME_FORMAT_ADVICE}")
 
 
 def _from_text(text, dates):
-    if (found := MAIL.fullmatch(text)) and (moment := _from_mail(*found.groups())):
+    if (found := MAIL_DATE.fullmatch(text)) and (moment := _from_mail(*found.groups())):
         return moment
     try:
         return datetime.fromisoformat(text)
@@ -215,7 +214,7 @@ def _from_text(text, dates):
         pass
     if month := re.fullmatch(r"(\d{4})-(0[1-9]|1[0-2])", text):
         return datetime(int(month[1]), int(month[2]), 1)
-    if ticks := NET.fullmatch(text):
+    if ticks := NET_TICKS.fullmatch(text):
         return int(ticks[1])
     day, clock, zone = _split(text)
     try:
@@ -229,37 +228,37 @@ def _from_text(text, dates):
 
 
 def _from_mail(day, month, year, hour, minute, second, hours, minutes):
-    """Return the moment of a date of mail, None for one that does not exist or ends in a leap second."""
+    """Return the datetime of a mail date; None if it does not exist or is a leap second."""
     zone = UTC
     try:
         if hours:
             zone = timezone(timedelta(minutes=60 * int(hours) + int(hours[0] + minutes)))
-        return datetime(int(year), MONTH[month], int(day), int(hour), int(minute), int(second), tzinfo=zone)
+        return datetime(int(year), MONTH_NUMBERS[month], int(day), int(hour), int(minute), int(second), tzinfo=zone)
     except ValueError:
         return None
 
 
 def _split(text):
-    """Return (what is left of a text without clock, zone and weekday, the clock as timedelta, the zone or None)."""
-    rest, zone = AROUND.sub("", text), None
-    if region := REGION.search(rest):
+    """Return (text without clock, zone and weekday; clock as timedelta; zone or None)."""
+    rest, zone = ZONE_REMARK.sub("", text), None
+    if region := ZONE_NAME.search(rest):
         rest = rest[: region.start()]
         zone = _region(text, region[1] or region[2])
-    for form, other in OTHERWISE:
+    for form, other in NORMAL_FORMS:
         rest = form.sub(other, rest)
-    clock, match = timedelta(), CLOCK.search(rest) or DOTTED.search(rest)
+    clock, match = timedelta(), CLOCK_TIME.search(rest) or DOTTED_CLOCK.search(rest)
     if match:
         after = rest[match.end() :]
-        if offset := OFFSET.search(after):
+        if offset := ZONE_OFFSET.search(after):
             sign, hours, minutes = offset.groups("0")
             zone = _zone(text, (1 if sign == "+" else -1) * (60 * int(hours) + int(minutes)))
             after = after[: offset.start()] + " " + after[offset.end() :]
         clock, rest = _clock(text, match), rest[: match.start()] + " " + after
-    for word in WORD.findall(rest):
-        named = HOURS.get(word)
-        weekday = len(word) > 1 and any(name.startswith(word.lower()) for name in WEEKDAYS)
+    for word in LETTER_RUN.findall(rest):
+        named = ZONE_HOURS.get(word)
+        weekday = len(word) > 1 and any(name.startswith(word.lower()) for name in WEEKDAY_NAMES)
         weekday = weekday or word.lower() in _names()[1]
-        if named is None and not weekday and word.lower() not in FILLERS | _names()[2]:
+        if named is None and not weekday and word.lower() not in DATE_FILLERS | _names()[2]:
             if match and 2 < len(word) < 6 and word.isupper() and word.isascii() and _month(word) is None:
                 if zone is None:
                     raise ValueError(f"the time {text!r} has the zone {word}, which has several meanings or none")
@@ -284,7 +283,7 @@ def _zone(text, minutes):
 
 
 def _clock(text, match):
-    """Return the time of the day: a leap second is the end of the one before, 24:00 the beginning of the next day."""
+    """Return the time of day. A leap second is the end of the second before it, 24:00 the beginning of the next day."""
     found = match.groupdict("")
     half = (found.get("half") or found.get("before") or found.get("alone") or "").lower()
     hour, minute, second = (int(found.get(name) or 0) for name in ("hour", "minute", "second"))
@@ -299,18 +298,17 @@ def _clock(text, match):
 
 
 def _month(word):
-    """Return the number of a month by its English name, three letters of it or more, or its name in `months.txt`."""
+    """Return the number of a month by its English name, at least three letters of it, or a name in `months.txt`."""
     low = word.lower()
-    english = next((at for at, name in enumerate(MONTHS, 1) if name.startswith(low)), None) if len(low) > 2 else None
+    english = (
+        next((at for at, name in enumerate(MONTH_NAMES, 1) if name.startswith(low)), None) if len(low) > 2 else None
+    )
     return english or _names()[0].get(low)
 
 
 @lru_cache(maxsize=1)
 def _names():
-    """Return names of months to their numbers, names of weekdays, and words that join both to numbers and clocks.
-
-    They are those of 42 languages, from Unicode CLDR.
-    """
+    """Return (month name -> number, weekday names, filler words) of 42 languages, from Unicode CLDR."""
     lines = (files("odl.corpora") / "months.txt").read_text(encoding="utf-8").splitlines()
     *months, weekdays, fillers = (line for line in lines if not line.startswith("#"))
     return (
@@ -326,12 +324,14 @@ def _day_of(text, day, dates):
         return _in_order(text, found, dates)
     if found := YEAR_FIRST.fullmatch(day):
         return tuple(map(int, found.groups()))
-    words, numbers = WORD.findall(day), re.findall(r"\d+", day)
+    words, numbers = LETTER_RUN.findall(day), re.findall(r"\d+", day)
     if len(words) == 2 and day.lower().startswith("mar"):  # mardi, martes, marți
         del words[0]
     month = _month(words[0]) if len(words) == 1 else None
     if month is None or not re.fullmatch(r"[\w\s,./'-]*", day) or not 1 <= len(numbers) <= 2:
-        raise ValueError(f"the time {text!r} is in no form that is known, such as 1998-04-06T12:30:00Z; {WAY_OUT}")
+        raise ValueError(
+            f"the time {text!r} is in no form that is known, such as 1998-04-06T12:30:00Z; {TIME_FORMAT_ADVICE}"
+        )
     if len(numbers[0]) == 4:
         return int(numbers[0]), month, int(numbers[1]) if len(numbers) == 2 else 1
     if len(numbers[-1]) not in (2, 4) or (len(numbers) == 1 and len(numbers[0]) < 4):
@@ -345,7 +345,7 @@ def _full_year(digits):
 
 
 def year_last(value):
-    """Return the match of `YEAR_LAST` in a value, without its clock, weekday and zone; None if there is none."""
+    """Return the match of `YEAR_LAST` in a value without its clock, weekday and zone, or None."""
     text = str(value).strip()
     try:
         return YEAR_LAST.fullmatch(_split(text if text.isascii() else _in_ascii(text))[0])
@@ -354,7 +354,7 @@ def year_last(value):
 
 
 def _in_order(text, match, dates):
-    """Return year, month and day of a date whose year is last: its numbers or the option tell the order."""
+    """Return year, month and day of a date with the year last. The numbers or the option tell the order."""
     first, second = int(match["first"]), int(match["second"])
     if dates not in DATES:
         if first <= 12 and second <= 12 and first != second:

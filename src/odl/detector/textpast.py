@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from odl.alerts import decision
-from odl.corpora.collection import DIGEST, Register
+from odl.corpora.collection import DIGEST_BYTES, Register
 from odl.detector.mechanism import as_bytes
 from odl.stream import duplicates
 from odl.text.shingles import Shingler
@@ -67,7 +67,7 @@ def read(stored, t, changed):
     """
     register, contents = Register(changed), stored["contents"].tobytes()
     ids = json.loads(stored["ids"].tobytes())
-    register.contents = {name: contents[DIGEST * at : DIGEST * (at + 1)] for at, name in enumerate(ids)}
+    register.contents = {name: contents[DIGEST_BYTES * at : DIGEST_BYTES * (at + 1)] for at, name in enumerate(ids)}
     lists = {name for name, value in PAST.items() if isinstance(value, list)}
     past = {name: json.loads(stored[name].tobytes()) if name in lists else stored[name] for name in PAST}
     past = decision.from_arrays({name.removeprefix("past_"): value for name, value in past.items()})

@@ -113,7 +113,7 @@ def _gathered(sources):
         else:
             named.append(source)
     for (_, end), group in groups.items():
-        rotated = any(listing.bare_name(path) != _unpacked(path) for path in group)
+        rotated = any(map(is_rotated, group))
         pattern = os.path.join(glob.escape(os.path.dirname(group[0])), f"*{end}{'*' * (rotated and end > '')}")
         every = {os.path.abspath(path) for _, path in listing.expand(pattern) if listing.is_utf8(path)}
         whole = every == set(map(os.path.abspath, group)) and (end or len(group) > 1)
@@ -123,14 +123,14 @@ def _gathered(sources):
 
 def ending(path):
     """Return the ending of a file name, such as ``.jsonl`` or ``.jsonl.gz``; of a rotated log, that before rotation."""
-    if listing.bare_name(path) != _unpacked(path):
+    if is_rotated(path):
         return (listing.ENDING.search(listing.bare_name(path)) or [""])[0]
     return re.search(r"(\.[^\W\d]\w*)?(\.(?:gz|bz2|xz))?$", os.path.basename(path))[0]
 
 
-def _unpacked(path):
-    name = os.path.basename(path).lower()
-    return next((name.removesuffix(end) for end in packing.ENDINGS if name.endswith(end)), name)
+def is_rotated(path):
+    """Return whether the name of a file has an ending of rotation, as app.log.1 has."""
+    return listing.bare_name(path) != packing.unpacked_name(os.path.basename(path).lower())
 
 
 def unread_siblings(sources, kind=None):

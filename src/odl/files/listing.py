@@ -34,9 +34,8 @@ FEEDBACK = "feedback.csv", b"what,verdict"  # what `odl mute` writes, which may 
 
 
 def bare_name(path):
-    """Return the name of a file in small letters without the ends that packing and rotation give: app.log.2.gz."""
-    name = os.path.basename(str(path)).lower()
-    bare = next((name.removesuffix(end) for end in packing.ENDINGS if name.endswith(end)), name)
+    """Return the name of a file in small letters without endings of packing and rotation: app.log for app.log.2.gz."""
+    bare = packing.unpacked_name(os.path.basename(str(path)).lower())
     if bare.endswith(tuple(end for ends in SUFFIXES.values() for end in ends)):
         return bare
     return ROTATED.sub("", bare) or bare
@@ -46,7 +45,7 @@ def kind_of(path):
     """Return the kind of a file by its name, also one that is packed or was rotated, or None."""
     bare = bare_name(path)
     kind = next((kind for kind, ends in SUFFIXES.items() if bare.endswith(ends)), None)
-    return None if kind == "parquet" and str(path).lower().endswith(packing.ENDINGS) else kind
+    return None if kind == "parquet" and packing.is_packed(path) else kind
 
 
 def kind_in(path):
@@ -211,9 +210,9 @@ def find_files(sources, kind=None):
 
 
 def packed_copies(paths):
-    """Return packed file -> the file beside it of which it is a copy, such as app.log.1.gz of app.log.1."""
+    """Map each packed file to the plain file that it is a copy of, such as app.log.1.gz to app.log.1."""
     paths = set(map(str, paths))
-    pairs = [(path, os.path.splitext(path)[0]) for path in paths if path.lower().endswith(packing.ENDINGS)]
+    pairs = [(path, packing.unpacked_name(path)) for path in paths if packing.is_packed(path)]
     return {path: plain for path, plain in pairs if plain in paths and _alike(path, plain)}
 
 

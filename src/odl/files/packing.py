@@ -1,10 +1,21 @@
-"""Packed files, told by their first bytes. Standard library only."""
+"""Files packed by gzip, bzip2 or xz: their names, and a reader that recognizes them by their first bytes."""
 
 import io
+import os
 
 BUFFER = 1 << 17  # bytes
 MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\0": "lzma"}  # first bytes -> module that unpacks
-ENDINGS = (".gz", ".bz2", ".xz")
+ENDINGS = (".gz", ".bz2", ".xz")  # in small letters
+
+
+def is_packed(path):
+    """Return whether the name of a file has the ending of a packed one."""
+    return os.fspath(path).lower().endswith(ENDINGS)
+
+
+def unpacked_name(name):
+    """Return a name without the ending of a packed file."""
+    return os.path.splitext(name)[0] if is_packed(name) else name
 
 
 def opened(path):

@@ -7,7 +7,6 @@ the lines: what was accepted and is not there any more is named (`check`).
 
 import contextlib
 import glob
-import gzip
 import json
 import os
 import re
@@ -17,7 +16,7 @@ import time
 from odl.config import project
 from odl.engine import processes
 from odl.errors import BusyError, ConfigError, StorageError
-from odl.files import linesums
+from odl.files import linesums, packing
 from odl.files.atomic import replacing
 from odl.live import refused
 from odl.live.inboxsums import (
@@ -66,7 +65,7 @@ class Inbox:
     def lines(self, label):
         """Yield the documents of a period that were accepted, maps of column to value."""
         for path in sorted(paths(f"{label}-*.jsonl*")):
-            with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8") as file:
+            with packing.opened(path) as file:
                 yield from map(json.loads, file)
 
     def append(self, lines):

@@ -9,7 +9,7 @@ import re
 import zlib
 
 from odl.errors import StorageError
-from odl.files import linesums
+from odl.files import linesums, packing
 from odl.files.atomic import replacing
 
 FOLDER = "inbox"
@@ -166,7 +166,7 @@ def lines_of(path):
     """Return the lines of a file as far as it can be read, and what was wrong."""
     lines = []
     try:
-        with _opened(path, "rb", packed=path.endswith(".gz")) as file:
+        with _opened(path, "rb", packed=packing.is_packed(path)) as file:
             lines.extend(file)
     except (EOFError, OSError, zlib.error) as error:
         if isinstance(error, OSError) and not isinstance(error, gzip.BadGzipFile):
@@ -196,7 +196,7 @@ def read_sums(path):
 def rewrite(path, lines):
     """Put a file in place of another, and wait until the disk has it."""
     with replacing(path) as temporary:
-        with _opened(temporary, "wb", packed=path.endswith(".gz")) as file:
+        with _opened(temporary, "wb", packed=packing.is_packed(path)) as file:
             file.writelines(lines)
         with open(temporary, "rb") as file:
             os.fsync(file.fileno())

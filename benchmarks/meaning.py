@@ -28,7 +28,7 @@ from odl.corpora import download
 from odl.evaluation import baselines
 from odl.files import tables
 from odl.learners.peers import by_peers
-from odl.learners.vectors import Memory, weight_of
+from odl.learners.vectors import VectorMemory, weight_of
 from odl.papers import rivals
 from odl.papers.experiments import quality
 from odl.stream import dense
@@ -133,7 +133,7 @@ def lengths_of(batch):
 
 def measure(held):
     """Return (method, plain, using the batch) and the weights by length."""
-    memory = Memory.empty(held.batches[0].vectors.shape[1])
+    memory = VectorMemory.empty(held.batches[0].vectors.shape[1])
     made = {"levels": learners.make("levels"), "adaptive": learners.make("adaptive")}
     states = {
         name: learner.start(held.P(0), 500, novelty.generator(held.seed, "start")) for name, learner in made.items()

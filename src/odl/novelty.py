@@ -9,7 +9,7 @@ from scipy import sparse
 
 from odl.learners.base import Learner, Scores, State
 from odl.learners.sparse_atoms import leading, with_data
-from odl.learners.vectors import Memory
+from odl.learners.vectors import VectorMemory
 
 EMPTY_SCORE = 1.0  # score of a document without a known term: the largest score
 SCORE_ROUNDING = 1e-12  # smaller parts of a score are set to 0
@@ -157,16 +157,16 @@ def from_scores(scores: Scores, P: sparse.csr_array) -> Novelty:
     return Novelty(total, residual, scores.penalty, scores.codes, empty, uncoded, scores.gap, scores.nearest)
 
 
-def with_vectors(scored: Novelty, memory: Memory, apart: np.ndarray, fixed: float | None = None) -> Novelty:
+def with_vectors(scored: Novelty, memory: VectorMemory, apart: np.ndarray, fixed: float | None = None) -> Novelty:
     """Combine the scores of words with scores of vectors. If the memory is empty, the scores are unchanged.
 
     Parameters
     ----------
     scored : Novelty
         Scores of words.
-    memory : odl.learners.vectors.Memory
+    memory : odl.learners.vectors.VectorMemory
     apart : ndarray, shape (n_documents,)
-        Scores of vectors (`Memory.apart`).
+        Scores of vectors (`VectorMemory.apart`).
     fixed : float, optional
         Weight of the vectors; by default it follows from the lengths of the documents.
 
@@ -175,11 +175,12 @@ def with_vectors(scored: Novelty, memory: Memory, apart: np.ndarray, fixed: floa
     >>> import numpy as np
     >>> from scipy.sparse import csr_array
     >>> from odl import learners, novelty
-    >>> from odl.learners.vectors import Memory
+    >>> from odl.learners.vectors import VectorMemory
     >>> P, vectors = csr_array([[0.5, 0.5, 0.0], [0.4, 0.6, 0.0]]), np.array([[0.6, 0.8], [-0.8, 0.6]])
     >>> learner = learners.make("dual_averaging")
     >>> scored = novelty.score(learner, learner.start(P, 1, np.random.default_rng(0)), P)
-    >>> memory = Memory.empty(2).after(np.array([0.1, 0.3]), np.array([0.2, 0.4]), vectors[:1], np.array([2]), 1000)
+    >>> scores, lengths = (np.array([0.1, 0.3]), np.array([0.2, 0.4])), np.array([2])
+    >>> memory = VectorMemory.empty(2).after(*scores, vectors[:1], lengths, 1000)
     >>> found = novelty.with_vectors(scored, memory, memory.apart(vectors), 0.5)
     >>> found.score.round(3), found.meaning.round(3)
     (array([0.25, 0.75]), array([0.125, 0.375]))

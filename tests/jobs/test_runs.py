@@ -16,7 +16,7 @@ from odl.errors import DataError, OdlError
 from odl.evaluation import scorefiles
 from odl.files import checkpoints, verify
 from odl.jobs import runs
-from odl.learners.vectors import Memory
+from odl.learners.vectors import VectorMemory
 from odl.live import judge
 from odl.stream import features
 from odl.stream.weighting import Weighting
@@ -131,7 +131,7 @@ class TestMeaning:
         before, after = (checkpoints.read_checkpoint(part(appended, "", t)).meaning for t in (3, 4))
         data = features.read(appended / "results" / "news" / "news" / "seed0" / "features" / "4.h5")
         score, residual, penalty, empty, meaning = scorefiles.read_parts(part(appended, "scores/", 4))
-        memory = Memory(**before)
+        memory = VectorMemory(**before)
         apart = memory.apart(data.vectors)
         words, vectors = memory.joined(residual + penalty, apart, memory.weight())
         assert np.array_equal(meaning, vectors) and np.array_equal(score, words + vectors) and not empty.any()

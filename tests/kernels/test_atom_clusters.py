@@ -165,8 +165,8 @@ def lying(P):
 def summed(owner, source, weight, rows, n_rows, n_terms, most=1 << 62):
     """Sums as the rows of a matrix, and their sizes; the work space is as it was."""
     index = likeness.Index(likeness.NO_COLUMNS, n_terms)
-    sizes = index.renew(np.arange(n_rows), (owner, source, weight), rows, (most, 0.6), (n_terms, n_rows))
-    assert not index.zeros(n_terms).any()
+    sizes = index.set_sums(np.arange(n_rows), (owner, source, weight), rows, (most, 0.6), (n_terms, n_rows))
+    assert not index.zero_buffer(n_terms).any()
     return sparse.csr_array(index.columns.matrix(n_terms).T), sizes
 
 
@@ -174,7 +174,7 @@ def renewed(index, changed, columns, n_columns):
     """Let the columns of an index be those of a CSC matrix in some places."""
     places, rows = np.arange(len(changed)), (lying(columns.T[:0]), lying(columns))
     rule, shape = (1 << 62, 0.6), (columns.shape[0], n_columns)
-    return index.renew(changed, (places, places, np.full(len(changed), 2.0)), rows, rule, shape)
+    return index.set_sums(changed, (places, places, np.full(len(changed), 2.0)), rows, rule, shape)
 
 
 @pytest.mark.parametrize("most", [1, 3, 10, 200])
@@ -266,7 +266,7 @@ def test_an_index_that_followed_changes_is_a_new_one(filled, rng):
     A, P = topics(rng, 60, 50).T.tocsc(), topics(rng, 90, 53)
     index = likeness.Index(likeness.indexed(A, 0.6).columns, 50, filled)
     makes, kept = [], [(index.columns, A)]
-    index._make = lambda *parts: (makes.append(len(kept)), likeness.Index._make(index, *parts))
+    index._rebuild = lambda *parts: (makes.append(len(kept)), likeness.Index._rebuild(index, *parts))
     for step, more in enumerate([0, 0, 1, 0, 2, *[0] * 100, 9, 0]):
         k, n_terms = A.shape[1] + more, 50 + step // 40
         changed = np.sort([*rng.choice(A.shape[1], 3 * max(1, more), replace=False), *range(A.shape[1], k)])
@@ -286,7 +286,7 @@ def test_an_index_that_followed_changes_is_a_new_one(filled, rng):
         kept.append((index.columns, A))
         assert np.allclose(A.toarray(), expected, atol=1e-15) and A.has_canonical_format
         new, scale = likeness.indexed(A, 0.6), rng.random(k) + 0.5
-        assert np.array_equal(*(likeness.taken(one.columns.spans, one.columns).flat for one in (index, new)))
+        assert np.array_equal(*(likeness.compact(one.columns.spans, one.columns).flat for one in (index, new)))
         for flat in (False, True):
             first, second = (
                 likeness.nearest(one.numbers.known_rows(P), one, 4, scale[one.owner], flat) for one in (index, new)
@@ -302,11 +302,13 @@ def test_columns_of_which_there_are_ever_more_are_those_of_a_new_index(rng):
     P, makes, n_terms = topics(rng, 400, 90), [], 40
     rows = [P[:20, :40], *(P[first : first + 2, : min(90, 40 + first // 4)] for first in range(20, 400, 2))]
     index = likeness.indexed(rows[0].T.tocsc(), 1.0)
-    index._make = lambda *parts: (makes.append(len(index.owner)), likeness.Index._make(index, *parts))
+    index._rebuild = lambda *parts: (makes.append(len(index.owner)), likeness.Index._rebuild(index, *parts))
     for number, part in enumerate(rows[1:]):
         first, n_terms = 20 + 2 * number, part.shape[1]
         parts = likeness.compressed(sparse.csr_array(part))
-        index.exchange(np.arange(first, first + 2), likeness.Flat(*parts, parts.weights), first + 2, n_terms)
+        index.set_columns(
+            np.arange(first, first + 2), likeness.FlattenedRows(*parts, parts.weights), first + 2, n_terms
+        )
         new = likeness.indexed(index.columns.matrix(n_terms), 1.0)
         first, second = (
             likeness.nearest(one.numbers.known_rows(P), one, 4, np.ones(first + 2)) for one in (index, new)

@@ -7,7 +7,7 @@ from scipy import sparse
 from odl import novelty
 from odl.errors import CheckpointError
 from odl.learners import vectors as module
-from odl.learners.vectors import Memory, on_scale
+from odl.learners.vectors import VectorMemory, on_scale
 from odl.stream import dense
 
 
@@ -17,7 +17,7 @@ def rows_of(rng, n, width=19):
 
 def remembered(rng, n=40, width=19, room=1 << 20, scores=400):
     """A memory of two batches, of which the second made the scales."""
-    first = Memory.empty(width).after(np.ones(n), np.ones(n), rows_of(rng, n, width), np.full(n, 16), room)
+    first = VectorMemory.empty(width).after(np.ones(n), np.ones(n), rows_of(rng, n, width), np.full(n, 16), room)
     lengths = np.full(scores, 48)
     return first.after(rng.random(scores), rng.random(scores), rows_of(rng, scores, width), lengths, room)
 
@@ -57,7 +57,7 @@ def test_both_views_are_on_the_scale_of_their_recent_scores(rng):
 
 
 def test_too_few_recent_scores_are_filled_up_with_the_batch(rng):
-    memory = Memory.empty(3).after(np.zeros(5), np.zeros(5), rows_of(rng, 5, 3), np.full(5, 4), 100)
+    memory = VectorMemory.empty(3).after(np.zeros(5), np.zeros(5), rows_of(rng, 5, 3), np.full(5, 4), 100)
     assert len(memory.words) == 0, "the first batch starts the dictionary: its scores are no others'"
     words, _ = memory.joined(np.array([0.3, 0.1, 0.2]), np.ones(3), weight=0.0)
     assert np.allclose(words, [5 / 6, 1 / 6, 1 / 2])
@@ -68,9 +68,9 @@ def test_too_few_recent_scores_are_filled_up_with_the_batch(rng):
 )
 def test_the_weight_is_that_of_the_median_length(lengths, weight, rng):
     n = len(lengths)
-    memory = Memory.empty(3).after(np.zeros(n), np.zeros(n), rows_of(rng, n, 3), np.array(lengths), 100)
+    memory = VectorMemory.empty(3).after(np.zeros(n), np.zeros(n), rows_of(rng, n, 3), np.array(lengths), 100)
     assert np.isclose(memory.weight(), weight) and memory.weight(0.3) == 0.3
-    assert Memory.empty(3).weight() == 2 / 3
+    assert VectorMemory.empty(3).weight() == 2 / 3
 
 
 def test_the_last_documents_that_fit_are_remembered(rng):
@@ -100,9 +100,11 @@ def test_shares_and_meaning_add_up_to_the_score(rng):
 def test_a_checkpoint_of_something_else_is_refused(rng):
     memory = remembered(rng)
     arrays = memory._asdict()
-    assert all(np.array_equal(one, other) for one, other in zip(Memory.of(arrays, 19, "3.h5"), memory, strict=True))
+    assert all(
+        np.array_equal(one, other) for one, other in zip(VectorMemory.of(arrays, 19, "3.h5"), memory, strict=True)
+    )
     for wrong in ({}, arrays | {"more": np.zeros(1)}, arrays | {"signs": memory.signs[:, :1]},
                   arrays | {"words": memory.words[1:]}, arrays | {"vectors": memory.vectors - 9},
                   arrays | {"words": np.full(400, np.nan)}, arrays | {"lengths": memory.lengths[1:]}):  # fmt: skip
         with pytest.raises(CheckpointError, match=r"3\.h5 holds something else of the vectors; expected signs of 19"):
-            Memory.of(wrong, 19, "3.h5")
+            VectorMemory.of(wrong, 19, "3.h5")

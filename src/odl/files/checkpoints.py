@@ -47,7 +47,7 @@ class Checkpoint:
     terms : ndarray of int64, shape (n_terms,), optional
         Ids of the terms, ascending, where the vocabulary is bounded; otherwise they are numbered from 0.
     meaning : dict of str to ndarray
-        What is remembered of vectors (`odl.learners.vectors.Memory`); empty where there are none beside words.
+        What is remembered of vectors (`odl.learners.vectors.VectorMemory`); empty where there are none beside words.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from odl.config.chains import learner_of
 from odl.config.sections import Chain
 from odl.errors import CheckpointError, DataError, ParameterError
 from odl.files import agentfiles, checkpoints
-from odl.learners.vectors import Memory
+from odl.learners.vectors import VectorMemory
 from odl.stream import features, pieces, terms
 from odl.stream.weighting import Weighed, Weighting
 
@@ -95,7 +95,7 @@ class Timestep(NamedTuple):
         Digest of the checkpoint before.
     state : odl.learners.State, or None for timestep 0
         Of the checkpoint before, with the terms of the batch.
-    meaning : odl.learners.vectors.Memory, or None
+    meaning : odl.learners.vectors.VectorMemory, or None
         What is remembered of vectors before it, of a run that has them beside words.
     """
 
@@ -104,7 +104,7 @@ class Timestep(NamedTuple):
     whole: features.Features | None
     previous: str = checkpoints.FIRST
     state: learners.State | None = None
-    meaning: Memory | None = None
+    meaning: VectorMemory | None = None
 
 
 def parse(chain):
@@ -151,7 +151,7 @@ def open_documents(source, run, corpus_features=None):
     data = source if isinstance(source, features.Features) else features.read(source)
     whole = features.read(corpus_features) if corpus_features else None
     step = Timestep(data, Weighed(data, run.weighting, run.learner.norm, whole), whole)
-    return step._replace(meaning=Memory.empty(_dimensions(data, run))) if run.weighting.meaning != 0 else step
+    return step._replace(meaning=VectorMemory.empty(_dimensions(data, run))) if run.weighting.meaning != 0 else step
 
 
 def _dimensions(data, run):
@@ -188,7 +188,7 @@ def open_timestep(source, run, previous=None, corpus_features=None, before=None)
     state = learners.resume(learner, before, n_terms if places is None else len(places), run.atoms, previous)
     state = learner.fit_terms(state, n_terms) if places is None else learner.move_terms(state, places, n_terms)
     if step.meaning is not None:
-        step = step._replace(meaning=Memory.of(before.meaning, step.data.vectors.shape[1], previous))
+        step = step._replace(meaning=VectorMemory.of(before.meaning, step.data.vectors.shape[1], previous))
     return step._replace(previous=before.digest, state=state)
 
 

@@ -50,14 +50,14 @@ class Explained(NamedTuple):
 
 @dataclass(frozen=True)
 class ClusterLearner(Learner):
-    """Common part of `adaptive` and `levels`: atoms are sums of documents, and documents are compared with the nearest.
+    """Common part of `adaptive` and `levels`: atoms are sums of documents; a score is the distance to the nearest.
 
     Parameters
     ----------
     terms : int
         Heaviest terms that an atom keeps after each batch.
     same : float
-        Cosine from which on a document joins its nearest atom without more ado.
+        Cosine at which a document joins its nearest atom.
     half_life : int
         Documents after which the weight of a document in its atom has halved; 0 forgets nothing.
     nearest : int

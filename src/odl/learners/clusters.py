@@ -1,8 +1,8 @@
-"""Clusters of documents while they are learned: documents join, open and merge atoms, a block after another.
+"""Clustering of documents: documents join, open and merge atoms. Also the recency of matches.
 
-Recency of matches: what was last seen long ago counts less, as far as documents so far match what is recent. The age
-of a match is the number of documents between it and the batch. Two counters for each bin of ages are all that is kept:
-how many matches had such an age, and how many would have if ages were drawn from what is remembered.
+Recency: similarities to old atoms are reduced if documents of this stream match recent ones more often than chance. The
+age of a match is the number of documents between it and the batch. For each bin of ages two counters are stored: the
+number of matches, and the number expected if ages were drawn at random from the memory.
 """
 
 from contextlib import contextmanager
@@ -14,14 +14,14 @@ from odl.kernels.records import Merging
 from odl.learners import likeness
 from odl.learners.base import Kept, State
 
-BLOCK = 1024  # documents that are learned before atoms are cut
+BLOCK = 1024  # documents that are learned between two cuts of the atoms
 FULL = {"merge": atom_clusters.MERGE, "join": atom_clusters.JOIN, "retire": atom_clusters.RETIRE}
 CANDIDATES, UNKNOWN = ward_merging.CANDIDATES, ward_merging.UNKNOWN
-NO_LIMIT = 1 << 62
-EDGES = np.array([50, *(round(step * 10**power) for power in range(2, 6) for step in (1, 2, 3.5, 5, 7))])
-PRIOR = 100.0  # matches of each bin, and as many expected, before there are any
+NO_LIMIT = 1 << 62  # terms of a sum that is not cut
+EDGES = np.array([50, *(round(step * 10**power) for power in range(2, 6) for step in (1, 2, 3.5, 5, 7))])  # of ages
+PRIOR = 100.0  # matches added to both counters of each bin
 BINS = len(EDGES) + 1
-NEAR = np.searchsorted(EDGES, np.arange(10001), side="right")  # bins of ages, the last one for all that are older
+NEAR = np.searchsorted(EDGES, np.arange(10001), side="right")  # bin of each age up to 10,000
 AGES = {name: Kept("dense", (BINS,), between=(0, np.inf)) for name in ("matches", "expected")}
 
 
@@ -31,18 +31,18 @@ class Clusters:
     Parameters
     ----------
     state : State
-        What it derived and what changes is taken from it.
+        Its cached index and products are taken over, so that it has none afterwards.
     n_terms : int
-        Of the batch.
+        Vocabulary of the batch.
     settings : dict
-        terms, same, full and flatten, as of `odl.learners.adaptive.Adaptive`.
+        terms, same, full and flatten of `odl.learners.adaptive.Adaptive`.
     worth : float
-        Of a document in an atom.
+        Weight of a document in its atom.
 
     Attributes
     ----------
     changed : ndarray of int64
-        Atoms that are others than before, rising.
+        Atoms that changed, sorted.
     """
 
     def __init__(self, state, n_terms, settings, worth):
@@ -52,7 +52,7 @@ class Clusters:
         self.atoms = state.derived.pop("merging", None)
 
     def learn(self, P):
-        """Learn documents, rows of unit norm, by as many of their heaviest words as an atom keeps.
+        """Learn documents, rows of unit norm, cut to as many of their heaviest words as an atom keeps.
 
         Equation `merging` of docs/method.md.
         """
@@ -66,7 +66,7 @@ class Clusters:
         arrays, index, count = self.arrays, self.index, len(P.starts) - 1
         documents = P._replace(terms=index.numbers.of(P.terms, self.n_terms))
         k, n_numbers = len(arrays["size"]), index.numbers.count
-        alone = likeness.NOTHING._replace(starts=index.zeros(n_numbers + 1)[: n_numbers + 1].view(np.int64))
+        alone = likeness.NOTHING._replace(starts=index.zero_buffer(n_numbers + 1)[: n_numbers + 1].view(np.int64))
         new = likeness.inverted(documents, n_numbers) if count > 1 else alone
         if self.atoms is None:
             room = int(arrays["limit"][0])
@@ -86,7 +86,7 @@ class Clusters:
         self._cut(owner, weight, P)
 
     def _cut(self, owner, weight, P):
-        """Put the pieces of every atom that changed together, and cut it to its heaviest terms."""
+        """Sum the pieces of every changed atom, and cut the sum to its heaviest terms."""
         index, before, n_atoms = self.index, self.index.owner, len(self.arrays["used"])
         now, others = owner[: len(before)], np.zeros(n_atoms + 1, dtype=bool)
         others[now[now != before]] = others[owner[len(before) :]] = True
@@ -96,14 +96,14 @@ class Clusters:
         source = np.concatenate([before, len(index.columns.spans) + np.arange(len(P.starts) - 1)])
         rows = index.columns[:3], (likeness.spans_of(P.starts), *P[1:])
         rule, summands = (self.settings["terms"], float(self.settings["flatten"])), (places[owner], source, weight)
-        sizes = index.renew(changed, summands, rows, rule, (self.n_terms, n_atoms))
+        sizes = index.set_sums(changed, summands, rows, rule, (self.n_terms, n_atoms))
         self.arrays["size"] = padded(self.arrays["size"], n_atoms)
         self.arrays["size"][changed] = sizes
         self.changed = np.union1d(self.changed, changed) if len(self.changed) else changed
         self._keep(changed)
 
     def _keep(self, changed):
-        """Bring what is known for merging up to date with atoms that were cut, if all slots are used."""
+        """Update products and prices of merging after atoms were cut, if all slots are used."""
         atoms, size = self.atoms, self.arrays["size"]
         room = len(atoms.documents)
         if not len(atoms.gram) or len(size) < room:
@@ -114,7 +114,7 @@ class Clusters:
         atom_clusters.settle(changed, atoms)
 
     def state(self, updates):
-        """Return the state after the batch; what is derived of it goes with it."""
+        """Return the state after the batch, with its cached index and products."""
         state = State.of(self.index.columns, self.n_terms, self.arrays, updates)
         state.derived["index", self.settings["flatten"]] = self.index
         if self.atoms is not None:
@@ -123,7 +123,7 @@ class Clusters:
 
 
 def index_of(state, power):
-    """Return the index of the atoms of a state, which is kept with it."""
+    """Return the index of the atoms of a state, cached with it."""
     index = state.derived.get(("index", power))
     if index is None:
         index = state.derived["index", power] = likeness.indexed(state.dictionary, power)
@@ -131,14 +131,14 @@ def index_of(state, power):
 
 
 def taken_index(state, power):
-    """Return the index of the atoms of a state, which will change: it is that of a later state from now on."""
+    """Take the index from a state, to change it for a later state; somebody who reads it keeps the old one."""
     index = state.derived.pop(("index", power), None)
     return likeness.indexed(state.dictionary, power) if index is None or index.readers else index
 
 
 @contextmanager
 def reading(state, power):
-    """Lend the index of the atoms of a state; it does not change meanwhile, though the state may be learned from."""
+    """Context in which the index of a state does not change, even if another thread learns from the state."""
     index = None
     while index is None or state.derived.get(("index", power)) is not index:
         if index:
@@ -174,7 +174,7 @@ def products(size, index, which, gram):
 
 
 def merging(arrays, index, room, merges=True):
-    """Return the atoms of a state, which may merge, and their inner products if they do; there is room for so many."""
+    """Return the atoms of a state as a `Merging` with `room` slots; with inner products if atoms may merge."""
     size, k = arrays["size"], len(arrays["size"])
     gram = np.empty((room, room) if merges else (0, 0))
     atoms = mergeable(gram, padded(arrays["members"], room), padded(size, room), k)
@@ -184,7 +184,7 @@ def merging(arrays, index, room, merges=True):
 
 
 def mergeable(gram, documents, size, n_atoms):
-    """Return atoms that may merge, of which nothing has been searched for; there is room for as many as `documents`."""
+    """Return a `Merging` without any known prices; it has as many slots as `documents`."""
     k = len(documents)
     stamp, recent, places = (
         np.full(k, ward_merging.NEVER),
@@ -202,7 +202,7 @@ def mergeable(gram, documents, size, n_atoms):
 
 
 def shortened(P, most):
-    """Return the rows of documents with no more than their `most` heaviest words, among equals the first."""
+    """Return the rows of documents, cut to their `most` heaviest words; among equals the first."""
     rows = likeness.compressed(P)
     if np.diff(rows.starts).max(initial=0) <= most:
         return rows
@@ -225,12 +225,11 @@ def with_matches(
     counters : dict of str to ndarray
         ``matches`` and ``expected`` so far, of `AGES`.
     ages : ndarray of int64, shape (n,)
-        Of all that is remembered.
+        Ages of the atoms in memory.
     weights : ndarray, shape (n,)
-        Documents that each stands for, above 0 in sum.
+        Documents of each atom; their sum is above 0.
     matches : ndarray of int64, shape (n_documents, m)
-        Places in `ages` of the best matches of each document, -1 where there are fewer. Of a document, each counts by
-        what it stands for.
+        Atoms that each document matches best, -1 where there are fewer. They share its matches by their documents.
 
     Returns
     -------
@@ -256,9 +255,9 @@ def with_matches(
 
 
 def recency_of(counters: dict[str, np.ndarray], ages: np.ndarray, power: float) -> np.ndarray:
-    """Return what cosines with matches of these ages are multiplied by, more for ages that match more often.
+    """Return factors of cosines with atoms of these ages, larger for ages that match more often.
 
-    Half of what that takes from matches on average is given back, so that scores of different batches compare.
+    They are divided by the root of their mean over matches, so that scores of different batches compare.
 
     Equation `recency` of docs/method.md.
 

@@ -1,8 +1,8 @@
-"""Two levels of one memory: many small atoms, and their groups, which nothing has to be stored for.
+"""The learner `levels`: many small atoms, and groups of them, in one memory of fixed size.
 
-The atoms are those of `odl.learners.adaptive`, short and as many as the memory holds. After a batch they are grouped
-as documents are (the two that are cheapest to merge first) until a fifth is left. The sum of the atoms of a group is
-the group's atom: small atoms tell documents apart where topics are made of threads, groups where stories are tight.
+The atoms are those of `odl.learners.adaptive`, with fewer words each. They are grouped by agglomerative clustering
+until a fifth of their number is left; a group is the sum of its atoms, so only the group of each atom is stored. Small
+atoms separate documents of topics that consist of threads, groups those of topics with few words of their own.
 """
 
 from collections.abc import Sequence
@@ -23,26 +23,26 @@ from odl.learners.peers import ORDERED, share_of_peers, with_peers
 from odl.learners.sparse_atoms import check_atoms, with_data
 
 PER_ATOM = 5  # numbers stored for an atom, other than its words: n_j, ||S_j||, first and last document, group
-REGROUP = 500  # documents after which atoms are grouped anew
-SHORTEST = 2.0**-50  # ||S_j|| of atoms in groups, at least: its square is in the range of single precision
+REGROUP = 500  # documents after which atoms are grouped again
+MIN_NORM = 2.0**-50  # smallest norm ||S_j|| in groups, so that squares are in the range of single precision
 
 
 @dataclass(frozen=True)
 class Levels(ClusterLearner):
-    """Novelty of a document: how far it is from the atoms, and from the group of atoms, nearest to it.
+    """Score documents by their distance to the nearest atoms and to the nearest group of atoms.
 
-    With v the likeness to the `nearest` atoms as in `adaptive`, and w likewise that to the nearest group alone, the
-    score is 1 - (1 - groups) v - groups w. An atom opened since the last grouping is a group of its own, and
-    a group is as recent as its youngest atom.
+    With v the similarity to the `nearest` atoms as in `adaptive`, and w that to the nearest group, the score is
+    1 - (1 - groups) v - groups w. An atom opened since the last grouping is a group of its own. A group is as recent as
+    its youngest atom.
 
     Parameters
     ----------
     memory : int
-        Numbers stored: words of atoms, and five for each atom beside them.
+        Numbers to store: words of atoms, and five more for each atom.
     merged : int
-        Atoms that a group has on average.
+        Mean number of atoms in a group.
     groups : float
-        Weight of the groups in the likeness.
+        Weight of the groups in the similarity.
     context : float
         Share of the order within a batch that is taken from the most similar documents of the batch; less, in
         proportion, in batches of fewer than 250 documents. In batches of fewer than 100 documents scores move
@@ -50,8 +50,8 @@ class Levels(ClusterLearner):
 
     Notes
     -----
-    The number of atoms follows from `memory` and `terms`; the one that `start` is given is not used. With `context`
-    above 0 the score of a document depends on the batch that it comes in.
+    The number of atoms follows from `memory` and `terms`; `start` ignores its `n_atoms`. With `context` above 0 the
+    score of a document depends on the other documents of its batch.
 
     Examples
     --------
@@ -152,9 +152,9 @@ class Levels(ClusterLearner):
     def learn(
         self, state: State, P: sparse.csr_array, X: sparse.csr_array, history: Sequence[sparse.csr_array] = ()
     ) -> State:
-        """Let the documents join, open and merge atoms in their order; the codes are not needed.
+        """Let the documents join, open and merge atoms in their order, and group the atoms every 500 documents.
 
-        Atoms are grouped anew once there were enough documents, until then each new one is a group.
+        The codes are not used. Until the next grouping each new atom is a group.
         """
         state = self._fit_memory(self.fit_terms(state, P.shape[1]))
         limit = state.arrays | {"limit": np.array([self.limit])}
@@ -176,7 +176,7 @@ class Levels(ClusterLearner):
         return after
 
     def _fit_memory(self, state):
-        """Return the state without what it derived for another memory; refuse one that has no room for its atoms."""
+        """Drop cached data of another `memory` from a state; raise if the atoms do not fit into the memory."""
         n_atoms = state.shape[1]
         if n_atoms > self.limit:
             expected = f"at least {n_atoms * (self.terms + PER_ATOM)}, as there are {n_atoms} atoms already"
@@ -198,7 +198,7 @@ class Levels(ClusterLearner):
         return replace(self._atoms, nearest=1)
 
     def _parts(self, state):
-        """Return weight, learner and state of each level: atoms, and groups as atoms of another state."""
+        """Return (weight, learner, state) of each level: atoms, and groups as the atoms of a second state."""
         if self.groups == 0 or not state.shape[1]:
             return [(1.0, self._atoms, state)]
         state = self._fit_memory(state)
@@ -207,7 +207,7 @@ class Levels(ClusterLearner):
         return [(1.0 - self.groups, self._atoms, state), (self.groups, self._sums, state.derived["groups"])]
 
     def _grouped(self, state):
-        """Return the group of each atom: the number of one of its atoms."""
+        """Group the atoms; return for each the atom that names its group."""
         k, target = state.shape[1], max(1, self.limit // self.merged)
         if k <= target:
             return np.arange(k)
@@ -216,9 +216,15 @@ class Levels(ClusterLearner):
         return groups(atoms, np.maximum(state.arrays["members"], NO_ATOM), target, rooms)
 
     def _sums_of_groups(self, state, before=None, changed=None):
-        """Return the state whose atoms are the groups of atoms, from that of an earlier state and what changed since.
+        """Return a state whose atoms are the groups.
 
-        Without an earlier one, of all.
+        Parameters
+        ----------
+        state : State
+        before : State, optional
+            Earlier state, whose groups are updated; otherwise all groups are summed.
+        changed : ndarray of int64, optional
+            Atoms that changed since.
         """
         arrays, slots, n_slots = state.arrays, self._slots(state.arrays["group"]), 2 * self.limit
         if before:
@@ -237,7 +243,7 @@ class Levels(ClusterLearner):
         with reading(state, self.flatten) as lists:
             rows = lists.columns[:3], likeness.NO_COLUMNS[:3]
         summands, rule = (owner, np.arange(len(slots)), arrays["size"]), (NO_LIMIT, float(self.flatten))
-        new["size"][which] = index.renew(which, summands, rows, rule, (state.shape[0], n_slots))
+        new["size"][which] = index.set_sums(which, summands, rows, rule, (state.shape[0], n_slots))
         new["members"][which], new["used"][which] = 0.0, -1
         np.add.at(new["members"], slots[atoms], arrays["members"][atoms])
         np.maximum.at(new["used"], slots[atoms], arrays["used"][atoms])
@@ -246,38 +252,39 @@ class Levels(ClusterLearner):
         return groups
 
     def _slots(self, group):
-        """Return the slot of each atom's group: after the atom that names it, and further on for an atom by itself."""
+        """Return the column of each atom's group: the atom that names it, or one after all of these without a group."""
         return np.where(group >= 0, group, self.limit + np.arange(len(group)))
 
 
 def groups(atoms, documents, target, rooms):
-    """Group atoms, the two groups that are cheapest to merge first, until `target` are left.
+    """Merge the two groups of atoms that are cheapest to merge, until `target` groups are left.
 
     Parameters
     ----------
     atoms : odl.kernels.records.Merging
-        Nothing of it changes but what was not searched for.
+        Missing prices are searched for and stored; nothing else changes.
     documents : ndarray of float64, shape (k,)
         Documents of each atom, above 0.
     target : int
     rooms : dict
-        Work space is kept there for the next time.
+        Cache of work arrays.
 
     Returns
     -------
     ndarray of int64, shape (k,)
-        The atom that names the group of each: of two groups that of more documents, and the later one among equals.
+        The atom that names the group of each atom. The group with more documents keeps its name; among equals the later
+        one does.
     """
     ward_merging.search_changed(atoms)
     gram = rooms.setdefault("room", np.empty(atoms.gram.shape, dtype=np.float32))
     gram[:] = atoms.gram
-    times = np.clip(SHORTEST * atoms.inverse, 1.0, 1e300)
+    times = np.clip(MIN_NORM * atoms.inverse, 1.0, 1e300)
     short = np.flatnonzero(times > 1.0)
     if len(short):
         with np.errstate(over="ignore"):  # in rows that are not right any more
             gram[short] = atoms.gram[short] * times[short, None] * times
             gram[:, short] = atoms.gram[:, short] * times[short] * times[:, None]
-        capped = np.minimum(atoms.inverse, 1.0 / SHORTEST)
+        capped = np.minimum(atoms.inverse, 1.0 / MIN_NORM)
         unknown = np.full_like(atoms.partner, UNKNOWN)  # the prices are lower bounds
         short = {"inverse": capped, "partner": unknown, "work": np.zeros_like(atoms.work)}
         atoms = atoms._replace(squares=atoms.squares * times * times, **short)

@@ -1,6 +1,6 @@
 """Documents and atoms by inverted lists: similarity and codes of documents, sums of atoms.
 
-Nothing but one table of numbers has the size of the vocabulary.
+Only one table of term numbers has the size of the vocabulary.
 """
 
 from typing import NamedTuple
@@ -10,21 +10,24 @@ from scipy import sparse
 
 from odl.kernels import inverted_lists
 
-SWEEPS = 30  # of coordinate descent over a handful of atoms
-MANY = 0.15  # share of the columns from which on lists are made anew when so many change at once
-SPARE = 1.5  # room behind all columns and behind all lists, as a share of what they hold
+MAX_SWEEPS = 30  # of coordinate descent over the few atoms nearest to a document
+REBUILD_SHARE = 0.15  # share of changed columns from which an index is rebuilt rather than updated
+SPARE_SHARE = 1.5  # free room behind the entries of an index, as a share of their number
 
 
 class Rows(NamedTuple):
-    """Documents or atoms in compressed form, with numbers for terms."""
+    """Rows of a CSR matrix (documents or atoms); terms are numbered as in an index."""
 
     starts: np.ndarray
     terms: np.ndarray
     weights: np.ndarray
 
 
-class Flat(NamedTuple):
-    """The same, or inverted lists, with weights also flattened: to a power, of unit l2 norm."""
+class FlattenedRows(NamedTuple):
+    """Rows, or inverted lists, with two sets of weights: plain, and flattened.
+
+    Flattened weights of a row are its weights to a power, scaled to unit l2 norm.
+    """
 
     starts: np.ndarray
     terms: np.ndarray
@@ -32,19 +35,19 @@ class Flat(NamedTuple):
     flat: np.ndarray
 
     def rows(self, flat=False):
-        """Return them with one set of weights."""
+        """Return the rows with one set of weights."""
         return Rows(self.starts, self.terms, self.flat if flat else self.weights)
 
 
 class Columns(NamedTuple):
-    """Columns of a matrix, with weights also flattened; what lies between them is of other columns, or room.
+    """Columns of a matrix that lie anywhere in arrays of entries; columns may leave gaps between them.
 
     Parameters
     ----------
     spans : ndarray of int64, shape (n_columns, 2)
-        First entry and end of each column.
+        Index of the first entry of each column, and of the entry after its last one.
     terms, weights, flat : ndarray of uint32, float64 and float64
-        Of entries; one that is there never changes.
+        Entries, weights plain and flattened. An entry never changes; a changed column gets new entries.
     """
 
     spans: np.ndarray
@@ -53,172 +56,201 @@ class Columns(NamedTuple):
     flat: np.ndarray
 
     def matrix(self, n_terms):
-        """Return them as a CSC matrix."""
-        own = taken(self.spans, self)
+        """Return the columns as a CSC matrix."""
+        own = compact(self.spans, self)
         parts = own.weights, own.terms.view(np.int32), narrow(own.starts)
         return sparse.csc_array(parts, shape=(n_terms, len(self.spans)))
 
 
-NOTHING = Flat(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint32), np.empty(0), np.empty(0))
+NOTHING = FlattenedRows(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint32), np.empty(0), np.empty(0))
 NO_COLUMNS = Columns(np.empty((0, 2), dtype=np.int64), *NOTHING[1:])
 
 
-class Numbers:
-    """Numbers of terms: those that come with the same matrix for the first time follow one another.
+class TermNumbers:
+    """Consecutive numbers of the terms in an index, in the order in which the terms were first met.
 
     Parameters
     ----------
     n_terms : int
+        Size of the vocabulary.
 
     Attributes
     ----------
     count : int
-        How many terms have a number.
+        Terms that have a number.
+    place : ndarray of int32
+        Number of each term, -1 without one; one entry more than there are terms, for all unknown ones.
     """
 
     def __init__(self, n_terms):
-        # One place more: of all terms that come later.
         self.place, self.count = np.full(n_terms + 1, -1, dtype=np.int32), 0
 
     def rows(self, matrix):
-        """Return the rows of a CSR matrix with numbers for terms."""
+        """Return the rows of a CSR matrix; new terms get a number."""
         starts, terms, weights = compressed(matrix)
         return Rows(starts, self.of(terms, matrix.shape[1]), weights)
 
     def widen(self, n_terms):
-        """Let there be so many terms in all."""
-        more = n_terms + 1 - len(self.place)
-        if more > 0:
-            self.place = np.concatenate([self.place, np.full(more, -1, dtype=np.int32)])
+        """Make room for a larger vocabulary."""
+        missing = n_terms + 1 - len(self.place)
+        if missing > 0:
+            self.place = np.concatenate([self.place, np.full(missing, -1, dtype=np.int32)])
 
     def of(self, terms, n_terms):
-        """Return the numbers of terms, of which there are so many in all."""
+        """Return the numbers of terms from a vocabulary of `n_terms`; new terms get one."""
         self.widen(n_terms)
         numbers = np.empty(len(terms), dtype=np.uint32)
         self.count = inverted_lists.number(terms, self.place, self.count, numbers)
         return numbers
 
     def known_rows(self, matrix):
-        """Return the rows of a CSR matrix; terms without a number have one that no list has."""
+        """Return the rows of a CSR matrix; terms without a number get one that is in no list."""
         (starts, terms, weights), place = compressed(matrix), self.place
         return Rows(starts, place[np.minimum(terms, len(place) - 1)].view(np.uint32), weights)
 
 
 class Index:
-    """Inverted lists of columns, which change in place; so only the newest state has them.
+    """Columns of a matrix and their inverted lists: for each term the columns that have it, and their weights.
+
+    An index changes in place, so only the newest state of a learner has one. A changed column is written behind all
+    entries, and its places in the lists are updated. If many columns change, or there is no room left, all arrays are
+    rebuilt without gaps.
 
     Parameters
     ----------
     columns : Columns
     n_terms : int
     filled : bool
-        Only columns with entries have a place in the lists, or all have, in their order.
+        Whether only columns with entries are pieces; otherwise all are, in their order.
 
     Attributes
     ----------
-    numbers : Numbers
+    numbers : TermNumbers
     columns : Columns
-    lists : Flat
-        Of pieces, which are columns in any order. ``starts`` has first and end of each list, in turn.
     owner : ndarray of int64
-        Column of each piece.
+        Column of each piece. Lists refer to columns by pieces, which keep their number until the next rebuild.
+    piece : ndarray of int64
+        Piece of each column, -1 without one.
+    lists : FlattenedRows
+        Inverted lists: ``starts`` alternates between the start and the end of each list, ``terms`` has pieces.
+    limits : ndarray of int64
+        End of the room of each list.
+    n_entries, lists_end : int
+        Ends of the used parts of the columns and of the lists.
     readers : list
-        An entry for everyone who reads the lists.
+        One entry for each caller that is reading the lists.
     """
 
     def __init__(self, columns, n_terms, filled=False):
         self.readers, self.filled, self._zeros = [], filled, np.empty(0)
-        self._make(columns, n_terms)
+        self._rebuild(columns, n_terms)
 
-    def _make(self, columns, n_terms):
-        """Make columns without gaps, and all lists."""
+    def _rebuild(self, columns, n_terms):
+        """Store the columns without gaps, number their terms again, and build all lists."""
         self.owner = np.flatnonzero((columns.spans[:, 0] < columns.spans[:, 1]) | (not self.filled))
         self.piece = np.full(len(columns.spans), -1)
         self.piece[self.owner] = np.arange(len(self.owner))
-        own, self.numbers = taken(columns.spans, columns, SPARE), Numbers(n_terms)
-        self.columns, size = Columns(spans_of(own.starts), *own[1:]), int(own.starts[-1])
-        terms, starts = self.numbers.of(own.terms[:size], n_terms), np.append(own.starts[self.owner], own.starts[-1])
-        lists = inverted(own._replace(starts=starts, terms=terms), self.numbers.count, SPARE)
-        more = np.zeros(2 * self.numbers.count, dtype=np.int64)  # of terms to come
-        self.lists = lists._replace(starts=np.append(spans_of(lists.starts), more))
-        self.limits = np.append(lists.starts[1:], more[::2])
-        self.used, self.free = size, size  # of columns, of lists
 
-    def renew(self, changed, summands, rows, rule, shape):
-        """Make columns anew, as sums; return their sizes.
+        rows = compact(columns.spans, columns, SPARE_SHARE)
+        n_entries = int(rows.starts[-1])
+        self.columns, self.n_entries = Columns(spans_of(rows.starts), *rows[1:]), n_entries
+
+        self.numbers = TermNumbers(n_terms)
+        terms = self.numbers.of(rows.terms[:n_entries], n_terms)
+        starts = np.append(rows.starts[self.owner], n_entries)  # columns without entries may be left out
+        lists = inverted(rows._replace(starts=starts, terms=terms), self.numbers.count, SPARE_SHARE)
+        empty = np.zeros(self.numbers.count, dtype=np.int64)  # lists of as many terms that may come
+        self.lists = lists._replace(starts=np.concatenate([spans_of(lists.starts).ravel(), empty, empty]))
+        self.limits, self.lists_end = np.append(lists.starts[1:], empty), n_entries
+
+    def set_sums(self, changed, summands, rows, rule, shape):
+        """Replace columns by weighted sums of rows, and return the norms of the sums.
 
         Parameters
         ----------
         changed : ndarray of int64
-            Their places, rising; all from the end of the columns on are among them.
+            Columns to replace, sorted; it contains all new columns.
         summands : (ndarray of int64, ndarray of int64, ndarray of float64)
-            Place in `changed` of the sum that each is part of, or -1, where it is in `rows`, and its factor.
+            For each summand the place of its sum in `changed` (-1: none), its row, and its factor.
         rows : tuple
-            Two families: where the entries of each lie, terms and weights.
+            Two families of rows, each of spans, terms and weights. Rows of the second one are numbered after the first.
         rule : (int, float)
-            How many of the heaviest terms are kept, and the power of flattened weights.
+            Heaviest terms that a sum keeps, and the power of flattened weights.
         shape : (int, int)
-            Terms and columns.
+            Terms and columns after the change.
         """
         (n_terms, n_columns), entries = shape, self.columns[1:]
-        spans, sizes, used = self._spans(n_columns), np.empty(len(changed)), -1
+        spans, sizes, end = self._spans(n_columns), np.empty(len(changed)), -1
         earlier = spans[changed]
-        while used < 0:
-            target = entries, self.zeros(n_terms), self.used, spans, sizes
-            used = inverted_lists.sums(changed, *summands, rows, *rule, *target)
-            if used < 0:
+        while end < 0:
+            target = entries, self.zero_buffer(n_terms), self.n_entries, spans, sizes
+            end = inverted_lists.sums(changed, *summands, rows, *rule, *target)
+            if end < 0:  # too little room
                 lengths = np.concatenate([one[:, 1] - one[:, 0] for one, _, _ in rows])
-                entries = self._longer(lengths[summands[1][summands[0] >= 0]].sum())
-        self._take(changed, earlier, Columns(spans, *entries), used, n_terms)
+                entries = self._enlarged(lengths[summands[1][summands[0] >= 0]].sum())
+        self._update(changed, earlier, Columns(spans, *entries), end, n_terms)
         return sizes
 
-    def exchange(self, changed, fresh, n_columns, n_terms):
-        """Take other columns, in compressed form, in some places, as `renew`."""
-        spans, used = self._spans(n_columns), self.used + len(fresh.terms)
-        entries = self._longer(len(fresh.terms)) if used > len(self.columns.terms) else self.columns[1:]
-        earlier, spans[changed] = spans[changed], self.used + spans_of(fresh.starts)
-        for one, values in zip(entries, fresh[1:], strict=True):
-            one[self.used : used] = values
-        self._take(changed, earlier, Columns(spans, *entries), used, n_terms)
+    def set_columns(self, changed, rows, n_columns, n_terms):
+        """Replace columns by given ones.
 
-    def _spans(self, n_columns):
-        spans = np.zeros((n_columns, 2), dtype=np.int64)
-        spans[: len(self.columns.spans)] = self.columns.spans
-        return spans
+        Parameters
+        ----------
+        changed : ndarray of int64
+            As of `set_sums`.
+        rows : FlattenedRows
+            New columns.
+        n_columns, n_terms : int
+            After the change.
+        """
+        spans, end = self._spans(n_columns), self.n_entries + len(rows.terms)
+        entries = self._enlarged(len(rows.terms)) if end > len(self.columns.terms) else self.columns[1:]
+        earlier, spans[changed] = spans[changed], self.n_entries + spans_of(rows.starts)
+        for one, values in zip(entries, rows[1:], strict=True):
+            one[self.n_entries : end] = values
+        self._update(changed, earlier, Columns(spans, *entries), end, n_terms)
 
-    def _longer(self, more):
-        return tuple(np.append(one[: self.used], np.empty(more, dtype=one.dtype)) for one in self.columns[1:])
-
-    def _take(self, changed, earlier, columns, used, n_terms):
-        """Take other columns, of which some changed; bring the lists up to date, or make all anew, without gaps."""
-        outgrown = len(columns.terms) > len(self.columns.terms)
-        self.columns, self.used = columns, used
-        if outgrown or len(changed) > MANY * len(columns.spans) or not self._follow(changed, earlier, n_terms):
-            self._make(columns, n_terms)
-
-    def zeros(self, size):
-        """Return so many zeros at least; who changes some makes them 0 again."""
+    def zero_buffer(self, size):
+        """Return a work array of at least `size` zeros; its user sets what it changes back to 0."""
         if len(self._zeros) < size:
             self._zeros = np.zeros(size)
         return self._zeros
 
-    def _follow(self, changed, earlier, n_terms):
-        """Bring the lists up to date; return whether there was room."""
-        after, numbers = self.columns.spans[changed], self.numbers
+    def _spans(self, n_columns):
+        """Return a copy of the spans, extended by empty ones."""
+        spans = np.zeros((n_columns, 2), dtype=np.int64)
+        spans[: len(self.columns.spans)] = self.columns.spans
+        return spans
+
+    def _enlarged(self, n_more):
+        """Return copies of the arrays of entries with room for more."""
+        return tuple(np.append(one[: self.n_entries], np.empty(n_more, dtype=one.dtype)) for one in self.columns[1:])
+
+    def _update(self, changed, earlier, columns, n_entries, n_terms):
+        """Take over changed columns: update the lists, or rebuild everything if that is not possible or slower."""
+        enlarged = len(columns.terms) > len(self.columns.terms)
+        self.columns, self.n_entries = columns, n_entries
+        many = len(changed) > REBUILD_SHARE * len(columns.spans)
+        if enlarged or many or not self._update_lists(changed, earlier, n_terms):
+            self._rebuild(columns, n_terms)
+
+    def _update_lists(self, changed, earlier, n_terms):
+        """Replace entries of changed columns in the lists; return False if there was no room."""
+        spans, numbers = self.columns.spans[changed], self.numbers
         self.piece = np.append(self.piece, np.full(len(self.columns.spans) - len(self.piece), -1))
-        new = changed[(self.piece[changed] < 0) & ((after[:, 0] < after[:, 1]) | (not self.filled))]
+        new = changed[(self.piece[changed] < 0) & ((spans[:, 0] < spans[:, 1]) | (not self.filled))]
         self.piece[new] = len(self.owner) + np.arange(len(new))
         self.owner = np.append(self.owner, new)
         numbers.widen(n_terms)
-        counters, lists = np.array([numbers.count, self.free]), (self.lists, self.limits)
-        rows = self.piece[changed], earlier, after, self.columns[1:], numbers.place
-        whole = inverted_lists.exchange(*rows, *lists, counters)
-        numbers.count, self.free = counters.tolist()
-        return whole
+        counters, lists = np.array([numbers.count, self.lists_end]), (self.lists, self.limits)
+        rows = self.piece[changed], earlier, spans, self.columns[1:], numbers.place
+        fits = inverted_lists.exchange(*rows, *lists, counters)
+        numbers.count, self.lists_end = counters.tolist()
+        return fits
 
 
 def spans_of(starts):
-    """Return first entry and end of each row."""
+    """Return start and end of each row."""
     spans = np.empty((len(starts) - 1, 2), dtype=np.int64)
     spans[:, 0], spans[:, 1] = starts[:-1], starts[1:]
     return spans
@@ -231,8 +263,8 @@ def indexed(A, power):
     return Index(Columns(spans_of(starts), terms, weights, flattened(starts, weights, power)), A.shape[0])
 
 
-def taken(spans, columns, spare=0.0):
-    """Return columns in compressed form, from where they lie; behind them there is room, as a share of their size."""
+def compact(spans, columns, spare=0.0):
+    """Return columns without gaps, and behind them free room, as a share of their entries."""
     size = int((spans[:, 1] - spans[:, 0]).sum())
     result = _empty(len(spans), int(size * (1.0 + spare)))
     inverted_lists.take(spans, columns[1:], result)
@@ -240,23 +272,23 @@ def taken(spans, columns, spare=0.0):
 
 
 def narrow(starts):
-    """Return starts as int32 where they fit: scipy makes indices as wide as these."""
+    """Return starts as int32 if they fit: scipy stores indices of the same type."""
     return starts.astype(np.int32) if starts[-1] <= np.iinfo(np.int32).max else starts
 
 
 def _empty(n_rows, size):
-    return Flat(np.zeros(n_rows + 1, dtype=np.int64), np.empty(size, dtype=np.uint32), *np.empty((2, size)))
+    return FlattenedRows(np.zeros(n_rows + 1, dtype=np.int64), np.empty(size, dtype=np.uint32), *np.empty((2, size)))
 
 
 def inverted(rows, n_terms, spare=0.0):
-    """Return the inverted lists of compressed rows with numbers for terms, rows ascending; room as in `taken`."""
+    """Return the inverted lists of rows, rows ascending, and behind them free room, as a share of their entries."""
     lists = _empty(n_terms, int(rows.starts[-1] * (1.0 + spare)))
-    inverted_lists.invert((*rows[:3], rows[-1]), lists)  # of documents their weights
+    inverted_lists.invert((*rows[:3], rows[-1]), lists)  # without flattened weights, plain ones stand for them
     return lists
 
 
 def flattened(starts, weights, power):
-    """Return the weights of compressed rows raised to a power, rows of unit l2 norm."""
+    """Return the weights of rows raised to a power, rows scaled to unit l2 norm."""
     values = np.empty(len(weights))
     inverted_lists.flatten(starts, weights, float(power), values)
     return values
@@ -285,11 +317,11 @@ def nearest(documents, index, most, scale, flat=False):
     documents : Rows
     index : Index
     most : int
-        Columns that are looked for.
+        Columns per document.
     scale : ndarray, shape (n_pieces,)
-        What products with the column of each piece are multiplied by.
+        Factor of the products with each piece.
     flat : bool
-        Columns are compared with their weights flattened.
+        Whether the flattened weights of columns are used.
 
     Returns
     -------
@@ -307,8 +339,8 @@ def nearest_twice(documents, index, most, scale, recent_scale):
 
 
 def nearest_among(P, most):
-    """Return the most similar other documents of each document of a batch, and the cosines, as `nearest`."""
-    numbers, count = Numbers(P.shape[1]), P.shape[0]
+    """Return the documents of a batch that are most similar to each other document, as `nearest` does."""
+    numbers, count = TermNumbers(P.shape[1]), P.shape[0]
     documents = numbers.rows(sparse.csr_array(P))
     lists = inverted(documents, numbers.count)
     lists = lists._replace(starts=spans_of(lists.starts).ravel()).rows()
@@ -327,16 +359,17 @@ def _nearest(documents, lists, owner, most, scale, apart, recent_scale=None):
 
 
 def codes(P, columns, n_terms, neighbours):
-    """Return the codes of documents on a few columns of a matrix each: min over x >= 0 of ||p - A x||_2^2 / 2.
+    """Return the codes of documents on a few columns each: min over x >= 0 of ||p - A x||_2^2 / 2.
 
     Parameters
     ----------
     P : csr_array, shape (n_documents, n_terms)
     columns : Columns
-        Of the matrix, which has so many terms.
+        Columns of A.
     n_terms : int
+        Rows of A.
     neighbours : ndarray of int64, shape (n_documents, m)
-        Of `nearest`.
+        Columns that each document is coded on, -1: none.
 
     Returns
     -------
@@ -346,7 +379,7 @@ def codes(P, columns, n_terms, neighbours):
     starts, *documents = compressed(P)
     if most:
         work = np.zeros(max(P.shape[1], n_terms)), np.empty((most + 1, most))
-        inverted_lists.codes((spans_of(starts), *documents), columns[:3], neighbours, SWEEPS, weights, *work)
+        inverted_lists.codes((spans_of(starts), *documents), columns[:3], neighbours, MAX_SWEEPS, weights, *work)
     used = weights > 0
     starts = np.zeros(count + 1, dtype=np.int64)
     np.cumsum(used.sum(axis=1), out=starts[1:])
@@ -356,6 +389,6 @@ def codes(P, columns, n_terms, neighbours):
 
 
 def compressed(matrix):
-    """Return the rows of a CSR matrix, or the columns of a CSC matrix, as the kernels take them."""
+    """Return the rows of a CSR matrix, or the columns of a CSC matrix, in the types that kernels expect."""
     terms, weights = matrix.indices.astype(np.int32, copy=False), matrix.data.astype(np.float64, copy=False)
     return Rows(matrix.indptr.astype(np.int64, copy=False), terms.view(np.uint32), weights)

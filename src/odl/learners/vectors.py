@@ -1,4 +1,4 @@
-"""Meaning beside words: vectors of the last documents as signs, and the scores of both views on one scale."""
+"""Scores by document vectors, in addition to words: memory of recent vectors, and the sum of both scores."""
 
 from typing import Any, NamedTuple, Self
 
@@ -7,15 +7,15 @@ import numpy as np
 from odl.errors import CheckpointError
 from odl.learners.base import Kept
 
-NEAREST = 5  # documents that a vector is compared with
+NEAREST = 5  # recent vectors that a vector is compared with
 HALF_WEIGHT_WORDS = 16  # distinct words of a document whose vector has the same weight as its words
 MAX_WEIGHT = 2 / 3  # of a vector
-LENGTHS = 256  # numbers of distinct words that are told apart
+LENGTHS = 256  # bins of the number of distinct words of a document
 RECENT = 2000  # latest scores from which a scale is computed
-MIN_SCORES = 50  # with fewer scores those of the batch are added
-BEYOND = 1.0  # beyond the recent scores a scale rises over so much
-GRID = 1 << 16  # steps of a number of a vector: sums of whole numbers are exact, in whatever order they are taken
-BLOCK = 512  # documents compared at a time
+MIN_SCORES = 50  # recent scores below which those of the batch are added
+BEYOND = 1.0  # distance from the extreme recent scores at which a scale reaches 0 and 1
+GRID = 1 << 16  # steps per unit of a vector component: sums of integers are exact in any order
+BLOCK = 512  # documents per matrix product
 ARRAYS = {
     "signs": Kept("dense", ("positions", "bytes"), np.uint8),
     "words": Kept("dense", ("positions",), between=(-np.inf, 1e300)),
@@ -24,24 +24,24 @@ ARRAYS = {
 }
 
 
-class Memory(NamedTuple):
-    """What is remembered of the vectors of a stream, and of scores by words and by vectors.
+class VectorMemory(NamedTuple):
+    """Signs of the recent vectors of a stream, and its recent scores by words and by vectors.
 
     Attributes
     ----------
     signs : ndarray of uint8, shape (n_documents, n_bytes)
-        A bit for each number of a centred vector: whether it is above 0.
+        One bit for each component of a centred vector: whether it is above 0.
     words, vectors : ndarray of float64
-        Scores of the last documents by words and by vectors.
+        Scores of recent documents by words and by vectors.
     lengths : ndarray of int64, shape (256,)
-        How many documents had so many distinct words; the last: so many or more.
+        Documents by their number of distinct words; the last bin counts 255 or more.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from odl.learners.vectors import Memory
+    >>> from odl.learners.vectors import VectorMemory
     >>> vectors = np.array([[0.6, 0.8], [-0.8, 0.6], [0.8, 0.6]])
-    >>> memory = Memory.empty(2).after(np.zeros(3), np.zeros(3), vectors, np.array([8, 16, 90]), room=1000)
+    >>> memory = VectorMemory.empty(2).after(np.zeros(3), np.zeros(3), vectors, np.array([8, 16, 90]), room=1000)
     >>> memory.signs.ravel(), memory.weight()
     (array([192,  64, 192], dtype=uint8), 0.5)
     >>> memory.apart(np.array([[0.6, 0.8]])).round(2)
@@ -61,11 +61,12 @@ class Memory(NamedTuple):
 
     @classmethod
     def of(cls, arrays: dict[str, Any], n_dimensions: int, path: Any) -> Self:
-        """Return what a checkpoint holds, refused where it is none.
+        """Return the memory stored in a checkpoint.
 
         Raises
         ------
         CheckpointError
+            If the arrays are not those of a memory.
         """
         sizes = {"bytes": -(-n_dimensions // 8)}
         sound = arrays.keys() == ARRAYS.keys() and all(ARRAYS[name].fits(arrays[name], sizes) for name in ARRAYS)
@@ -76,7 +77,7 @@ class Memory(NamedTuple):
         return cls(**arrays)
 
     def weight(self, fixed: float | None = None) -> float:
-        """Return the weight of vectors: that of `weight_of` for the documents so far, unless it is fixed."""
+        """Return the weight of vectors: `fixed`, or that of `weight_of` for all documents so far."""
         if fixed is not None:
             return fixed
         total = int(self.lengths.sum())
@@ -84,7 +85,7 @@ class Memory(NamedTuple):
         return weight_of(middle if total else [])
 
     def apart(self, vectors: np.ndarray) -> np.ndarray:
-        """Return how far centred vectors are from the five nearest of the last documents, 0 to 2.
+        """Return the mean distance of centred vectors to the five nearest recent ones, from 0 to 2.
 
         Equation `score-by-vectors` of docs/method.md.
         """
@@ -100,7 +101,7 @@ class Memory(NamedTuple):
         return apart
 
     def joined(self, words: np.ndarray, vectors: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the parts of words and of vectors in the scores of documents, both between 0 and 1 in sum.
+        """Return the parts of words and of vectors in the scores of documents; their sum is between 0 and 1.
 
         Equation `joined-scores` of docs/method.md.
 
@@ -118,33 +119,33 @@ class Memory(NamedTuple):
 
     def after(
         self, words: np.ndarray, apart: np.ndarray, vectors: np.ndarray, lengths: np.ndarray, room: int
-    ) -> "Memory":
+    ) -> "VectorMemory":
         """Return the memory after a batch.
 
         Parameters
         ----------
         words, apart : ndarray
-            Scores by words and by vectors, of which scales are made; nan by words of a document without a word. Those
-            of the first batch are not used.
+            Scores by words and by vectors; nan by words for a document without a word. Scores of the first batch are
+            not stored.
         vectors : ndarray, shape (n_documents, n_dimensions)
-            Centred; those of zeros are not remembered.
+            Centred; zero vectors are not stored.
         lengths : ndarray of int, shape (n_documents,)
             Distinct words of each document.
         room : int
-            Bytes of the signs that are remembered.
+            Bytes for signs.
         """
         signs = np.packbits(vectors[vectors.any(axis=1)] > 0, axis=1)
         signs = np.concatenate([self.signs, signs])[-max(1, room // signs.shape[1]) :]
         known = ~np.isnan(words) if len(self.signs) else np.zeros(len(words), dtype=bool)
         seen = np.bincount(np.minimum(lengths, LENGTHS - 1), minlength=LENGTHS)
         recent = (np.append(self.words, words[known])[-RECENT:], np.append(self.vectors, apart[known])[-RECENT:])
-        return Memory(signs, *recent, self.lengths + seen)
+        return VectorMemory(signs, *recent, self.lengths + seen)
 
 
 def on_scale(scores: np.ndarray, recent: np.ndarray) -> np.ndarray:
-    """Return the shares of recent scores that are below, between two of them in proportion; 0 to 1.
+    """Return the share of recent scores below each score, interpolated linearly, from 0 to 1.
 
-    Beyond all of them it rises further, so that no two scores become equal.
+    The scale rises beyond the smallest and largest recent score, so that different scores stay different.
 
     Examples
     --------

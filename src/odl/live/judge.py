@@ -21,7 +21,7 @@ from odl.files import agentfiles
 from odl.files.documents import NO_TIME
 from odl.jobs import runs
 from odl.learners.sparse_atoms import with_data
-from odl.learners.vectors import Memory
+from odl.learners.vectors import VectorMemory
 from odl.stream import dense, duplicates, features
 from odl.stream.pieces import BUCKETS
 from odl.stream.weighting import Pieces, drop_columns, weigh
@@ -218,7 +218,7 @@ class Judge:
         self.n_dimensions = data.raw_vectors.shape[1] if data.vectors is not None else None
         if self.run.weighting.meaning != 0:
             self.vector_mean = data.vector_mean_after()
-            self.meaning = Memory.of(checkpoint.meaning, len(self.vector_mean), path)
+            self.meaning = VectorMemory.of(checkpoint.meaning, len(self.vector_mean), path)
         carried = periods.read_carried(folder.path(STEPS["alerts"].writes["output"], t))
         self.recent, self.memory, self.settings = carried.past.recent, carried.past.events, Alerts(**carried.settings)
         names = (name.split("\t") for name in self.memory.names)

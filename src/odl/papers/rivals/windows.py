@@ -107,8 +107,9 @@ class Memory:
         counts.data, (before, n_terms) = 1.0 + np.log(counts.data), (self.rows.shape[0], counts.shape[1])
         self.rows.resize((before, n_terms))
         self.rows = sparse.vstack([self.rows, counts], format="csr")
-        new, fresh = np.arange(before, self.rows.shape[0]), likeness.Flat(*likeness.compressed(counts), counts.data)
-        self.index.exchange(new, fresh, self.rows.shape[0], n_terms)
+        new = np.arange(before, self.rows.shape[0])
+        fresh = likeness.FlattenedRows(*likeness.compressed(counts), counts.data)
+        self.index.set_columns(new, fresh, self.rows.shape[0], n_terms)
 
     def nearest(self, batch, factors):
         """Return places and values of the five largest cosines times the factors of their documents, by document.

@@ -83,7 +83,8 @@ class Decided(study.Stream):
             self.records.append(
                 SimpleNamespace(
                     t=documents.t,
-                    facts={"first": int(times.min()), "last": int(times.max())},
+                    first=int(times.min()),
+                    last=int(times.max()),
                     score=scored.score,
                     headlines=decided.headlines,
                     below=decided.below,

@@ -258,3 +258,13 @@ def test_what_is_carried_of_a_real_stream_is_bounded(corpora):
         n, frequencies = n + len(rows), frequencies + np.bincount(X.indices, minlength=n_terms)
         sampled.append(memory.past.shape[0])
     assert len(sampled) == 58 and len(memory.number) > 20 and sampled[-1] < events.EACH * 58
+
+
+def test_documents_of_an_event_are_not_counted_with_those_of_the_next_period():
+    stream = Stream()
+    stream.quiet()
+    decided = stream.period([(294, 12)])
+    of_event = np.count_nonzero(decided.event)
+    assert decided.speaks and of_event >= 12
+    assert stream.past.words.n_last == SIZE - of_event and stream.past.words.last[294] == 0
+    assert stream.past.words.words[294] == 12

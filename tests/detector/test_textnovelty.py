@@ -526,3 +526,22 @@ def test_rows_that_are_wrong_are_set_aside_and_the_others_are_as_without_them(tm
     assert told["score"].tolist() == expected["score"].tolist()
     stream.save(tmp_path / "stream.h5")
     assert TextNovelty.load(tmp_path / "stream.h5").strict is False
+
+
+def test_authors_count_once_and_sources_have_volumes_of_their_own(rng):
+    """As columns.author, and as files of a folder of `odl run`."""
+    frames = [frame(rng, f"2026-{month:02d}-05") for month in range(1, 12)]
+    for number, one in enumerate(frames):
+        one["who"], one["forum"] = [f"person{row}" for row in range(60)], ["a", "b", "b"] * 20
+        if number == 10:
+            one.loc[range(12), "text"] = [f"zeppelin {text}" for text in one["text"][:12]]
+            one.loc[range(12), "who"] = "Ada <ada@x.org>"
+    found = {}
+    for columns in ({}, {"author": "who", "source": "forum"}):
+        stream = TextNovelty(n_atoms=8, **columns)
+        tables = [stream.update(one) for one in frames]
+        found[len(columns)] = [name for name in tables[-1]["headline"][:12] if "eppelin" in name]
+        assert stream.past_.gates.sources == (["b", "a"] if columns else [])
+    assert len(found[0]) == 12 and not found[2]
+    with pytest.raises(ParameterError, match="no column 'by' for author"):
+        TextNovelty(author="by").update(frames[0])

@@ -218,8 +218,10 @@ class _PeriodDecision:
     ----------
     items : ndarray of int64
         Rows of the documents that are no near-duplicate of an earlier row.
+    with_words : ndarray of int64
+        Those of the items that have words.
     rows : ndarray of int64
-        Those of the items that have words and repeat no document of an earlier period: the ones that can be news.
+        Those of them that repeat no document of an earlier period: the ones that can be news.
         Rows of `X` and `both`, and of drafts, are positions in it.
     X, both : csr_array
         Words of these documents: of texts; of texts and titles.
@@ -243,14 +245,14 @@ class _PeriodDecision:
         )
         self.tail, self.unproven = calibration.tails(scored, past.recent, settings.warm_up)
         self.items = np.flatnonzero(documents.first == np.arange(len(documents.first)))
-        with_words = self.items[~scored.empty[self.items]]
+        with_words = self.with_words = self.items[~scored.empty[self.items]]
         self.rows = with_words[~documents.repeats[with_words]]
         self.X, titled = documents.counts[self.rows], documents.titled[self.rows]
         self.both = sparse.csr_array(self.X + titled)
-        self.new = self._count(self.rows, self.X, titled)
+        self.new = self._count(self.rows)
         self.counts = self.new
         if len(with_words) > len(self.rows):
-            self.counts = self._count(with_words, documents.counts[with_words], documents.titled[with_words])
+            self.counts = self._count(with_words)
         self.barred = authors.barred_words(documents, self.rows)
         self.memory, self.event = self.past.events, np.zeros(len(documents.first), dtype=np.int64)
         self.p_values, self.log_odds = {}, {}
@@ -289,14 +291,21 @@ class _PeriodDecision:
             usual, shown, below, novel, self.event, sizes, changes, born,
         )  # fmt: skip
         told = np.array(sorted(open_events), dtype=np.int64)
-        return decision, StreamHistory(self.memory, self.past.words.after(self.counts), history, told, self.past.recent)
+        words = self.past.words.after(self.counts, self._count_of_no_event())
+        return decision, StreamHistory(self.memory, words, history, told, self.past.recent)
 
-    def _count(self, rows, X, titled):
+    def _count(self, rows):
         """Return how many documents have each word, in text or title; those of one author count once."""
+        X, titled = self.documents.counts[rows], self.documents.titled[rows]
         if any(self.documents.authors):
             numbers = authors.author_numbers([self.documents.authors[row] for row in rows.tolist()])
             X, titled = authors.joined(X, numbers), authors.joined(titled, numbers)
         return surprise.Counts.from_documents(X, titled)
+
+    def _count_of_no_event(self):
+        """Return the counts of the documents that are of no event: what is known is no news in the next period."""
+        free = self.event[self.with_words] == NONE
+        return self.counts if free.all() else self._count(self.with_words[free])
 
     # Gates: each method returns headlines and the history of the gates after the period, and notes the p of the gate.
 

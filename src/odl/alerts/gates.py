@@ -16,8 +16,8 @@ and the lower half of T narrow. The divisor in z' is that of a prediction from B
 remembered by the T from which on it does: what enters hides nothing that enters later. With fewer than `MIN_PERIODS`
 periods p is 10^(2 - T) / 2.
 
-Two periods. The same of the documents of this period and the last one, without the words of events that spoke in the
-last one.
+Two periods. The same of the documents of this period and those of the last one that are of no event, without the own
+words of events that spoke in the last one: what is known already is no news of two periods.
 
 Volume. With median v and median absolute deviation d of the counts of the last `VOLUME_PERIODS` periods, each divided
 by the factor of its weekday once there are `WEEKDAY_WEEKS` weeks of them,

@@ -85,7 +85,7 @@ class WordHistory(NamedTuple):
     n, n_recent : float
         Documents; the sum of their weights.
     last, last_titles : ndarray of int64, shape (n_terms,)
-        Documents and titles of the last period with each term.
+        Documents and titles of the last period with each term, of documents that are of no event.
     n_last : int
     """
 
@@ -117,7 +117,7 @@ class WordHistory(NamedTuple):
         )
 
     def before_last(self):
-        """Return the same before the last two periods."""
+        """Return the backgrounds of this period and the documents of no event in the last one: without the latter."""
         n, weight = self.n - self.n_last, 0.5 ** (-1 / HALF_LIFE)
         n_recent = (self.n_recent - self.n_last) * weight
         return (
@@ -128,8 +128,16 @@ class WordHistory(NamedTuple):
             ),
         )
 
-    def after(self, counts):
-        """Return the same after a period. Small weights are 0, others of single precision, as they are stored."""
+    def after(self, counts, last=None):
+        """Return the history after a period, with weights rounded as they are stored: small ones 0, single precision.
+
+        Parameters
+        ----------
+        counts : Counts
+            Of the documents of the period.
+        last : Counts, optional
+            Of those that are of no event; of all by default.
+        """
         weight = 0.5 ** (1 / HALF_LIFE)
         recent, recent_titles = (
             _rounded(before * weight + now)
@@ -137,7 +145,7 @@ class WordHistory(NamedTuple):
         )
         return WordHistory(
             self.words + counts.words, self.titles + counts.titles, self.n + counts.n,
-            recent, recent_titles, self.n_recent * weight + counts.n, *counts,
+            recent, recent_titles, self.n_recent * weight + counts.n, *(last or counts),
         )  # fmt: skip
 
 

@@ -1,5 +1,7 @@
 """Data frames of documents: their texts, times and ids, the batches of a period, and the table of results."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from odl.corpora import fields
@@ -8,9 +10,28 @@ from odl.files.documents import NO_TIME, one_line
 from odl.stream import batching
 
 COLUMNS = ("row", "batch", "item", "score", "tail", "event", "alert", "headline", "opening", "reasons")
+NO_NAMES: list = []  # of documents without authors or sources; never changed in place
 
 
-def read_frame(frame, text, time=None, id=None, strict=False, title=None):
+class FrameDocuments(NamedTuple):
+    """What a frame has of its documents, but for their times and ids.
+
+    Attributes
+    ----------
+    texts : list of str
+    titles : list of str or None
+        The text where a title is missing; None without a column of titles.
+    authors, sources : list of str
+        Empty where one is missing; no entries without such a column.
+    """
+
+    texts: list
+    titles: list | None = None
+    authors: list = NO_NAMES
+    sources: list = NO_NAMES
+
+
+def read_frame(frame, text, time=None, id=None, strict=False, title=None, author=None, source=None):
     """Return the documents of a data frame, and the rows that cannot be read.
 
     Parameters
@@ -25,6 +46,8 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None):
         Whether a row that cannot be read is refused.
     title : str, optional
         Column of titles; by default "title" where there is one.
+    author, source : str, optional
+        Columns of authors and sources.
 
     Returns
     -------
@@ -35,9 +58,7 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None):
     ids : list or None
     times : ndarray of int64 or None
         Milliseconds since 1970.
-    texts : list of str
-    titles : list of str or None
-        The text where a title is missing.
+    documents : FrameDocuments
 
     Raises
     ------
@@ -45,7 +66,10 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None):
         If it is no frame, or a column is missing; of a row, naming the document, where strict or none can be read.
     """
     frame, names = _as_pandas(frame, text), {}
-    for name, wanted in {"text": text, "time": time, "id": id, "title": title}.items():
+    columns = {"text": text, "time": time, "id": id, "title": title, "author": author, "source": source}
+    for name, wanted in columns.items():
+        if wanted is None and name in ("author", "source"):
+            continue
         if wanted in frame.columns or (wanted is None and name in frame.columns):
             names[name] = name if wanted is None else wanted
         elif wanted is not None:
@@ -80,7 +104,8 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None):
     titles = None
     if "title" in names:
         titles = [one_line(title or whole) for title, whole in zip(read["title"], read["text"], strict=True)]
-    return bad, frame.index[read["row"]], read.get("id"), times, read["text"], titles
+    documents = FrameDocuments(read["text"], titles, read.get("author", NO_NAMES), read.get("source", NO_NAMES))
+    return bad, frame.index[read["row"]], read.get("id"), times, documents
 
 
 def _or_none(value):
@@ -91,9 +116,11 @@ def _or_none(value):
 
 
 def _parsed(name, value):
-    """Return the text, time, id or title of a row; raise ValueError if one but the title is missing or wrong."""
-    if name == "title":
+    """Return a value of a row as it is used; raise ValueError if a text, time or id is missing or wrong."""
+    if name in ("title", "source"):
         return "" if value is None else str(value)
+    if name == "author":
+        return fields.parse_author(value)
     if value is None:
         raise ValueError(f"the {name} is missing")
     if name == "id":

@@ -75,6 +75,12 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         there are such columns. Without a time the order is that of the frame, without an id its index is taken.
     title : str, optional
         Column of titles, whose words count apart (`odl.alerts.surprise`); by default "title" where there is one.
+    author : str, optional
+        Column of authors, each of whom counts once in a batch (`columns.author` of `odl run`). Do not name it where
+        few people write most documents.
+    source : str, optional
+        Column of sources, such as the file or the forum of a document: the number of documents of each source is
+        compared with its own past.
     changed : {"keep", "new"}, default="keep"
         Rows with an id that `update` learned before are left out where text and time are the same. With other content
         "keep" leaves them out too, "new" makes them documents whose id ends in a digest of it.
@@ -152,6 +158,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     time: str | None = None
     id: str | None = None
     title: str | None = None
+    author: str | None = None
+    source: str | None = None
     changed: str = "keep"
     period: str | None = None
     initial: int = 200
@@ -197,19 +205,19 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         [[0.0, 1.0, 0.23], [0.0, 1.0, 0.23], [1.0, 1.0, 1.0]]
         """
         options = self._check()
-        aside, index, ids, times, texts, titles = self._read_frame(frame)
+        aside, index, ids, times, documents = self._read_frame(frame)
         register = Register(self.changed)
         if hasattr(self, "detector_"):
             register.contents |= self.register_.contents
-        rows = np.arange(len(texts))
+        rows = np.arange(len(documents.texts))
         if ids is None:
             ids = index.tolist()
         else:
-            rows, ids = _registered(register, ids, times, texts)
+            rows, ids = _registered(register, ids, times, documents.texts)
         initial = 1 if hasattr(self, "detector_") else self.initial
         kept = None if times is None else times[rows]
         batches = frames.batches(kept, len(rows), self.period, initial) if len(rows) else []
-        parts = [self._step(rows[part], times, (texts, titles), options) for part in batches]
+        parts = [self._step(rows[part], times, documents, options) for part in batches]
         self.register_: Register = register
         self.left_out_, self.set_aside_ = register.repeats(), aside
         return frames.table(index, ids, times, parts)
@@ -236,14 +244,15 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         """
         self._check_learned()
         options = self._check()
-        _, index, ids, times, texts, titles = self._read_frame(frame)
-        ids = index.tolist() if ids is None else ids
-        part, *_ = self._decided(np.arange(len(texts)), times, (texts, titles), self._batch(texts), options)
+        _, index, ids, times, documents = self._read_frame(frame)
+        ids, rows = index.tolist() if ids is None else ids, np.arange(len(documents.texts))
+        part, *_ = self._decided(rows, times, documents, self._batch(documents.texts), options)
         return frames.table(index, ids, times, [part])
 
     def _read_frame(self, frame):
         """Return what `odl.detector.frames.read_frame` does; warn of rows that cannot be read."""
-        aside, *documents = frames.read_frame(frame, self.text, self.time, self.id, self.strict, self.title)
+        columns = self.text, self.time, self.id, self.strict, self.title, self.author, self.source
+        aside, *documents = frames.read_frame(frame, *columns)
         if len(aside):
             n, first = len(aside) + len(documents[0]), f"row {aside.index[0]!r}: {aside['reason'].iloc[0]}"
             what = f"{len(aside)} of {n} rows cannot be read and are set aside (the first, {first})"
@@ -431,9 +440,9 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         looked = without_stop_words(counts, *past, form, stop_words)
         return _Batch(P, Q, counts, looked, words, before, after, again, pieces)
 
-    def _step(self, rows, times, texts, options):
-        """Score and learn one batch; return its part of the table. `texts` has the texts, and titles or None."""
-        batch = self._batch([texts[0][row] for row in rows])
+    def _step(self, rows, times, documents, options):
+        """Score and learn one batch, some rows of the documents; return its part of the table."""
+        batch = self._batch([documents.texts[row] for row in rows])
         first = not hasattr(self, "detector_")
         if first:
             named = {name: getattr(self, name) for name in OF_DETECTOR}
@@ -442,7 +451,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             detector._begin(batch.P, detector._model())
             detector.n_features_in_ = batch.P.shape[1]
             self.detector_, self.n_documents_ = detector, 0
-        part, scored, past = self._decided(rows, times, texts, batch, options, first)
+        part, scored, past = self._decided(rows, times, documents, batch, options, first)
         if not first:
             self.detector_._learn(batch.P, self._learner(), scored)
         first = batch.P.shape[1] - len(batch.words)  # words stand behind the pieces
@@ -451,23 +460,34 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         self.n_documents_ += len(rows)
         return part
 
-    def _decided(self, rows, times, texts, batch, options, first=False):
-        """Return a batch's part of the table by what was learned before it (the first: after it), and what goes on."""
+    def _decided(self, rows, times, documents, batch, options, first=False):
+        """Decide on a batch by what was learned before it; the first one by what was learned of itself.
+
+        Returns
+        -------
+        part : dict
+            Columns of the table for these rows.
+        scored : odl.novelty.Novelty
+        past : odl.alerts.decision.StreamHistory
+            After the batch.
+        """
         detector, model = self.detector_, self._learner()
         scored, state = detector._scored(batch.P, model), model.fit_terms(detector.state_, batch.P.shape[1])
         item, again = batch.repeats.groups.items()
         t = detector.n_batches_ - first
         past = getattr(self, "past_", decision.StreamHistory.nothing())
         past = past._replace(recent=detector.window_[: 0 if first else None])
-        texts, titles = texts
-        titled = excerpts.titled([titles[row] for row in rows] if titles else [], batch.looked, batch.words)
-        documents = decision.PeriodDocuments(
+        texts = documents.texts
+        titles, authors, sources = ([names[row] for row in rows] if names else [] for names in documents[1:])
+        titled = excerpts.titled(titles, batch.looked, batch.words)
+        period = decision.PeriodDocuments(
             t, item, again, batch.Q, batch.looked, titled, batch.words, batch.before,
-            self.n_documents_, np.full(len(rows), NO_TIME) if times is None else times[rows], [""] * len(rows),
+            self.n_documents_, np.full(len(rows), NO_TIME) if times is None else times[rows],
+            sources or [""] * len(rows),
             lambda places: [one_line(texts[row], KEPT) for row in rows[places]],
-            StopWords(batch.words, batch.before).languages(batch.counts),
+            StopWords(batch.words, batch.before).languages(batch.counts), authors,
         )  # fmt: skip
-        decided, past = decision.decide(documents, scored, past, options)
+        decided, past = decision.decide(period, scored, past, options)
         shares = reasons.word_shares(novelty.shares(model, state, batch.P, scored)[0], batch.counts, batch.pieces)
         shared = reasons.shared_terms(batch.before, batch.Q, decided.items)
         part = {"row": rows, "batch": t, "item": rows[item], "score": scored.score, "tail": decided.tail}

@@ -304,7 +304,7 @@ class _PeriodDecision:
 
     def _count_of_no_event(self):
         """Return the counts of the documents that are of no event: what is known is no news in the next period."""
-        free = self.event[self.with_words] == NONE
+        free = self.event[self.with_words] == NO_EVENT
         return self.counts if free.all() else self._count(self.with_words[free])
 
     # Gates: each method returns headlines and the history of the gates after the period, and notes the p of the gate.

@@ -24,7 +24,7 @@ def test_follows_the_papers_recursion(rng, monkeypatch):
     """Of S2, Algorithm 2; with any block."""
     documents, A = problem(rng)
     for block, options in ((1, {}), (4, {}), (64, {}), (64, {"phi": 0.5, "gamma": 0.9})):
-        monkeypatch.setattr(admm, "BLOCK", block)
+        monkeypatch.setattr(admm, "ADMM_BLOCK", block)
         codes = sparse_code(documents, A, 0.05, "admm", iterations=30, **options)[0]
         expected = algorithm_2(documents, A.toarray(), 0.05, *(options.values() or (5.0, 1.89)), 30)
         np.testing.assert_allclose(codes.toarray(), expected, atol=1e-12)

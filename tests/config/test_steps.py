@@ -10,7 +10,7 @@ from places import ROOT
 from test_documented_names import python
 
 from odl import cli
-from odl.config.steps import CORPUS, RUN, STEPS, STREAM, record_of
+from odl.config.steps import CORPUS_FOLDER, RUN_FOLDER, STEPS, STREAM_FOLDER, record_of
 
 STAGES = ("corpus", "features", "learn", "alerts")
 RULE = re.compile(r"^(?:rule|checkpoint) (\w+):$", re.M)
@@ -59,13 +59,13 @@ def rules_of(stage):
 
     known = {kind: directive(kind) for kind in ("input", "output", "params", "shell")}
     known |= {
-        "ROOT": "{root}", "STREAM": STREAM, "RUN": RUN, "NEW": "new", "ANY_BY_ALL": True, "rule": rule,
+        "ROOT": "{root}", "STREAM": STREAM_FOLDER, "RUN": RUN_FOLDER, "NEW": "new", "ANY_BY_ALL": True, "rule": rule,
         "before": lambda pattern: pattern.replace("{t}", "{before}"),
         "where": lambda needed, found: found,
         "ancient": lambda path: path,
         "report": lambda path, **options: path,
-        "stream_of": lambda wildcards: STREAM,
-        "last_features": STREAM + "/features/{last}.h5",
+        "stream_of": lambda wildcards: STREAM_FOLDER,
+        "last_features": STREAM_FOLDER + "/features/{last}.h5",
         "options": lambda **flags: " ".join(f"{flag} input.{name}" for name, flag in flags.items()),
     }  # fmt: skip
     text = RULE.sub(r'if rule("\1"):', (ROOT / "workflow" / "rules" / f"{stage}.smk").read_text())
@@ -154,7 +154,7 @@ def test_a_rule_that_says_something_else_is_seen(monkeypatch):
     monkeypatch.setitem(STEPS, "features", STEPS["features"]._replace(settings=()))
     with pytest.raises(AssertionError):
         TestRules().test_settings("features")
-    reads = {**STEPS["features"].reads, "previous": CORPUS + "/features/{before}.h5"}
+    reads = {**STEPS["features"].reads, "previous": CORPUS_FOLDER + "/features/{before}.h5"}
     monkeypatch.setitem(STEPS, "features", STEPS["features"]._replace(reads=reads))
     with pytest.raises(AssertionError):
         TestRules().test_files_that_are_read("features")

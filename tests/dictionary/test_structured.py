@@ -147,7 +147,7 @@ def test_a_code_uses_an_atom_only_with_its_ancestors(P, D):
 def test_how_documents_are_cut_and_kept_changes_no_bit(P, D, norm, monkeypatch):
     tree = trees.binary(15)
     whole = fista.codes(P, D, 0.02, tree, norm=norm)
-    monkeypatch.setattr(fista, "BLOCK", 7)
+    monkeypatch.setattr(fista, "FISTA_BLOCK", 7)
     cut = fista.codes(P, D, 0.02, tree, norm=norm)
     dense = fista.codes(P.toarray(), sparse.csc_array(D), 0.02, tree, norm=norm)
     alone = fista.codes(P[[3]], D, 0.02, tree, norm=norm)
@@ -382,7 +382,7 @@ class TestLearners:
         state = learner.start(P, 7, rng)
         X = learner.score(state, P).codes
         whole = learner.learn(state, P, X)
-        monkeypatch.setattr(structured, "BLOCK", 7)
+        monkeypatch.setattr(structured, "STATISTICS_BLOCK", 7)
         fine = learner.learn(state, P, X)
         np.testing.assert_allclose(whole.dictionary.toarray(), fine.dictionary.toarray(), atol=1e-9)
 

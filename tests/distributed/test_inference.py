@@ -6,7 +6,7 @@ from networked import N_TERMS, optimum, problem
 from reference import atc, learned
 
 from odl.distributed import models
-from odl.distributed.inference import Share, diffuse, share_all
+from odl.distributed.inference import AgentShare, diffuse, share_all
 from odl.errors import ParameterError
 
 
@@ -65,7 +65,7 @@ def test_shares_that_exchange_dual_variables_give_the_whole_to_the_last_bit(name
     seen = []
     diffuse(share_all(model, made, blocks), x, exchange=lambda psi: seen.append(psi) or psi, **options)
     for own in ([0, 3], [1, 2, 4], [5]):
-        share = Share(model, made, np.array(own), [blocks[k] for k in own])
+        share = AgentShare(model, made, np.array(own), [blocks[k] for k in own])
         part = diffuse(share, x, exchange=Messages(share, seen), **options)
         np.testing.assert_array_equal(part.nu, whole.nu[own])
         for code, k in zip(part.codes, own, strict=True):
@@ -106,8 +106,8 @@ def test_floats_sent_are_counted_by_neighbours(rng):
     "call",
     [
         lambda share, x: diffuse(share, x, step=-1.0),
-        lambda share, x: Share(share.model, share.network, np.array([1, 0]), share.blocks[:2]),
-        lambda share, x: Share(share.model, share.network, np.array([6]), share.blocks[:1]),
+        lambda share, x: AgentShare(share.model, share.network, np.array([1, 0]), share.blocks[:2]),
+        lambda share, x: AgentShare(share.model, share.network, np.array([6]), share.blocks[:1]),
     ],
 )
 def test_wrong_arguments_are_refused(call, rng):

@@ -9,13 +9,18 @@ import streams
 
 from odl.cli import main
 from odl.config import chains
-from odl.config.steps import BATCH, FEATURES, SHARE, STEPS
+from odl.config.steps import BATCH_FILE, FEATURES_FILE, SHARE_FILE, STEPS
 from odl.engine import calls
 from odl.jobs import runs
 
 ANY = {"root": "results/news", "corpus": "news", "seed": 0, "run": r"\w+", "k": r"\d+", "share": "[0-9a-f]+"}
 # Files of this timestep, or of those before, that are opened as well: what is read names them, or was made from them.
-BEHIND = {"batch": (SHARE,), "features": (BATCH, FEATURES), "update": (FEATURES,), "alerts": (FEATURES,)}
+BEHIND = {
+    "batch": (SHARE_FILE,),
+    "features": (BATCH_FILE, FEATURES_FILE),
+    "update": (FEATURES_FILE,),
+    "alerts": (FEATURES_FILE,),
+}
 HISTORY = "learners: {whole: {algorithm: batch, features: {tf: log, idf: corpus}}}\nruns: [whole]\natoms: 8\n"
 
 heard = []  # [set of paths] while a step runs: a hook stays for the rest of the process

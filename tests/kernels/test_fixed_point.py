@@ -103,7 +103,7 @@ def test_documents_with_negative_weights(rng):
 
 def test_too_many_agents_are_refused(rng, monkeypatch):
     model, P, A = material("nmf", rng)
-    monkeypatch.setattr(coding, "MOST_AGENTS", 8)
+    monkeypatch.setattr(coding, "MAX_AGENTS", 8)
     with pytest.raises(ParameterError, match="solver: diffusion"):
         coding.over_network(P, A, model, np.arange(9), network("ring", 9), at_fixed_point=True)
 

@@ -9,7 +9,7 @@ from odl.kernels import tree_norm
 from odl.prox import treeprox
 
 TREE = trees.Tree((-1, 0, 1, 1, 0, -1, 5))  # in preorder
-NORMS = pytest.mark.parametrize("norm", treeprox.NORMS)
+NORMS = pytest.mark.parametrize("norm", treeprox.GROUP_NORMS)
 
 
 @NORMS

@@ -243,7 +243,7 @@ def test_bad_atoms_are_refused(rng):
     assert treeprox.value_atoms(np.array([[-0.5]]), 1.0, nonnegative=True) == np.inf
 
 
-@pytest.mark.parametrize("norm", treeprox.NORMS)
+@pytest.mark.parametrize("norm", treeprox.GROUP_NORMS)
 def test_atoms_in_any_order_have_the_same_prox(rng, norm):
     """Nodes in preorder are worked on in place, others in a copy."""
     tree, U = trees.Tree((-1, 0, 1, 1, 0, 4)), rng.normal(size=(40, 6))

@@ -24,7 +24,7 @@ from odl.files import links, listing, setaside, storage
 from odl.files.documents import NO_REPEATS, NO_TIME, Repeats
 from odl.files.listing import CATEGORY
 
-FILE, SNAKEFILE, PROFILE = project.FILE, "Snakefile", "profiles/default/config.yaml"
+CONFIG_FILE, SNAKEFILE, PROFILE = project.FILE, "Snakefile", "profiles/default/config.yaml"
 SNAKEMAKE_FILES = {SNAKEFILE: places.FOLDER_SNAKEFILE, PROFILE: places.PROFILE}
 MAX_SURVEYED_ROWS = 200_000  # rows of all files that are inspected
 MAX_SAMPLED_TEXTS = 2000  # texts from which languages, cleaners and pieces are chosen
@@ -72,7 +72,7 @@ def write(folder, sources, answers, force=False, snakemake=False):
     Survey
     """
     folder = Path(folder)
-    path = folder / FILE
+    path = folder / CONFIG_FILE
     if path.exists() and not force:
         raise ConfigError(f"{path} exists", "a separate folder for each stream", "type --force to replace it")
     if not sources and not folder.is_dir():
@@ -85,9 +85,9 @@ def write(folder, sources, answers, force=False, snakemake=False):
     files = listing.find_files(report.sources, report.options.get("kind"))
     if snakemake:
         refuse_names([_from(folder, path) for _, path in files], wildcards=True)
-    contents = {FILE: text(report, project.name_of(folder.resolve().name), folder)}
+    contents = {CONFIG_FILE: text(report, project.name_of(folder.resolve().name), folder)}
     if snakemake:
-        contents[FILE] += f"{project.DRIVER}: snakemake\n"
+        contents[CONFIG_FILE] += f"{project.DRIVER}: snakemake\n"
         contents |= {name: path.read_text(encoding="utf-8") for name, path in SNAKEMAKE_FILES.items()}
     links.refuse(folder)
     _write(folder, contents)

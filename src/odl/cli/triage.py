@@ -74,7 +74,7 @@ def init(args):
     for what, why in report.said:
         print(f"  {what.replace('_', ' '):<10}{why}")
     then = f"cd {args.folder} && snakemake --cores 2" if args.snakemake else f"odl run {args.folder}"
-    print(f"wrote {os.path.join(args.folder, init.FILE)}; now: {then}")
+    print(f"wrote {os.path.join(args.folder, init.CONFIG_FILE)}; now: {then}")
 
 
 @subcommand(

@@ -224,5 +224,9 @@ def _inputs_of(path, record):
         names["before"] = int(match["t"]) - 1
         for role, digest in record["inputs"].items():
             place = step.reads.get(role, "")
-            if place.startswith(steps.STREAM) and "{last}" not in place:
-                yield role, place.format(**names if place.startswith(steps.RUN) else {**names, "seed": "*"}), digest
+            if place.startswith(steps.STREAM_FOLDER) and "{last}" not in place:
+                yield (
+                    role,
+                    place.format(**names if place.startswith(steps.RUN_FOLDER) else {**names, "seed": "*"}),
+                    digest,
+                )

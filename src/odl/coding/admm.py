@@ -9,9 +9,9 @@ from scipy import sparse
 
 from odl.coding import exact
 from odl.errors import ParameterError
-from odl.prox.projections import EPSILON, SMALLEST, MatrixLike, number, real_matrix, whole
+from odl.prox.projections import EPSILON, MIN_POSITIVE, MatrixLike, number, real_matrix, whole
 
-BLOCK = 64  # documents iterated together; bounds the memory and does not change the result
+ADMM_BLOCK = 64  # documents iterated together; bounds the memory and does not change the result
 
 
 def psi_max(M: MatrixLike) -> float:
@@ -125,15 +125,15 @@ def codes(
     lam = number(lam, "lam", 0.0, exact.LARGEST_WEIGHT)
     whole(iterations, "iterations", 1)
     for name, value in (("phi", phi), ("gamma", gamma)):
-        number(value, name, SMALLEST)
+        number(value, name, MIN_POSITIVE)
     psi, X = psi_max(A), sparse.csr_array((P.shape[0], A.shape[1]))
     if psi > 0.0 and P.shape[0]:
         used = np.flatnonzero(np.diff(A.indptr))
         D, Q = A[used], P[:, used]
         kappa = 1.0 / psi
         blocks = [
-            _iterate(Q[first : first + BLOCK].toarray().T.copy(), D, lam, kappa, iterations, phi, gamma)
-            for first in range(0, P.shape[0], BLOCK)
+            _iterate(Q[first : first + ADMM_BLOCK].toarray().T.copy(), D, lam, kappa, iterations, phi, gamma)
+            for first in range(0, P.shape[0], ADMM_BLOCK)
         ]
         X = sparse.csr_array(sparse.vstack(blocks, format="csr"))
     objective = objectives(P, A, lam, X)

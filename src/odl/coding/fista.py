@@ -13,8 +13,8 @@ from odl.prox.projections import MatrixLike, dense, number, real_matrix, whole
 from odl.prox.treeprox import is_infinity, layout
 
 STOPS = ("gap", "decrease")
-BLOCK = 4096  # documents per block; the codes of a block are dense
-EVERY = 5  # iterations between two tests of the stopping rule
+FISTA_BLOCK = 4096  # documents per block; the codes of a block are dense
+CHECK_INTERVAL = 5  # iterations between two tests of the stopping rule
 
 
 class Codes(NamedTuple):
@@ -136,8 +136,8 @@ def codes(
         P = real_matrix(P, "P")  # also a dense P: sparse products sum in one order for any number of threads
     start = None if start is None else real_matrix(start, "start")
     pieces, parts = [], []
-    for first in range(0, P.shape[0], BLOCK):
-        part = slice(first, first + BLOCK)
+    for first in range(0, P.shape[0], FISTA_BLOCK):
+        part = slice(first, first + FISTA_BLOCK)
         block = P[part]
         X = np.zeros((block.shape[0], D.shape[1])) if start is None else start[part].toarray()[:, order]
         X = np.ascontiguousarray(X)
@@ -160,7 +160,7 @@ def codes(
 def _options(norm="l2", nonnegative=True, stop="gap", tolerance=1e-6, iterations=1000):
     if stop not in STOPS:
         raise ParameterError(f"stop is {stop!r:.60}", f"one of {', '.join(STOPS)}", "choose one of these")
-    rule = (stop == "gap", number(tolerance, "tolerance"), whole(iterations, "iterations", 0), EVERY)
+    rule = (stop == "gap", number(tolerance, "tolerance"), whole(iterations, "iterations", 0), CHECK_INTERVAL)
     return rule, is_infinity(norm), bool(nonnegative)
 
 

@@ -18,10 +18,10 @@ from odl.prox.projections import EPSILON, MatrixLike, check_sizes, check_terms, 
 LOSSES = ("norm", "squared")
 LARGEST_WEIGHT = 1e100
 # Rounding noise; smallest squared sine of an entering atom; share of ||p||^2 below which c is recomputed; steps.
-SETTINGS = (EPSILON, 1e-13, 1e-4, 100.0)
+LARS_SETTINGS = (EPSILON, 1e-13, 1e-4, 100.0)
 
 
-class Codes(NamedTuple):
+class LarsCodes(NamedTuple):
     """Codes of a set of documents with certificates.
 
     Attributes
@@ -75,7 +75,7 @@ def check_arguments(P, A, lam):
     return P, A, number(lam, "lam", 0.0, LARGEST_WEIGHT)
 
 
-def codes(P: MatrixLike, A: MatrixLike, lam: float, *, loss: Literal["norm", "squared"] = "norm") -> Codes:
+def codes(P: MatrixLike, A: MatrixLike, lam: float, *, loss: Literal["norm", "squared"] = "norm") -> LarsCodes:
     """Code every document exactly under the l2 norm.
 
     Solves, for every row p of P,
@@ -131,7 +131,7 @@ def codes(P: MatrixLike, A: MatrixLike, lam: float, *, loss: Literal["norm", "sq
     gram = np.ascontiguousarray((A.T @ A).toarray())
     arrays = parts(P), parts(A.tocsr()), parts(A), gram
     lengths, atoms, values, residual, objective, gap = lars_path.code_documents(
-        *arrays, lam / unit, loss == "squared", SETTINGS
+        *arrays, lam / unit, loss == "squared", LARS_SETTINGS
     )
     X = (values / unit, atoms, np.concatenate(([0], np.cumsum(lengths))))
-    return Codes(sparse.csr_array(X, shape=(P.shape[0], A.shape[1])), objective, residual, gap)
+    return LarsCodes(sparse.csr_array(X, shape=(P.shape[0], A.shape[1])), objective, residual, gap)

@@ -8,7 +8,7 @@ from odl.config.schema import check_map
 from odl.config.sections import Features, FollowedAlerts, TopicEntry, fill
 from odl.errors import ConfigError, ParameterError, advice
 
-RESERVED = ("baselines", "batches", "features")  # folders next to those of the runs
+RESERVED_RUNS = ("baselines", "batches", "features")  # folders next to those of the runs
 
 
 def check_config(config, schema):
@@ -82,7 +82,7 @@ def _check_names(config, schema):
     _check_among("streams", config["streams"], config["corpora"], "add it to corpora")
     _check_among("runs", config["runs"], config["learners"], "add it to learners")
     for name in config["runs"]:
-        if name in RESERVED or re.fullmatch(r"seed\d+", name):
+        if name in RESERVED_RUNS or re.fullmatch(r"seed\d+", name):
             raise ConfigError(f"a run is named '{name}'", "a name that no folder of a study has", "rename the run")
     _settle_memory(config, schema)
     for name in config["streams"]:

@@ -7,8 +7,8 @@ from pathlib import Path
 from odl.errors import ConfigError
 
 PACKAGE = Path(__file__).resolve().parents[1]
-SHARE = PACKAGE / "share"  # files that CMakeLists.txt adds to a wheel
-HOME = SHARE if (SHARE / "workflow" / "Snakefile").is_file() else PACKAGE.parents[1]
+WHEEL_DATA = PACKAGE / "share"  # files that CMakeLists.txt adds to a wheel
+HOME = WHEEL_DATA if (WHEEL_DATA / "workflow" / "Snakefile").is_file() else PACKAGE.parents[1]
 SNAKEFILE = HOME / "workflow" / "Snakefile"
 FOLDER_SNAKEFILE = HOME / "workflow" / "own.smk"  # Snakefile for a folder made by `odl init --snakemake`
 PROFILE = HOME / "profiles" / "default" / "config.yaml"

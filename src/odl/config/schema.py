@@ -22,7 +22,7 @@ class _Short(reprlib.Repr):
 _SHORT = _Short()
 _SHORT.maxlist = _SHORT.maxdict = 20
 _SHORT.maxstring = 200
-TYPES = {
+PYTHON_TYPES = {
     "object": dict,
     "array": list,
     "string": str,
@@ -64,7 +64,7 @@ def check_map(value, schema, path=""):
         At the first wrong key or value. For a typo it names the nearest key.
     """
     where = path or "the configuration"
-    kinds = schema.get("type", list(TYPES))
+    kinds = schema.get("type", list(PYTHON_TYPES))
     kinds = [kinds] if isinstance(kinds, str) else kinds
     if not any(_is(value, kind) for kind in kinds) or not _within(value, schema):
         raise ConfigError(f"{where} is {_shown(value)}", _describe(schema), "correct it")
@@ -122,7 +122,7 @@ def _joined(shared, own):
 def _is(value, kind):
     if kind in ("integer", "number") and isinstance(value, bool):
         return False
-    return isinstance(value, TYPES[kind])
+    return isinstance(value, PYTHON_TYPES[kind])
 
 
 def _within(value, schema):

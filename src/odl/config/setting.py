@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self, cast, get_args, get_origin
 from odl.config.schema import check_map, closed
 from odl.errors import ConfigError, OdlError, ParameterError
 
-KINDS = {bool: "boolean", int: "integer", float: "number", str: "string", types.NoneType: "null"}
+JSON_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", types.NoneType: "null"}
 POSITIVE_SHARE: dict[str, Any] = {"exclusiveMinimum": 0, "maximum": 1}  # limits of a share
 NAME_ITEMS: dict[str, Any] = {"items": {"type": "string", "minLength": 1}}  # limits of a list of names
 SIZE_ITEMS: dict[str, Any] = {"items": {"type": "integer", "minimum": 1}}  # limits of a list of dictionary sizes
@@ -170,7 +170,7 @@ def _kind(kind):
         return {"type": "array", "items": _kind(get_args(kind)[0])}
     if kind is dict:
         return {"type": "object"}
-    kinds = [KINDS[one] for one in get_args(kind) or (kind,)]
+    kinds = [JSON_TYPES[one] for one in get_args(kind) or (kind,)]
     return {"type": kinds[0] if len(kinds) == 1 else kinds}
 
 

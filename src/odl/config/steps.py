@@ -11,14 +11,18 @@ from odl.config.sections import Alerts, Order
 from odl.config.setting import without
 from odl.files import provenance
 
-CORPUS = "{root}/{corpus}"
-STREAM = CORPUS + "/seed{seed}"
-RUN = STREAM + "/{run}/k{k}"
-SHARE, DOCUMENTS = CORPUS + "/shares/{share}.h5", CORPUS + "/documents.h5"
-ORDER, BATCH = STREAM + "/order.h5", STREAM + "/batches/{t}.h5"
-FEATURES, LAST = STREAM + "/features/{t}.h5", STREAM + "/features/{last}.h5"
-STATE, BEFORE, SCORES = RUN + "/{t}.h5", RUN + "/{before}.h5", RUN + "/scores/{t}.h5"
-ALERTS = RUN + "/alerts/{t}.h5"
+CORPUS_FOLDER = "{root}/{corpus}"
+STREAM_FOLDER = CORPUS_FOLDER + "/seed{seed}"
+RUN_FOLDER = STREAM_FOLDER + "/{run}/k{k}"
+SHARE_FILE, DOCUMENTS_FILE = CORPUS_FOLDER + "/shares/{share}.h5", CORPUS_FOLDER + "/documents.h5"
+ORDER_FILE, BATCH_FILE = STREAM_FOLDER + "/order.h5", STREAM_FOLDER + "/batches/{t}.h5"
+FEATURES_FILE, LAST_FEATURES = STREAM_FOLDER + "/features/{t}.h5", STREAM_FOLDER + "/features/{last}.h5"
+STATE_FILE, STATE_BEFORE, SCORES_FILE = (
+    RUN_FOLDER + "/{t}.h5",
+    RUN_FOLDER + "/{before}.h5",
+    RUN_FOLDER + "/scores/{t}.h5",
+)
+ALERTS_FILE = RUN_FOLDER + "/alerts/{t}.h5"
 
 
 class Step(NamedTuple):
@@ -44,29 +48,46 @@ class Step(NamedTuple):
 
 
 STEPS = {
-    "share": Step({"sources": ""}, {"output": SHARE}, ("options",)),
-    "read": Step({"sources": "", "shares": SHARE}, {"output": DOCUMENTS}, ("reader", "options")),
-    "index": Step({"documents": DOCUMENTS}, {"table": STREAM + "/index.tsv", "order": ORDER}, ("seed", "stream")),
-    "batch": Step({"documents": DOCUMENTS, "order": ORDER}, {"output": BATCH}, ("t", "sha256"), ("documents", "order")),
+    "share": Step({"sources": ""}, {"output": SHARE_FILE}, ("options",)),
+    "read": Step({"sources": "", "shares": SHARE_FILE}, {"output": DOCUMENTS_FILE}, ("reader", "options")),
+    "index": Step(
+        {"documents": DOCUMENTS_FILE}, {"table": STREAM_FOLDER + "/index.tsv", "order": ORDER_FILE}, ("seed", "stream")
+    ),
+    "batch": Step(
+        {"documents": DOCUMENTS_FILE, "order": ORDER_FILE},
+        {"output": BATCH_FILE},
+        ("t", "sha256"),
+        ("documents", "order"),
+    ),
     "features": Step(
-        {"batch": BATCH, "previous": STREAM + "/features/{before}.h5"}, {"output": FEATURES}, ("max_terms",)
+        {"batch": BATCH_FILE, "previous": STREAM_FOLDER + "/features/{before}.h5"},
+        {"output": FEATURES_FILE},
+        ("max_terms",),
     ),
     "update": Step(
-        {"features": FEATURES, "previous": BEFORE, "corpus_features": LAST},
-        {"state": STATE, "scores": SCORES}, ("run",),
+        {"features": FEATURES_FILE, "previous": STATE_BEFORE, "corpus_features": LAST_FEATURES},
+        {"state": STATE_FILE, "scores": SCORES_FILE},
+        ("run",),
     ),
     "alerts": Step(
         {
-            "features": FEATURES, "batch": BATCH, "scores": SCORES, "state": STATE, "known": BEFORE,
-            "previous": RUN + "/alerts/{before}.h5", "corpus_features": LAST,
+            "features": FEATURES_FILE,
+            "batch": BATCH_FILE,
+            "scores": SCORES_FILE,
+            "state": STATE_FILE,
+            "known": STATE_BEFORE,
+            "previous": RUN_FOLDER + "/alerts/{before}.h5",
+            "corpus_features": LAST_FEATURES,
         },
-        {"output": ALERTS}, ("run", "settings"),
+        {"output": ALERTS_FILE},
+        ("run", "settings"),
     ),
     "newpage": Step(
-        {"alerts": ALERTS, "documents": DOCUMENTS, "features": LAST, "feedback": "feedback.csv"},
-        {"atom": "new.atom", "feed": "new.json", "output": "new.html"}, (),
+        {"alerts": ALERTS_FILE, "documents": DOCUMENTS_FILE, "features": LAST_FEATURES, "feedback": "feedback.csv"},
+        {"atom": "new.atom", "feed": "new.json", "output": "new.html"},
+        (),
     ),
-}  # fmt: skip
+}
 
 
 def record_of(name, arguments, digest_of):

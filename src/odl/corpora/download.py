@@ -24,7 +24,7 @@ from odl.corpora import formats
 from odl.errors import DataError, DownloadError
 from odl.files.storage import replacing, sha256_of
 
-REGISTRY = "data/corpora.csv"
+REGISTRY_PATH = "data/corpora.csv"
 REGISTRY_COLUMNS = ("corpus", "folder", "file", "url", "sha256", "route", "tried", "licence", "citation")
 UNKNOWN_SUM = "unknown"
 BUILT_SOURCE = "built from its originals"
@@ -33,7 +33,7 @@ RETRIED_STATUSES = {408, 425, 429, 500, 502, 503, 504}  # of HTTP
 PERMANENT_ERRORS = (socket.gaierror, ssl.SSLCertVerificationError)  # unknown host, wrong certificate
 
 
-def load_registry(path=REGISTRY):
+def load_registry(path=REGISTRY_PATH):
     """Return the rows of the registry.
 
     Returns
@@ -56,7 +56,7 @@ def load_registry(path=REGISTRY):
     return rows
 
 
-def files_of(corpus, registry=REGISTRY):
+def files_of(corpus, registry=REGISTRY_PATH):
     """Return the rows of a corpus, in the order of its reader's sources."""
     return [row for row in _rows(registry) if row["corpus"] == corpus]
 
@@ -71,7 +71,7 @@ def print_line(line):
 
 
 def download(
-    folder_file, output, registry=REGISTRY, mirror=None, progress=print_line, retries=4, wait=2.0, timeout=60.0
+    folder_file, output, registry=REGISTRY_PATH, mirror=None, progress=print_line, retries=4, wait=2.0, timeout=60.0
 ):
     """Fetch one file, check it, and move it to `output`. If it is wrong, no file is written.
 
@@ -116,7 +116,7 @@ def download(
                 else:
                     fetching.fetch(source, part)
                     _check(part, accepted, UNKNOWN_SUM in accepted and source in row["url"].split())
-            except (Refused, DataError) as refusal:
+            except (SourceRefused, DataError) as refusal:
                 answers.append(f"{source}: {refusal}")
                 fetching.show(f"{folder_file}: {answers[-1]}")
                 continue
@@ -158,13 +158,13 @@ def _check(part, accepted, any_sum):
     if digest in accepted:
         return
     if not any_sum:
-        raise Refused(f"another file, with sha256 {digest}")
+        raise SourceRefused(f"another file, with sha256 {digest}")
     try:
         with gzip.open(part) as file:
             while file.read(READ_BYTES):
                 pass
     except (OSError, EOFError, zlib.error) as error:
-        raise Refused(f"no complete gz file ({error})") from error
+        raise SourceRefused(f"no complete gz file ({error})") from error
 
 
 def _build(row, part, fetching):
@@ -178,8 +178,8 @@ def _build(row, part, fetching):
             fetching.show(f"{row['file']}: original {number} of {len(urls)}, {url}")
             try:
                 fetching.fetch(url, path)
-            except Refused as refusal:
-                raise Refused(f"original {url}: {refusal}") from refusal
+            except SourceRefused as refusal:
+                raise SourceRefused(f"original {url}: {refusal}") from refusal
         corpora.readers()[row["corpus"]].ORIGINALS[row["file"]](paths, part)
 
 
@@ -190,7 +190,7 @@ def _expanded(address):
     return [before + name + after for name in inside.split(",")] if opened else [address]
 
 
-class Refused(Exception):
+class SourceRefused(Exception):
     """A source does not work, and another attempt would not help."""
 
 
@@ -217,12 +217,12 @@ class Fetching:
                 passing = isinstance(reason, HTTPException | OSError) and not isinstance(reason, PERMANENT_ERRORS)
                 transient = "://" in source and passing
             if not transient:
-                raise Refused(trouble)
+                raise SourceRefused(trouble)
             if attempt < self.retries:
                 pause = min(self.wait * 2**attempt, 60.0)
                 self.show(f"{source}: {trouble}; attempt {attempt + 2} of {self.retries + 1} in {pause:g} s")
                 time.sleep(pause)
-        raise Refused(f"{trouble}, after {self.retries + 1} attempts")
+        raise SourceRefused(f"{trouble}, after {self.retries + 1} attempts")
 
     def _opened(self, source):
         """Open a local file or a web address; redirects lead to web addresses only."""
@@ -232,7 +232,7 @@ class Fetching:
         if scheme == "file":
             return open(urllib.request.url2pathname(urllib.parse.urlsplit(source).path), "rb")
         if scheme not in ("http", "https"):
-            raise Refused(f"{scheme} is not fetched")
+            raise SourceRefused(f"{scheme} is not fetched")
         request = urllib.request.Request(source, headers={"Accept-Encoding": "identity", "User-Agent": "odl"})
         return urllib.request.urlopen(request, timeout=self.timeout)
 

@@ -21,10 +21,19 @@ from odl.coding.admm import psi_max
 from odl.errors import ParameterError
 from odl.kernels import dictionary_step
 from odl.prox import projections
-from odl.prox.projections import SMALLEST, MatrixLike, check_signs, number, parts, project_columns, real_matrix, whole
+from odl.prox.projections import (
+    MIN_POSITIVE,
+    MatrixLike,
+    check_signs,
+    number,
+    parts,
+    project_columns,
+    real_matrix,
+    whole,
+)
 
 
-class Fit(NamedTuple):
+class L1Fit(NamedTuple):
     """A dictionary fitted to documents and codes.
 
     Attributes
@@ -78,7 +87,7 @@ def fit_dictionary(
     phi: float = 50.0,
     gamma: float = 1.89,
     steps: Literal["pairs", "uniform"] = "pairs",
-) -> Fit:
+) -> L1Fit:
     """Fit the dictionary to documents and codes.
 
     Solves ``min_A ||P - X A^T||_1`` over ``A >= 0, sum(A_j) <= 1`` for every atom j, by (papers' orientation)
@@ -144,7 +153,7 @@ def fit_dictionary(
     whole(iterations, "iterations", 0)
     number(tolerance, "tolerance")
     for name, value in (("phi", phi), ("gamma", gamma)):
-        number(value, name, SMALLEST)
+        number(value, name, MIN_POSITIVE)
     if steps not in ("pairs", "uniform"):
         raise ParameterError(f"steps is {steps!r}", "'pairs' or 'uniform'", "choose one of these")
     total = np.bincount(X.indices, weights=X.data, minlength=X.shape[1]).astype(float)  # integers if empty
@@ -164,7 +173,7 @@ def fit_dictionary(
     )  # fmt: skip
     lowest, bound = bounds
     dictionary = _assemble(best, problem, A, total)
-    return Fit(dictionary, float(lowest + constant), float(bound + constant), done, trace[: done + 1])
+    return L1Fit(dictionary, float(lowest + constant), float(bound + constant), done, trace[: done + 1])
 
 
 def reduced(P, X, total):

@@ -20,7 +20,7 @@ from odl.prox.projections import EPSILON, MatrixLike, number, real_matrix, whole
 from odl.prox.treeprox import LARGEST_ENTRY, project_atoms
 from odl.trees import Tree
 
-BLOCK = 512  # documents per partial sum
+STATISTICS_BLOCK = 512  # documents per partial sum
 
 
 class Statistics(NamedTuple):
@@ -61,8 +61,8 @@ def statistics(P: MatrixLike, X: MatrixLike) -> Statistics:
     """
     P, X = real_matrix(P, "P"), real_matrix(X, "X")
     A, B = sparse.csr_array((X.shape[1], X.shape[1])), sparse.csc_array((P.shape[1], X.shape[1]))
-    for first in range(0, P.shape[0], BLOCK):
-        part = slice(first, first + BLOCK)
+    for first in range(0, P.shape[0], STATISTICS_BLOCK):
+        part = slice(first, first + STATISTICS_BLOCK)
         A, B = A + X[part].T @ X[part], B + P[part].T @ X[part]
     return Statistics(sparse.csr_array(A), sparse.csc_array(B), float(P.shape[0]))
 
@@ -211,7 +211,7 @@ class Problem:
         return np.ascontiguousarray(atoms.T)
 
 
-class Fit(NamedTuple):
+class StructuredFit(NamedTuple):
     """Learned dictionary (dense or sparse as the start), the last codes, and the mean objective of each round.
 
     Examples
@@ -228,7 +228,9 @@ class Fit(NamedTuple):
     objective: list
 
 
-def learn_batch(problem: Problem, P: MatrixLike, D: Dictionary, *, rounds: int = 30, decrease: float = 0.0) -> Fit:
+def learn_batch(
+    problem: Problem, P: MatrixLike, D: Dictionary, *, rounds: int = 30, decrease: float = 0.0
+) -> StructuredFit:
     """Learn a dictionary from all documents at once: codes, then atoms, in turn.
 
     Parameters
@@ -268,7 +270,7 @@ def learn_batch(problem: Problem, P: MatrixLike, D: Dictionary, *, rounds: int =
         objective.append(_mean(codes))
         if objective[-2] - objective[-1] <= decrease * objective[-2]:
             break
-    return Fit(D, codes, objective)
+    return StructuredFit(D, codes, objective)
 
 
 def learn_online(

@@ -7,7 +7,7 @@ from odl.errors import ParameterError
 from odl.prox.projections import MatrixLike, real_matrix
 from odl.trees import ROOT, Tree
 
-ROUNDS = 10  # iterations of k-means; a start need not have converged
+KMEANS_ROUNDS = 10  # iterations of k-means; a start need not have converged
 
 
 def cluster_atoms(P: MatrixLike, tree: Tree, rng: np.random.Generator) -> sparse.csc_array:
@@ -94,7 +94,7 @@ def _clusters(P, count, rng):
     if size <= count:
         return np.arange(size)
     centres, labels = P[np.sort(rng.choice(size, count, replace=False))].toarray().T, None
-    for _ in range(ROUNDS if count > 1 else 1):
+    for _ in range(KMEANS_ROUNDS if count > 1 else 1):
         nearest = np.argmax(P @ centres, axis=1)
         if labels is not None and np.array_equal(nearest, labels):
             break

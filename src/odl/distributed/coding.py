@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.distributed import networks
-from odl.distributed.inference import CHECK
+from odl.distributed.inference import CHECK_INTERVAL
 from odl.distributed.models import Huber, Model
 from odl.distributed.networks import Network
 from odl.errors import ParameterError
@@ -44,8 +44,8 @@ def checked(P, A, model):
     return P, A
 
 
-SWEEPS = 1000  # maximum number of sweeps of the coordinate descent
-MOST_AGENTS = 5000  # largest network for which the fixed point is solved directly; needs a dense matrix of agents
+MAX_SWEEPS = 1000  # maximum number of sweeps of the coordinate descent
+MAX_AGENTS = 5000  # largest network for which the fixed point is solved directly; needs a dense matrix of agents
 
 
 class Coded(NamedTuple):
@@ -127,7 +127,7 @@ def centralised(P: sparse.csr_array, A: sparse.csc_array, model: Model, *, toler
            [0.  , 1.01]]), array([0.09, 0.12]))
     """
     P, A = checked(P, A, model)
-    limits = (constants(model), float(tolerance), SWEEPS)
+    limits = (constants(model), float(tolerance), MAX_SWEEPS)
     codes, values = agent_descent.code_documents(parts(P), parts(A), P.shape[1], *limits)
     return Coded(sparse.csr_array(codes), values[0], values[1], values[0] + values[1], values[2])
 
@@ -207,12 +207,12 @@ def _over(model, owner, network, iteration):
         owner, mu, network = np.zeros_like(owner), mu / network.n_agents, networks.network("fully_connected", 1)
     weights, spread = network.weights, np.zeros((2, 0, 0))
     if iteration.at_fixed_point:
-        if network.n_agents > MOST_AGENTS:
+        if network.n_agents > MAX_AGENTS:
             defect = f"{network.n_agents} agents for the fixed point, which needs a number for each pair of agents"
-            raise ParameterError(defect, f"at most {MOST_AGENTS}", "set solver: diffusion, or lower agents")
+            raise ParameterError(defect, f"at most {MAX_AGENTS}", "set solver: diffusion, or lower agents")
         spread = fixed_point.spread(weights.toarray(), float(mu), mu * model.residual.curvature / network.n_agents)
     mixing = (weights.indptr.astype(np.int64), weights.indices.astype(np.int64), weights.data)
-    ends = (float(mu), int(iteration.iterations), float(iteration.tolerance), CHECK)
+    ends = (float(mu), int(iteration.iterations), float(iteration.tolerance), CHECK_INTERVAL)
     return records.Diffusion(owner.astype(np.int64), *mixing, network.shares, *ends, spread)
 
 
@@ -279,7 +279,7 @@ def learn_centralised(
            [0.  , 0.82]])
     """
     P, A = checked(P, A, model)
-    limits = (constants(model), float(tolerance), SWEEPS)
+    limits = (constants(model), float(tolerance), MAX_SWEEPS)
     steps = float(step), float(model.beta)
     return _dictionary(agent_descent.learn_documents(parts(P), parts(A), P.shape[1], *limits, *steps), P.shape[1])
 

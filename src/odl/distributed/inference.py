@@ -1,6 +1,6 @@
 """Inference over a network: diffusion on the dual, recovery of codes.
 
-A `Share` contains the agents that one process owns, with their atoms. An iteration is *adapt* (each agent alone),
+A `AgentShare` contains the agents that one process owns, with their atoms. An iteration is *adapt* (each agent alone),
 *exchange* (neighbours send their dual variables) and *combine*. In one process the exchange is the identity; between
 processes it sends messages (`odl.distributed.messages`). Everything else is the same.
 
@@ -22,7 +22,7 @@ from odl.distributed.models import Model
 from odl.distributed.networks import Network
 from odl.errors import ParameterError
 
-CHECK = 10  # iterations between two tests of the stopping rule
+CHECK_INTERVAL = 10  # iterations between two tests of the stopping rule
 
 
 class Inference(NamedTuple):
@@ -59,7 +59,7 @@ class Inference(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Share:
+class AgentShare:
     """The agents of a network that one process owns.
 
     Parameters
@@ -173,7 +173,7 @@ class Share:
         return Inference(nu, codes, np.array(costs), iterations, floats)
 
 
-def share_all(model: Model, network: Network, blocks: Sequence[np.ndarray]) -> Share:
+def share_all(model: Model, network: Network, blocks: Sequence[np.ndarray]) -> AgentShare:
     """Return the share of a process that owns every agent.
 
     Examples
@@ -185,11 +185,11 @@ def share_all(model: Model, network: Network, blocks: Sequence[np.ndarray]) -> S
     >>> share.agents, share.norms
     (array([0, 1, 2]), array([1., 1., 1.]))
     """
-    return Share(model, network, np.arange(network.n_agents), list(blocks))
+    return AgentShare(model, network, np.arange(network.n_agents), list(blocks))
 
 
 def diffuse(
-    share: Share,
+    share: AgentShare,
     x: np.ndarray,
     *,
     step: float | None = None,
@@ -249,7 +249,7 @@ def diffuse(
     for used, (old, nu) in enumerate(islice(share.moves(start, x, step, exchange), iterations), 1):
         if record:
             record(used, nu)
-        if used % CHECK == 0 and tolerance > 0:
+        if used % CHECK_INTERVAL == 0 and tolerance > 0:
             moved = gather(np.sum((nu - old) ** 2, axis=1)).sum()
             if moved <= limit**2 * gather(np.sum(nu**2, axis=1)).sum():
                 break

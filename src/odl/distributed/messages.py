@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.distributed.coding import safe_step
-from odl.distributed.inference import Share, diffuse
+from odl.distributed.inference import AgentShare, diffuse
 from odl.errors import OdlError, ParameterError
 
 INSTALL = "pip install 'online-dictionary-learning[mpi]'"
@@ -257,7 +257,7 @@ class Agents:
     def __init__(self, ranks, model, owner, A, *, mu=0.0, iterations=10_000, tolerance=1e-3):
         self.ranks, self.own = ranks, owner[np.isin(owner, ranks.agents)]
         blocks = [A[:, np.flatnonzero(self.own == agent)].toarray() for agent in ranks.agents]
-        self.share = Share(model, ranks.network, ranks.agents, blocks)
+        self.share = AgentShare(model, ranks.network, ranks.agents, blocks)
         step = mu or safe_step(model, owner, ranks.network)
         self.settings = {"step": step, "iterations": iterations, "tolerance": tolerance}
 

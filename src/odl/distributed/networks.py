@@ -66,7 +66,7 @@ def shown(name: str, *, degree: int = 4) -> str:
     return f"ring of degree {degree}" if name == "ring" else name.replace("_", " ")
 
 
-ROUNDING = 1e-12
+WEIGHT_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,10 @@ class Network:
         if self.weights.shape != (n_agents, n_agents) or n_agents < 1:
             raise ParameterError(f"weights of shape {self.weights.shape}", "one row and column for an agent", todo)
         sums = np.concatenate([np.asarray(self.weights.sum(axis=axis)).ravel() for axis in (0, 1)])
-        if np.abs(sums - 1.0).max() > ROUNDING * n_agents or self.weights.data.min(initial=0.0) < -ROUNDING:
+        if (
+            np.abs(sums - 1.0).max() > WEIGHT_ROUNDING * n_agents
+            or self.weights.data.min(initial=0.0) < -WEIGHT_ROUNDING
+        ):
             defect = f"weights whose rows and columns sum to between {sums.min():.6g} and {sums.max():.6g}"
             if self.weights.data.min(initial=0.0) < 0:
                 defect = f"a weight of {self.weights.data.min():.6g}"
@@ -135,7 +138,7 @@ class Network:
     def exact(self) -> bool:
         """Whether all agents always have the same dual variable: all are connected with equal weight."""
         dense = self.weights.nnz == self.n_agents**2
-        return bool(dense and np.abs(self.weights.data - 1.0 / self.n_agents).max() <= ROUNDING)
+        return bool(dense and np.abs(self.weights.data - 1.0 / self.n_agents).max() <= WEIGHT_ROUNDING)
 
 
 def metropolis(adjacency: sparse.sparray) -> sparse.csr_array:
@@ -167,7 +170,7 @@ def metropolis(adjacency: sparse.sparray) -> sparse.csr_array:
     rows = np.repeat(np.arange(links.shape[0]), np.diff(links.indptr))
     links.data = 1.0 / np.maximum(sizes[rows], sizes[links.indices])
     own = 1.0 - np.asarray(links.sum(axis=1)).ravel()
-    own[np.abs(own) < ROUNDING] = 0.0
+    own[np.abs(own) < WEIGHT_ROUNDING] = 0.0
     return sparse.csr_array(links + sparse.diags_array(own, format="csr")).sorted_indices()
 
 

@@ -12,7 +12,7 @@ from odl.kernels import simplex_projection
 MatrixLike: TypeAlias = ArrayLike | sparse.sparray | sparse.spmatrix
 EPSILON = float(np.finfo(np.float64).eps)
 COMPRESSED = "indptr", "indices"
-SMALLEST = 1e-300  # least value accepted for a parameter that has to be positive
+MIN_POSITIVE = 1e-300  # least value accepted for a parameter that has to be positive
 
 
 def real_matrix(matrix, name, form=sparse.csr_array):

@@ -11,7 +11,7 @@ from odl.kernels.records import Layout
 from odl.prox.projections import EPSILON, check_sizes, dense, number
 from odl.trees import ROOT, Tree
 
-NORMS = ("l2", "linf")
+GROUP_NORMS = ("l2", "linf")
 LARGEST_ENTRY = 1e100  # largest entry of an atom whose square is finite
 
 
@@ -46,8 +46,8 @@ def layout(tree):
 
 def is_infinity(norm):
     """Return whether the norm of a penalty is l-infinity; refuse an unknown norm."""
-    if norm not in NORMS:
-        raise ParameterError(f"norm is {norm!r:.60}", f"one of {', '.join(NORMS)}", "choose one of these")
+    if norm not in GROUP_NORMS:
+        raise ParameterError(f"norm is {norm!r:.60}", f"one of {', '.join(GROUP_NORMS)}", "choose one of these")
     return norm == "linf"
 
 

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from odl.corpora import tdt2
 from odl.distributed import coding, models, networks
-from odl.distributed.inference import Inference, Share, diffuse, share_all
+from odl.distributed.inference import AgentShare, Inference, diffuse, share_all
 from odl.errors import ParameterError
 from odl.evaluation.averages import grouped
 from odl.learners.diffusion import Diffusion
@@ -103,7 +103,7 @@ def text(path, model, settings):
 
 
 def consensus_admm(
-    share: Share,
+    share: AgentShare,
     x: np.ndarray,
     *,
     penalty: float | None = None,

@@ -58,7 +58,7 @@ def frequent(documents, occurrences):
 
 
 def fitted(words, tree, settings, start, seed):
-    """Return the `odl.dictionary.structured.Fit` from one start: atoms and codes non-negative, mu = 1."""
+    """Return the `odl.dictionary.structured.StructuredFit` from one start: atoms and codes non-negative, mu = 1."""
     ends = {name: settings[name] for name in ("tolerance", "iterations")}
     problem = structured.Problem(LAM, tree, "linf", mu=1.0, **ends)
     rng = np.random.default_rng(seed)

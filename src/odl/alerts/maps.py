@@ -84,6 +84,13 @@ def _headline_map(headline):
     return {name: values[name] for name in HEADLINE_FIELDS} | {"event": headline.event or None}
 
 
+def headlines_map(period, headline=None):
+    """Return a period with its headlines as a map, or with one of them."""
+    if headline:
+        return {**_head(period), **_headline_map(headline)}
+    return {**_head(period), "headlines": [_headline_map(one) for one in period.headlines]}
+
+
 def _head(period):
     first, last = (date_of(time, exact=True) or None for time in (period.first, period.last))
     return {"version": JSON_VERSION, "period": period.t, "first": first, "last": last}

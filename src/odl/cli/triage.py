@@ -163,6 +163,29 @@ def new(args):
     _sound(args, watch, news)
 
 
+@subcommand(
+    "show which headlines other settings of alerts would have given",
+    argument("folder", help="a folder with odl.yaml that was run"),
+    argument(
+        "--set",
+        dest="assignments",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="a setting of alerts, such as alerts.level=.02; repeat for more",
+    ),
+    argument("--from", dest="since", metavar="WHEN", help="compare from this date on: 2026, 2026-03, 2026-03-14"),
+    argument("--format", choices=("text", "json"), default="text"),
+    more="It decides again on every period from stored features and scores, and changes nothing in FOLDER. Without\n"
+    "--set it uses the settings of odl.yaml.",
+    examples=("odl backtest news --set alerts.level=.02", "odl backtest news --set alerts.certain=0 --from 2026-03"),
+)
+def backtest(args):
+    from odl.cli import backtest
+
+    print(backtest.report(args.folder, args.assignments, args.since, args.format))
+
+
 def _sound(args, watch, news):
     """Say what is the matter with the watch; where asked, end with the status of news or else of an alarm."""
     import time

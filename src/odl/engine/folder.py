@@ -96,15 +96,19 @@ def earlier_error(folder, named, removed=()):
 
     if not periods.are_earlier(folder.folder_of("alerts")):
         return None
-    rows = chains.read_index(folder.path(STEPS["index"].writes["table"]))
-    n = sum(int(row["documents"]) for row in rows)
     given = "an earlier version of odl wrote the results, and this one cannot resume from them"
     todo = f"remove {', '.join(removed)} from {project.FILE}, which mean nothing any more, and " * bool(removed)
-    todo += f"type odl run {named} --again: it learns {n:,} documents in {len(rows)} periods"
-    todo += _duration(folder, len(rows))
+    todo += f"type odl run {named} --again: it learns {cost(folder)}"
     return EarlierError(
         given, "results of this version", f"{todo}; until then odl new and odl explain read what is there"
     )
+
+
+def cost(folder):
+    """Return in words what is learned again from the first document on, and how long it takes."""
+    rows = chains.read_index(folder.path(STEPS["index"].writes["table"]))
+    n = sum(int(row["documents"]) for row in rows)
+    return f"{n:,} documents in {len(rows)} periods{_duration(folder, len(rows))}"
 
 
 def _duration(folder, n):

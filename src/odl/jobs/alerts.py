@@ -67,7 +67,7 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=N
     origins = reasons.origins(batch, len(data.ids))
     stop_words = step.P.stop_words or StopWords(data.vocabulary, step.P.frequencies)
     counts = data.counts[:]
-    documents = _documents(step, counts, origins, stop_words, _places(carried, data, before.previous))
+    documents = period_documents(step, counts, origins, stop_words, _places(carried, data, before.previous))
 
     decided, past = decision.decide(documents, scored, carried.past, settings)
 
@@ -80,7 +80,7 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=N
         _find_near(record, documents.Q, A)
     items = _items(record, decided, shares, data, counts, A, carried, origins, settings)
     record.documents_of = {item.row: item for item in items}
-    record.born = _births(decided, items)
+    record.born = births(decided, items)
     told = decided.items[~(documents.repeats | scored.empty)[decided.items]]
     record.unseen, past_words = _unseen_words(
         carried.unseen, settings, data, documents.counts, told, origins, decided.unproven
@@ -96,7 +96,7 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=N
     return replace(following, digest=periods.write(output, record, names, following))
 
 
-def _documents(step, counts, origins, stop_words, places):
+def period_documents(step, counts, origins, stop_words, places):
     """Return the documents of a timestep as `odl.alerts.decision` takes them."""
     data, Q, words = step.data, step.P.weigh_words(counts), step.P.without_stop_words(counts)
     first, repeats = _groups(data, Q)
@@ -115,7 +115,9 @@ def _read(files, run, before):
     if current is None:
         resumed = learners.resume(run.learner, after, P.shape[1], run.atoms, files.state)
         current = run.learner.fit_terms(resumed, P.shape[1])
-    return Learned(step, P, current, _novelty(files.scores, data, after.codes), after)
+    scored = read_novelty(files.scores, data)
+    uncoded = float(np.mean(np.diff(after.codes.indptr) == 0)) if len(scored.score) else 0.0
+    return Learned(step, P, current, scored._replace(codes=after.codes, uncoded=uncoded), after)
 
 
 def _groups(data, Q):
@@ -125,15 +127,20 @@ def _groups(data, Q):
     return data.groups.items()
 
 
-def _novelty(path, data, codes):
-    """Return the scores of a timestep read from its file, as the learner returned them."""
+def read_novelty(path, data):
+    """Return the stored scores of a timestep without codes; refuse those of other documents.
+
+    Raises
+    ------
+    StorageError, DataError
+        If the file is missing, damaged or of another timestep.
+    """
     score, residual, penalty, empty, meaning = read_parts(path)
     with storage.reading(path, "scores") as file:
         if storage.read_strings(file, "ids") != data.ids or int(file.attrs["t"]) != data.t:
             fault = f"{path} is of other documents than {blocks.path_of(data.file)}"
             raise DataError(fault, "scores and features of one timestep and seed", "name files that belong together")
-    uncoded = float(np.mean(np.diff(codes.indptr) == 0)) if len(score) else 0.0
-    return novelty.Novelty(score, residual, penalty, codes, empty, uncoded, 0.0, meaning=meaning)
+    return novelty.Novelty(score, residual, penalty, None, empty, 0.0, 0.0, meaning=meaning)
 
 
 def _read_carried(previous, run, settings, t):
@@ -171,7 +178,7 @@ def _record(data, scored, carried, decided, first, shares):
     )  # fmt: skip
 
 
-def _births(decided, items):
+def births(decided, items):
     """Return the number of each new event, with ids and titles of three of its documents."""
     titles = {item.row: [item.id, item.title] for item in items}
     opened = {one.event: one for one in reversed(decided.headlines)}

@@ -4,7 +4,7 @@ import json
 from typing import NamedTuple
 
 from odl.alerts import maps, show
-from odl.alerts.model import Headline, Period
+from odl.alerts.model import JSON_VERSION, Headline, Period
 from odl.files.columns import padded, shortened, width
 
 NEARBY = 4  # periods: headlines of one strongest word at most so far apart are one that comes earlier or later
@@ -135,6 +135,6 @@ def as_json(watch, before, after, settings):
         {"change": kind, "was": other.t if other else None, **maps.headlines_map(period, headline)}
         for kind, period, headline, other in compare(before, after)
     ]
-    found = {"version": maps.VERSION, "stream": watch.corpus, "settings": settings, "periods": len(after)}
+    found = {"version": JSON_VERSION, "stream": watch.corpus, "settings": settings, "periods": len(after)}
     found |= {"stored": stored, "instead": instead, "changes": changes}
     return json.dumps(found, ensure_ascii=False, indent=1)

@@ -38,7 +38,7 @@ def test_a_stream_of_sixty_documents_is_shown_as_unproven(tmp_path, capsys):
     assert "Most novel documents (unproven)" in said and said.count("      id: ") == 5 + 3
     assert re.search(r"server outage router +\d+ +<1 +unproven", said)
     assert "alerts begin when 50 documents were scored, and 42 were scored before this" in " ".join(said.split())
-    assert not any(period.speaks for period in alerts_read.alerts_of(tmp_path / "short").periods)
+    assert not any(period.headlines for period in alerts_read.alerts_of(tmp_path / "short").periods)
 
 
 class TestRun:
@@ -212,7 +212,7 @@ class TestAccount:
             (160, None, "160 documents; no earlier run is on record"),
             (1200, 1199, "1 document more than in the last run; 1,200 in all"),
             (40, 42, "2 documents fewer than in the last run; 40 in all"),
-            (40, 40, "documents or their files changed, the same number as in the last run; 40 in all"),
+            (40, 40, "documents or files changed, the same number as in the last run; 40 in all"),
         ],
     )
     def test_documents_are_counted(self, n, before, said):

@@ -135,6 +135,7 @@ def test_lemma_b3(fraction):
     holds_nearly(lambda step: norm1(step.gamma) - norm1(step.gamma_star), bound_3, fraction)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fraction", [1.0, 0.3])
 def test_lemma_b4(fraction):
     holds_nearly(lambda step: norm1(step.tilde) - norm1(step.gamma_star), bound_4, fraction)

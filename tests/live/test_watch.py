@@ -78,6 +78,7 @@ def assert_same_at_once(folder, place, often=False):
     assert results(other) == results(folder)
 
 
+@pytest.mark.slow
 def test_live_and_at_once_give_the_same_bytes(news, tmp_path):
     """Late, repeated and unreadable lines, and the end in the middle of a week."""
     draw, rows = random.Random(0), []

@@ -86,7 +86,7 @@ def test_what_the_room_has_is_missed_in_one_sentence(core):
     run, _ = core
     for step in ("experiment", "topics", "regret"):
         assert run("-m", "odl", "step", step, status=2) == (
-            f"odl: no `odl step {step}` is in this copy of odl, which lacks odl.papers.\n"
+            f"odl: `odl step {step}` is not in this copy of odl, which lacks odl.papers.\n"
         )
     listed = run("-m", "odl", "step", "--help")
     assert "  update  " in listed and "  regret  " not in listed

@@ -268,6 +268,7 @@ def watch(tmp_path_factory):
     return root
 
 
+@pytest.mark.slow
 def test_alerts_go_on_with_the_terms_that_are_left(watch, tmp_path):
     found = read.alerts_of(watch)
     (event,) = [event for event in found.events.values() if {"rocket", "launch", "mission"} & set(event.name)]
@@ -287,6 +288,7 @@ def test_alerts_go_on_with_the_terms_that_are_left(watch, tmp_path):
     assert verify.verify(watch)[1] == []
 
 
+@pytest.mark.slow
 def test_the_counts_are_said(stream, watch, tmp_path):
     data = features.read(stream / "bounded" / "4.h5")
     gone = data.n_numbered - data.counts.shape[1]

@@ -461,6 +461,7 @@ def signature_by_all_patterns(text):
     return "\n".join(lines[:end]) if any(map(str.strip, lines[:end])) else text
 
 
+@pytest.mark.slow
 @settings(max_examples=600, deadline=None)
 @given(line=lines)
 def test_a_pattern_that_is_not_asked_would_not_have_fitted(line):

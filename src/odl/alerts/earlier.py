@@ -1,7 +1,7 @@
-"""Alerts of format 2, read as periods of this version: topics are events, documents that alerted are headlines.
+"""Read alerts of format 2 as periods of this version: topics as events, documents that alerted as headlines.
 
-The version that wrote them had no p of a headline. At most 1 in 20 of its periods without news spoke: this is the p
-of each headline here. Own words of events, t of words and what is usual were not stored.
+Format 2 has no p of a headline. At most 1 in 20 of its periods without news spoke, so each headline gets p = 1/20.
+It has no own words of events, no t of words and no usual numbers.
 """
 
 import json
@@ -20,7 +20,7 @@ EARLIER_CHANGES = ("sizes", "changes")
 
 
 def settings_of(settings):
-    """Return settings of alerts with the names that they have now: `level` was a tail probability."""
+    """Return settings of alerts under their present names: `level` was a tail probability."""
     return settings | {"tail": settings["level"], "certain": 0.0}
 
 

@@ -1,4 +1,4 @@
-"""Excerpt of a text around the words that tell why it is flagged, and where words stand in texts."""
+"""Places of words in texts, and excerpts of texts around given words."""
 
 import re
 import unicodedata
@@ -31,20 +31,20 @@ OWN_TITLES = 0.1  # share of the documents with a title that is not all of their
 
 
 def places(text, words):
-    """Return where words stand in a text of which NFC is taken, as (first, last, word) in rising order.
+    """Return the places of words in a text as (first, last, word), sorted.
 
     Parameters
     ----------
     text : str
-        In NFC.
+        Text in NFC.
     words : collection of str
-        As they are counted: folded, a ``_`` for a blank of a phrase.
+        Words as they are counted: folded, with ``_`` for a space in a phrase.
 
     Returns
     -------
     list of (int, int, str)
-        Words as `odl.text.words` cuts the text; those that it does not find so, whole between other letters, but words
-        of scripts without spaces anywhere, as a segmenter finds them.
+        Places at which `odl.text.words` cuts the text into these words. Other words, of a segmenter or another
+        tokeniser, are searched as whole words, and in scripts without spaces anywhere.
 
     Examples
     --------
@@ -67,14 +67,14 @@ def places(text, words):
 
 
 def _spaced(text):
-    """Return a text with single blanks, in the place of underlines, too."""
+    """Return a text with single spaces, also in place of underscores."""
     if text.isalnum():
         return text
     return " ".join(text.replace("_", " ").split())
 
 
 def _chunks(text, words):
-    """Return the matches of what stands between blanks; of printable ASCII, where a word of it may be one of these."""
+    """Return matches of the chunks between spaces; in printable ASCII only those with one of the words."""
     if not (text.isascii() and text.isprintable()):
         return CHUNK.finditer(text)
     lowered, starts = text.lower(), set()
@@ -87,12 +87,12 @@ def _chunks(text, words):
 
 
 def _placed(chunk, split=SPLIT_WORDS):
-    """Return the words of a chunk as `_cut` does; of short ones they are remembered."""
+    """Return the words of a chunk (`_cut`), cached for short chunks."""
     return _cut_short(chunk, split) if len(chunk) <= CACHED_CHARACTERS else _cut(chunk, split)
 
 
 def _cut(chunk, split):
-    """Return the words that a chunk is cut into, but for those that it spells in another way: (first, last, word)."""
+    """Return the words of a chunk with their places, (first, last, word), without words that it spells differently."""
     counted, start, spans = split.split(encoded(chunk)), 0, []
     between = EMOJI_JOINTS if "\u200d" in chunk else ""
     between = f"{POINT.pattern}*" if POINT.search(chunk) else between  # a set that takes 4 ms to compile
@@ -109,9 +109,9 @@ _cut_short = lru_cache(CACHED_CHUNKS)(_cut)
 
 
 def _span_of(word, chunk, start, between):
-    """Return where a word stands in a chunk, whatever its case; None where it is spelled with other letters.
+    """Return the place of a word in a chunk, ignoring case; None if the chunk spells it with other letters.
 
-    Between its letters there may be what the pattern `between` fits.
+    The pattern `between` may match between its letters.
     """
     plain, ascii = not between and UNSPACED_RUN.fullmatch(word), word.isascii() and chunk[start:].isascii()
     if plain or ascii:  # to compile a pattern takes .1 ms
@@ -123,9 +123,9 @@ def _span_of(word, chunk, start, between):
 
 
 def _with_marks(chunk, first, last):
-    """Return a span with the marks behind it, and with the letter whose mark it begins with.
+    """Return a span extended to whole letters: by the marks behind it, and by the letter of a mark at its start.
 
-    Vowels of Thai and Lao that are letters go with theirs, a mute letter with the one before, n't with its verb.
+    Vowels of Thai and Lao go with their letters, a mute letter with the letter before, and n't with its verb.
     """
     while last < len(chunk) and _is_mark(chunk[last]):
         last += 1
@@ -141,15 +141,15 @@ def _is_mark(sign):
 
 
 def _trimmed(chunk):
-    """Return the span of a chunk without the signs at its ends that are no letters, marks or digits."""
+    """Return the span of a chunk without signs at its ends that are not letters, marks or digits."""
     kept = [place for place, sign in enumerate(chunk) if unicodedata.category(sign)[0] in "LMN"]
     return (kept[0], kept[-1] + 1) if kept else (0, len(chunk))
 
 
 def _whole_words(text, words):
-    """Return where words of another tokeniser stand: between signs that are no letters; a blank is one or several.
+    """Return the places of words of another tokeniser: between non-letters; any signs may stand for a space.
 
-    Words of a segmenter stand inside of runs without spaces.
+    Words of a segmenter are found inside runs without spaces.
     """
     forms = {r"[\W_]+".join(map(re.escape, parts)): word for word in words if (parts := _spaced(word).split())}
     if not forms:
@@ -162,7 +162,7 @@ def _whole_words(text, words):
 
 
 def marks(text, words):
-    """Return where words stand in a text of NFC, as spans that rise and do not overlap.
+    """Return the places of words in a text in NFC, as sorted spans that do not overlap.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def marks(text, words):
 
 
 def excerpt(text, words, longest=EXCERPT_CHARACTERS):
-    """Return the part of a text that has most of the words, of several the first; ``…`` where something is cut off.
+    """Return the part of a text with the most of some words, the first one of equals; ``…`` marks a cut.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def excerpt(text, words, longest=EXCERPT_CHARACTERS):
     if len(text) <= longest:
         return text
     spans = [(first, last, text[first:last].lower()) for first, last in marks(text, words)]
-    # More words are inside than at the step before only where one has just come in.
+    # An excerpt can have more words than the one a step before only if a word has just come in at its end.
     starts = sorted({0, *(max(-(-(last - longest) // EXCERPT_STEP) * EXCERPT_STEP, 0) for _, last, _ in spans)})
 
     def words_inside(start):
@@ -208,7 +208,7 @@ def excerpt(text, words, longest=EXCERPT_CHARACTERS):
 
 
 def _whole(text, start, end):
-    """Return a part of a text without the words that are cut at its ends, where that leaves enough."""
+    """Return a part of a text without cut words at its ends, unless too little remained."""
     part = text[start:end]
     first = part.find(" ") if start and text[start - 1] != " " else -1
     last = part.rfind(" ") if end < len(text) and text[end] != " " else -1
@@ -217,14 +217,14 @@ def _whole(text, start, end):
 
 
 def marked(text, words, mark):
-    """Return a text whose words went through `mark`, everything else through ``mark(text, False)``.
+    """Return a text with some of its words marked by a function.
 
     Parameters
     ----------
     text : str
     words : sequence of str
     mark : callable
-        Of a piece of the text, and whether it is one of the words; returns a string.
+        Called with each piece of the text and whether it is one of the words; returns a string.
     """
     text, pieces, end = unicodedata.normalize("NFC", text), [], 0
     for first, last in marks(text, words):
@@ -234,9 +234,9 @@ def marked(text, words, mark):
 
 
 def titled(titles, counts, vocabulary):
-    """Return which words of documents are in their titles, as a matrix like the counts.
+    """Return a matrix of the shape of the counts, 1 for the words of documents that are in their titles.
 
-    It is empty where titles are the beginnings of texts: where hardly any title is shorter than its text.
+    It is empty if titles are the beginnings of texts, that is, if hardly any title is shorter than its text.
     """
     rows, columns, whole = [], [], 0
     for row, title in enumerate(titles):

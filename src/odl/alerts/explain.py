@@ -1,4 +1,4 @@
-"""Explanation of a document or an event, computed from the stored files of a run when it is asked for."""
+"""Explanations of documents and events (`odl explain`), computed from the stored files of a run."""
 
 import math
 import os
@@ -19,8 +19,8 @@ from odl.stream import dense, features
 from odl.stream import terms as known_terms
 from odl.stream.weighting import weigh
 
-EVENT_DIGITS = 9  # of the number of an event, at most
-SHARE_ROUNDING = 1e-6  # shares are stored in single precision
+EVENT_DIGITS = 9  # most digits of the number of an event
+SHARE_ROUNDING = 1e-6  # largest rounding error of a share, which is stored in single precision
 LOWERING_NAMED = 3  # words that lower a score, which are named
 ITEMS_LISTED = 20  # words of a document, and documents of an event, that are listed
 CHART_WIDTH, CHART_BLOCKS = 60, "·▁▂▃▄▅▆▇█"  # columns of a chart at most, and its heights
@@ -29,7 +29,7 @@ DAY_MS = 86_400_000
 
 
 class Mention(NamedTuple):
-    """A document by its names: period, id, title, source file (empty if unknown), time, and cosine with another one."""
+    """Period, id, title, source file (empty if unknown) and time of a document, and its cosine with another one."""
 
     t: int
     id: str
@@ -40,7 +40,7 @@ class Mention(NamedTuple):
 
 
 def find(place, ident):
-    """Return the period and the row of a document, newest period first; None if there is none of this id."""
+    """Return the period and the row of the newest document with an id, or None."""
     ts = sorted((int(name[:-3]) for name in os.listdir(place.alerts) if name[:-3].isdecimal()), reverse=True)
     for t in ts:
         path = os.path.join(place.features, f"{t}.h5")
@@ -51,7 +51,10 @@ def find(place, ident):
 
 
 def resolve(watch, what):
-    """Return (period, row) of a document or None, and the number of an event or 0; an id comes before a number."""
+    """Return (period, row) of the document that a user named, or None, and the number of the event, or 0.
+
+    If a document has the number of an event as its id, the document is returned.
+    """
     place = find(watch.place, what)
     number = what.removeprefix("event:").removeprefix("topic:").removeprefix("#")
     if place is None and number.isdecimal() and len(number) <= EVENT_DIGITS and int(number) in watch.events:
@@ -60,7 +63,7 @@ def resolve(watch, what):
 
 
 def feedback_name(watch, what):
-    """Return what a line of feedback.csv calls an event, a document or a source that a user named.
+    """Return the name in feedback.csv of the event, document or source that a user named.
 
     Raises
     ------
@@ -82,7 +85,7 @@ def feedback_name(watch, what):
 
 
 def read_members(place, events):
-    """Return all documents (`Mention`) of some events by number, oldest first; of the periods that are read.
+    """Return the documents (`Mention`) of events in the periods that were read, oldest first, by number of the event.
 
     Parameters
     ----------
@@ -151,7 +154,7 @@ def explain_document(place, t, row):
 
 
 def _known_atoms(place, t):
-    """Return words and a document of each atom as they were before a period."""
+    """Return (words, id of a document) of each atom before a period learned."""
     before = os.path.join(place.alerts, f"{t - 1}.h5")
     if not os.path.exists(before):
         return {}
@@ -160,7 +163,7 @@ def _known_atoms(place, t):
 
 
 def most_similar(place, data, row, compare):
-    """Return the document before another one that is most similar to it; None if none has a word of it.
+    """Return the earlier document that is most similar to a document; None if none has a word in common.
 
     Parameters
     ----------
@@ -187,7 +190,7 @@ def most_similar(place, data, row, compare):
 
 
 def compare_words(data, row):
-    """Return the function that compares a document with a batch: log tf, idf as it was for the document, cosine."""
+    """Return a function from a batch to cosines with a document: log tf, idf at the time of the document."""
     weighed = data.weighed("l2", tf="log", languages=True)
     document, frequencies = weighed[row : row + 1], weighed.frequencies
 
@@ -202,7 +205,7 @@ def compare_words(data, row):
 
 
 def compare_vectors(data, row):
-    """Return the function that compares a document with a batch by vectors, centred as they were for the document."""
+    """Return a function from a batch to cosines of vectors with a document, centred as at the time of the document."""
     return lambda batch: dense.centred(batch.raw_vectors, data.vector_mean) @ data.vectors[row]
 
 
@@ -256,7 +259,7 @@ def document_text(watch, document, earlier, meant, words):
 
 
 def _belonging(watch, period, document, words):
-    """Return which headlines a document is under, and why it belongs to its event, a line each."""
+    """Return a line for each headline of a document, and lines on why it belongs to its event."""
     lines = []
     for one in (*period.headlines, *period.below):
         if document.row in one.rows:
@@ -275,7 +278,7 @@ def _belonging(watch, period, document, words):
 
 
 def _days(before, time):
-    """Return in words how many days there are between two times, nothing on the same day."""
+    """Return a list with "N days before" for two times, empty if they are less than a day apart or unknown."""
     days = (time - before) // DAY_MS if NO_TIME not in (before, time) else 0
     return [f"{days} day{'s' * (days != 1)} before"] if days > 0 else []
 
@@ -304,7 +307,7 @@ def _table(document):
 
 
 def chart(sizes, first, last):
-    """Return a count per period as a line of blocks, and how many periods a block stands for.
+    """Return counts of periods as a line of block characters, and the number of periods of a block.
 
     Examples
     --------
@@ -322,7 +325,7 @@ def chart(sizes, first, last):
 
 
 def event_text(watch, number):
-    """Return what is known of an event as text."""
+    """Return the explanation of an event as text: states, counts, own words and documents."""
     event, columns, first_read = watch.events[number], show.terminal_width(), watch.periods[0].t
     first, last = event.birth, max([event.birth, *event.sizes])
     end = show.date_of(watch.periods[max(last - first_read, 0)].last) or show.day_of(watch, last)
@@ -361,6 +364,6 @@ def event_text(watch, number):
 
 
 def _rate(share):
-    """Return a share in per cent, in eight columns."""
+    """Return a share in per cent as text of eight columns."""
     percent = 100 * share
     return f"{percent:.1f} %".rjust(8) if percent >= 0.1 else "< 0.1 %".rjust(8)

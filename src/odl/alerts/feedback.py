@@ -1,4 +1,4 @@
-"""Feedback of a person on topics, documents and sources: a small table that changes what is shown, nothing else."""
+"""feedback.csv: a user's verdicts on events, documents and sources, which change what is shown and nothing else."""
 
 import contextlib
 import csv
@@ -28,11 +28,11 @@ class FeedbackLine(NamedTuple):
     Attributes
     ----------
     what : str
-        "event:12", "source:FILE" or the id of a document, which speaks for all its near-duplicates.
+        "event:12", "source:FILE" or the id of a document; the latter includes its near-duplicates.
     verdict : str
-        "known" or "muted" hold back, "follow" shows always.
+        "known" and "muted" hold back, "follow" shows always.
     until : str
-        A date from which on it no longer holds; "grows": not in periods in which the event is growing; or empty.
+        Date from which the line does not hold; "grows" if it does not hold while the event is growing; or empty.
     note : str
     """
 
@@ -43,13 +43,13 @@ class FeedbackLine(NamedTuple):
 
     @property
     def event(self):
-        """Number of the event, 0 if it is about none."""
+        """Number of its event, 0 if it is about a document or a source."""
         match = EVENT.fullmatch(self.what)
         return int(match[1]) if match else NO_EVENT
 
     @property
     def when(self):
-        """Where the line holds, as an addition to a sentence; empty where it always does."""
+        """End of a sentence that says when the line holds; empty if it always does."""
         if self.until == GROWS:
             return " in periods in which it is not growing"
         return f" until {self.until}" if self.until else ""
@@ -62,7 +62,7 @@ class FeedbackLine(NamedTuple):
 
 
 def check_entry(entry, where="feedback"):
-    """Refuse a line that says nothing.
+    """Check a line: a name, a known verdict and a valid end.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def check_entry(entry, where="feedback"):
 
 
 def read(folder):
-    """Return the lines of feedback.csv in a folder, none if there is no such file.
+    """Return the lines of feedback.csv in a folder; an empty tuple if there is no such file.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def read(folder):
 
 
 def add(folder, entry):
-    """Write a line into feedback.csv of a folder, instead of one about the same thing; one process at a time.
+    """Add a line to feedback.csv of a folder, in place of lines on the same thing; return the path of the file.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def add(folder, entry):
 
 
 def remove(folder, what):
-    """Take what was said of something out of feedback.csv; return these lines, none where nothing was said.
+    """Delete the lines of feedback.csv on an event, a document or a source; return them.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def remove(folder, what):
 
 
 def _replace(folder, what, entries):
-    """Put lines in the place of those about something, which are returned; one process at a time."""
+    """Replace the lines on something by others, one process at a time; return the old ones."""
     with atomic.locked(os.path.join(folder, FEEDBACK_FILE)) as alone:
         if not alone:
             print(f"odl: {folder} has no locks (its file system); let one command at a time write", file=sys.stderr)
@@ -152,7 +152,7 @@ def write(folder, entries):
 
 
 class Verdicts:
-    """The lines of feedback as they are asked of headlines and documents.
+    """Lines of feedback.csv, to look up those on a headline, a document or an event.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class Verdicts:
         self.lines = {f"event:{entry.event}" if entry.event else entry.what: entry for entry in entries}
 
     def of_item(self, members, source, event, state, time):
-        """Return the line that a headline or document falls under, None for none.
+        """Return the line that holds for a headline or a document, or None; "follow" comes first.
 
         Parameters
         ----------
@@ -172,9 +172,9 @@ class Verdicts:
         source : str
         event : int
         state : str
-            Of the event, in the period.
+            State of the event in the period.
         time : int
-            Of the period.
+            Time of the period, ms.
         """
         names = [f"source:{source}", f"event:{event}", *members]
         entries = [self.lines[name] for name in names if name in self.lines and self.lines[name].holds(state, time)]
@@ -182,13 +182,13 @@ class Verdicts:
         return (followed or entries or [None])[0]
 
     def of_event(self, number, state, time):
-        """Return what is said of an event that has this state in a period, empty for nothing."""
+        """Return the verdict that holds for an event with a state in a period, or an empty text."""
         entry = self.lines.get(f"event:{number}")
         return entry.verdict if entry and entry.holds(state, time) else ""
 
 
 def parse_until(text):
-    """Return what `--until` says, as it is written into the file.
+    """Return the value of `--until` as feedback.csv has it.
 
     Raises
     ------
@@ -198,7 +198,7 @@ def parse_until(text):
 
 
 def _day(text, where="feedback"):
-    """Return the first millisecond of a day."""
+    """Return the first millisecond of a day since 1970, UTC."""
     day = _date(text, f"{where} says until")
     return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
 
@@ -217,7 +217,7 @@ def members(alerts, numbers):
     Parameters
     ----------
     alerts : path-like
-        Folder with ``{t}.h5``; a damaged one tells nothing.
+        Folder with ``{t}.h5``; damaged files are left out.
     numbers : set of int
 
     Returns
@@ -241,16 +241,16 @@ def _periods(alerts):
 
 
 def renumbered(entries, alerts, before):
-    """Return the lines of feedback.csv with the numbers that their events have now, and what changed, in sentences.
+    """Return lines of feedback.csv with the new numbers of their events, and sentences on what changed.
 
-    The event is the one that has most of its documents. A line whose documents are in no event is taken out.
+    The new event is the one with most of the documents of the old one. A line without a new event is left out.
 
     Parameters
     ----------
     entries : iterable of Entry
     alerts : path-like
     before : dict
-        As `members` returned, before alerts were made anew.
+        Result of `members` before alerts were computed again.
     """
     where = {ident: number for number, each in before.items() for ident in each}
     now = {number: Counter() for number in before}

@@ -1,7 +1,7 @@
-"""Plain values for a reader of a stream: headlines, events, documents, periods, and what was held back.
+"""Records of headlines, events, documents and periods, which files store, `odl.alerts.read` reads and lists show.
 
-Nothing here reads files; `odl.alerts.read.alerts_of` makes these values from a folder. Times are milliseconds since
-1970 (UTC), `odl.files.documents.NO_TIME` where unknown. A period is a timestep of the stream.
+Nothing here reads files. Times are milliseconds since 1970 (UTC), `odl.files.documents.NO_TIME` if unknown. A period
+is a timestep of the stream.
 """
 
 from collections.abc import Sequence
@@ -22,41 +22,41 @@ RAREST = 1000  # periods: the rarest recurrence that is printed
 
 @dataclass(frozen=True)
 class Headline:
-    """One thing that is more frequent in a period than before: its strongest word, and what comes with it.
+    """Words that are more frequent in a period than before: the strongest one, and words of the same documents.
 
     Attributes
     ----------
     name : tuple of str
-        Its first three words or phrases as the texts spell them, at most 60 columns together. Of a volume headline
-        ("volume",) or ("volume", source).
+        Its first three words or phrases as the texts spell them, at most 60 columns together. ("volume",) or
+        ("volume", source) if the number of documents is unusual; empty if a document stands alone.
     words : tuple of str
-        Its words as they are counted, the strongest first; empty for volume and lone documents.
+        Its words as they are counted, the strongest first; empty for volume and documents that stand alone.
     t : float
-        Evidence: -log10 P(at least so many documents of the period have its strongest word), the smaller of `t_all`
-        and `t_recent`; doubled for words of titles in small periods. Headlines are sorted by it.
+        Evidence: -log10 P(at least n documents of the period have its strongest word), where n have it; the smaller of
+        `t_all` and `t_recent`, doubled for words of titles in small periods. Headlines are sorted by it.
     t_all, t_recent : float
         The same against all documents before, and against a background with a half-life of 30 periods; not doubled.
     rows : tuple of int
         Its documents, rows of the batch: those that have its strongest word.
     usual : float
-        How many documents of a period usually are so: expected ones that have the strongest word; for volume the
-        median count of the last periods. nan if it is not known (files of an earlier format).
+        Expected number of documents of a period that have the strongest word; for volume, the median number of
+        documents of the last periods. nan if unknown (files of an earlier format).
     p : float
         Probability of such a headline in a period in which nothing enters, shares of the gates applied; 1 if it opened
         no gate. At most `alerts.level` for a headline that speaks, unless its gate is "certain".
     gate : str
-        One of `GATES`: what made it speak. Empty: below the bar (not unusual for this stream).
+        One of `GATES`: why it speaks. Empty: it does not speak (not unusual for this stream).
     event : int
         Number of its event, 0 for none (below the bar, volume of all documents, lone documents).
     state : str
         State of the event in this period, one of `STATES`; "" without an event.
     repeated : bool
-        A later day of an event or of a volume that has not grown: not told again.
+        Whether it is a later day of an event or of a volume that has not grown, which is not shown again.
     form : bool
-        More than .8 of the documents of the period and only new words: the form of the documents has changed.
+        Whether it has more than .8 of the documents of the period and only new words: their form has changed.
     examples : tuple of int
         Rows of central documents in the language of most of its documents, the most central first. Each is in
-        `Period.documents`.
+        `Period.documents_of`.
     """
 
     name: tuple
@@ -76,12 +76,12 @@ class Headline:
 
     @property
     def size(self) -> int:
-        """Documents of the period that it is about."""
+        """Number of its documents."""
         return len(self.rows)
 
     @property
     def recurrence(self) -> int:
-        """By chance it comes once in so many periods; at most `RAREST`."""
+        """Mean number of periods between two such headlines by chance, 1 / p; at most `RAREST`."""
         return int(min(RAREST, max(1, round(1 / max(self.p, 1 / RAREST)))))
 
 
@@ -101,28 +101,29 @@ class Event:
     Attributes
     ----------
     number : int
-        From 1 on, in the order of birth; never changes, never given twice.
+        Permanent number, from 1 on in the order of birth.
     name : tuple of str
-        As of the headline that opened it.
+        Name of the headline that opened it.
     words : tuple of OwnWord
-        Those that are more frequent in its documents than before its birth, the strongest first. They are estimated
-        again for four periods after the birth, then stay.
+        Words that are more frequent in its documents than before its birth, the strongest first. They are estimated
+        again in each of the four periods after the birth, then fixed.
     threshold : float
-        Sum of log-likelihood ratios of its own words from which on a document belongs to it.
+        A document belongs to the event if the sum of the log-likelihood ratios of these words is above it.
     birth : int
         Period in which it began.
     first : int
-        Time of its first document, ms; `NO_TIME` where unknown.
+        Time of its first document, ms; `NO_TIME` if unknown.
     sizes : dict of int to int
-        Period to its documents there; periods without any are left out.
+        Period to its number of documents there; periods without any are left out.
     earlier : int
-        Its documents in periods before those that were read.
+        Number of its documents in periods before those that were read.
     history : list of (int, str)
-        (period, state) of each change of state, oldest first; of periods that were not read, the first and the last.
+        (period, state) of each change of state, oldest first. Of periods that were not read, only the first and the
+        last state.
     examples : tuple of (str, str)
         Ids and titles of central documents of the period in which it began.
     feedback : str
-        One of `VERDICTS`, or empty: what holds in the last period.
+        Verdict of feedback.csv that holds in the last period, one of `VERDICTS`, or empty.
     """
 
     number: int
@@ -152,7 +153,7 @@ class Event:
         return self.earlier + sum(self.sizes.values())
 
     def before(self, t: int) -> int:
-        """Return its documents before a period."""
+        """Return its number of documents before a period."""
         return self.earlier + sum(size for at, size in self.sizes.items() if at < t)
 
 
@@ -303,19 +304,19 @@ class Unseen:
     Attributes
     ----------
     phrase : str
-        As most of its documents spell it.
+        Spelling in most of its documents.
     words : tuple of str
-        The words of it that are new, as they are counted.
+        Its new words, as they are counted.
     items, sources : int
-        Items of the period that have the first of them, and files that these come from.
+        Numbers of items of the period that have the first new word, and of files of these items.
     first : int
-        Time of the first of these documents, ms; `NO_TIME` where unknown.
+        Time of the first of these documents, ms; `NO_TIME` if unknown.
     half : int
-        Time from then until half of them had it, ms.
+        Time from the first to the median document, ms.
     expected : float
-        How many new words an earlier period had in at least the same share of its items, on average.
+        Mean number of new words of an earlier period in at least the same share of its items.
     beyond : bool
-        Whether it is in more items than chance brings to a word of a period (`odl.alerts.unseen`).
+        Whether it is in more items than expected by chance (`odl.alerts.unseen`).
     documents : tuple of (str, str)
         Ids and titles of the first documents, twenty at most.
     """
@@ -333,17 +334,17 @@ class Unseen:
 
 @dataclass(frozen=True)
 class Withheld:
-    """What is not shown of a period although it would be if nothing were held back, and why.
+    """Headlines or documents of a period that are not shown, and why.
 
     Attributes
     ----------
     what : str
-        "event:12", the id of a document, "source:FILE"; empty where nobody said so.
+        "event:12", "source:FILE" or the id of a document; empty if no user held it back.
     verdict : str
-        "muted" or "known", which a user said. "empty": documents without a word, "repeated": near-duplicates of a
-        document of an earlier period.
+        "muted" or "known" in feedback.csv; "empty" for documents without a word, "repeated" for near-duplicates of
+        documents of an earlier period.
     items : int
-        Number of headlines (of an event or a source), of documents otherwise.
+        Number of headlines of an event or a source; else number of documents.
     """
 
     what: str
@@ -470,26 +471,26 @@ class Period:
 
 @dataclass(frozen=True)
 class StreamAlerts:
-    """A stream with its events.
+    """Periods and events of a stream.
 
     Attributes
     ----------
     corpus, run, atoms, seed
-        Whose scores.
+        Run that gave the scores.
     settings : dict
-        As `odl.config.sections.Alerts`.
+        Fields of `odl.config.sections.Alerts`.
     periods : tuple of Period
-        Oldest first, unproven ones included; the last ones, where no more were asked for.
+        Periods that were read, oldest first, unproven ones included.
     events : dict of int to Event
-        By number, all of these periods.
+        All events of these periods by number.
     feedback : tuple of odl.alerts.feedback.FeedbackLine
-        What a user said.
+        Lines of feedback.csv.
     labelled : bool
-        Whether some document has topics given: then a study page is worth a link.
+        Whether any document has topics given; then pages link the study page.
     place : odl.alerts.read.Place
-        Where it lies.
+        Folders of the stream.
     scored : int
-        Documents that were scored before these periods, no more of them than the window of the settings.
+        Number of documents scored before these periods, at most the window of the settings.
     """
 
     corpus: str

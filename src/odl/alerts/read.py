@@ -1,4 +1,4 @@
-"""The alerts of a folder as plain values (`odl.alerts.model`), for commands and pages."""
+"""Read the alerts of a folder as records of `odl.alerts.model`, and choose what is shown, for commands and pages."""
 
 import glob
 import os
@@ -22,14 +22,14 @@ RESULTS_PATTERN = "*/*/seed*/*/k*/alerts"  # of a folder of results
 
 
 class Place(NamedTuple):
-    """Where the alerts of a stream lie.
+    """Folders of the alerts of a stream.
 
     Attributes
     ----------
     home : str
-        The folder that was named: feedback.csv lies here.
+        Folder that the user named; it has feedback.csv.
     alerts : str
-        Folder of ``{t}.h5``.
+        Folder of the periods, ``{t}.h5``.
     stream : str
         Name of the stream.
     """
@@ -45,31 +45,31 @@ class Place(NamedTuple):
 
     @property
     def features(self) -> str:
-        """Folder of the features of the stream: of its seed, or of seed 0 where nothing is drawn."""
+        """Folder of the features of the stream: those of its seed, or of seed 0 if no seed matters."""
         seed = os.path.dirname(os.path.dirname(self.run))
         path = os.path.join(seed, "features")
         return path if os.path.isdir(path) else os.path.join(os.path.dirname(seed), "seed0", "features")
 
     @property
     def documents(self) -> str:
-        """The documents of the corpus."""
+        """File of the documents of the corpus."""
         return os.path.join(os.path.dirname(os.path.dirname(self.features)), "documents.h5")
 
 
 def place_of(folder, stream=None):
-    """Return where the alerts below a folder are.
+    """Find the alerts below a folder.
 
     Parameters
     ----------
     folder : path-like
-        A person's folder with odl.yaml, or a study's results, ``results/STUDY``; also a folder ``.../k{k}/alerts``.
+        Folder with odl.yaml, results of a study (``results/STUDY``), or a folder ``.../k{k}/alerts``.
     stream : str, optional
-        Which stream, where the folder has several.
+        Name of the stream, needed if the folder has several.
 
     Raises
     ------
     DataError
-        If there are none, or those of several streams and none was named.
+        If the folder has no alerts, or those of several streams and `stream` is not given.
     """
     folder = os.fspath(folder)
     if not os.path.isdir(folder):
@@ -110,30 +110,30 @@ def alerts_of(
     Parameters
     ----------
     folder : path-like
-        A person's folder with odl.yaml, or a study's results, ``results/STUDY``; also a folder ``.../k{k}/alerts``.
+        Folder with odl.yaml, results of a study (``results/STUDY``), or a folder ``.../k{k}/alerts``.
     stream : str, optional
-        Which stream, where the folder has several.
+        Name of the stream, needed if the folder has several.
     budget : int or float, optional
-        Headlines a period at most, instead of the number that was set.
+        Most headlines of a period; by default that of the settings.
     last : int, optional
-        Periods that are read, from the newest back; by default all. What this costs does not grow with the stream.
+        Number of newest periods to read; by default all. The cost does not grow with the length of the stream.
     lone : bool
         Whether documents that stand alone are headlines.
 
     Returns
     -------
     odl.alerts.model.StreamAlerts
-        Periods with their headlines, events; what `feedback.csv` in the folder says is respected: what is held back
-        is counted in `Period.withheld`.
+        Periods with their headlines, and events. Headlines that `feedback.csv` of the folder holds back are left out
+        and counted in `Period.withheld`.
 
     Raises
     ------
     DataError
-        If the folder has no alerts, or several streams and none was named.
+        If the folder has no alerts, or those of several streams and `stream` is not given.
     StorageError
         If a file is damaged.
     ParameterError
-        If the budget is none.
+        If the budget is invalid.
     """
     place = place_of(folder, stream)
     if budget is not None:
@@ -143,7 +143,7 @@ def alerts_of(
 
 
 def first_of(place, last=None):
-    """Return the first of the last periods of a stream."""
+    """Return the number of the first of the `last` newest periods of a stream; 0 for all."""
     return 0 if last is None else max(len([*periods.paths(place.alerts)]) - last, 0)
 
 
@@ -163,13 +163,13 @@ def _path(place, t):
 
 
 class StoredEvents(dict):
-    """Events by number. One that began before the periods that are read is looked up in their files when it is met.
+    """Events by number. An event born before the periods that are read is read from its file when first asked for.
 
     Parameters
     ----------
     place : Place
     first : int
-        First period that is read.
+        Number of the first period that is read.
 
     Raises
     ------
@@ -202,7 +202,7 @@ def watch(stream, entries=(), budget=None, place=None, events=None, lone=True):
     budget : int or float, optional
     place : Place, optional
     events : StoredEvents, optional
-        If there are periods before those that are read.
+        Events before these periods; by default there are none.
     lone : bool
         Whether documents that stand alone are headlines.
 

@@ -1,4 +1,4 @@
-"""Triage: commands that write and run a folder, say what is new in it and why, at once or live, and hold back."""
+"""Commands for people: write a folder and run it, list and explain what is new, watch a stream, and give feedback."""
 
 import contextlib
 import json
@@ -15,7 +15,7 @@ COLUMN_ROLES = ("id", "time", "text", "title", "url", "topics", "author")
 SOURCES_HELP = "JSONL, CSV, Parquet, mbox, RSS, Atom or text files, folders, patterns; none: what lies in FOLDER"
 INIT_ANSWERS = (*COLUMN_ROLES, "kind", "delimiter", "encoding", "dates", "time_format", "times", "period")
 INIT_ANSWERS += ("stop_words", "only", "meaning", "strict", "unquoted")
-NEWS, ALARM = 10, 11  # exit status of `odl new --fail` where something is new, else where the watch needs somebody
+NEWS, ALARM = 10, 11  # exit status of `odl new --fail`: something is new; else an alarm needs attention
 SINCE_LAST, MARKS_FILE = "last", ".seen.json"  # the mark of a reader
 STREAM_OPTION = argument("--stream", help="name of the stream, where the folder has several")
 FOLDER_ARGUMENT = argument("folder", help="a folder with odl.yaml, or results/STUDY")
@@ -23,14 +23,14 @@ WHAT_ARGUMENT = argument(
     "what", help="an event (12 or event:12), the id of a document, or source:FILE as odl new names it"
 )
 UNTIL_OPTION = argument(
-    "--until", default="", help="a date from which on it no longer holds; grows: not while the event grows"
+    "--until", default="", help="date from which it no longer holds; grows: it does not hold while the event grows"
 )
 FEEDBACK_HELP = "It is a line of feedback.csv: `odl new` obeys at once, the page after the next run. No score changes."
 NOTE_OPTION = argument("--note", default="", help="why, for whoever reads feedback.csv")
 
 
 class Mark(NamedTuple):
-    """Up to where a person has seen a stream: the last period and the documents that it had."""
+    """Last period that a user has seen of a stream, and its number of documents then."""
 
     period: int
     documents: int
@@ -105,16 +105,15 @@ def run(args):
         "--since", metavar="WHEN", help="from then on: a date, 2026, 2026-03, yesterday, 7d, 2w; or last: since --seen"
     ),
     argument("--until", metavar="WHEN", help="up to the end of that day, month, ...; alone: the last period before it"),
-    argument("--seen", action="store_true", help="you have seen it: move the mark of --since last behind it"),
-    argument("--budget", type=float, help="headlines of a period at most, instead of what odl.yaml says"),
+    argument("--seen", action="store_true", help="mark everything shown as seen; --since last starts after it"),
+    argument("--budget", type=float, help="most headlines of a period, in place of the number in odl.yaml"),
     argument("--format", choices=("text", "jsonl", "csv", "md", "slack"), default="text"),
-    argument("--below", action="store_true", help="also headlines that are not unusual for this stream"),
-    argument("--events-only", action="store_true", help="no documents that stand alone"),
-    argument("--words", action="store_true", help="instead: words that no document before had, as text or jsonl"),
+    argument("--below", action="store_true", help="include headlines that are not unusual for this stream"),
+    argument("--events-only", action="store_true", help="leave out documents that stand alone"),
+    argument("--words", action="store_true", help="list words that no document before had instead, as text or jsonl"),
     argument("--fail", action="store_true", help=f"end with status {NEWS} if something is new, {ALARM} at an alarm"),
-    more="Events keep their numbers; `odl explain` takes those, and ids.\n"
-    "--seen alone shows what is new since last, and moves the mark; nothing else moves it. Without all these it shows\n"
-    "the last period.",
+    more="Without options it shows the last period. Events keep their numbers; `odl explain` takes numbers and ids.\n"
+    "--seen alone shows what is new since the last --seen, and marks that as seen.",
     examples=(
         "odl new news",
         "odl new news --since 7d",
@@ -187,7 +186,7 @@ def backtest(args):
 
 
 def _sound(args, watch, news):
-    """Say what is the matter with the watch; where asked, end with the status of news or else of an alarm."""
+    """Print alarms about the stream; with --fail, exit with the status of news or of an alarm."""
     import time
 
     from odl.alerts import alarms, read
@@ -204,7 +203,7 @@ def _sound(args, watch, news):
 
 
 def _move_mark(args, watch):
-    """Note the last period as seen, with its documents: it may be one that is still filling."""
+    """Store the last period as seen, with its number of documents: more may still come."""
     from odl.files import tables
 
     _refuse_links(args.folder)
@@ -213,7 +212,7 @@ def _move_mark(args, watch):
 
 
 def _refuse_links(folder):
-    """Refuse a folder with odl.yaml in which odl would write through a link."""
+    """Raise an error if odl would write through a link in a folder with odl.yaml."""
     from odl.config import project
     from odl.files import links
 
@@ -228,7 +227,7 @@ def _stream(args):
 
 
 def _marks(args):
-    """Return up to where a person has seen the streams of a folder; nothing, where they never said so."""
+    """Return the marks of a folder by stream; an empty dict if --seen was never used."""
     from odl.files import tables
 
     path = _place_of_mark(args)
@@ -236,7 +235,7 @@ def _marks(args):
 
 
 def _place_of_mark(args):
-    """Return the file of the mark: beside odl.yaml, never in results."""
+    """Return the path of the file of marks, which is next to odl.yaml, never in results."""
     from odl.config import project
 
     if not os.path.exists(os.path.join(args.folder, project.FILE)):
@@ -323,7 +322,7 @@ def unmute(args):
 
 
 def _say(args, verdict):
-    """Write a line into feedback.csv, and say what it does."""
+    """Write a line into feedback.csv, and print its effect."""
     from odl.alerts import explain, feedback, read
 
     watch = read.alerts_of(args.folder, args.stream)

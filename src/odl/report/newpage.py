@@ -1,4 +1,4 @@
-"""The page about what is new in a stream, one file that needs nothing else; how the watch itself is doing."""
+"""The page about what is new in a stream (new.html), one file that needs no other, and its section on the watch."""
 
 import base64
 import importlib.util
@@ -38,23 +38,23 @@ def write(path, folder, stream=None, *, home=None, study=None, atom=None, feed=N
     folder : path-like
         As for `odl.alerts.read.alerts_of`.
     stream : str, optional
-        Which stream, where the folder has several.
+        Name of the stream, needed if the folder has several.
     home : path-like, optional
-        Where feedback.csv lies, if not in `folder`.
+        Folder of feedback.csv; by default `folder`.
     study : str, optional
-        The study page, linked where documents have topics.
+        Path of the study page, which is linked if documents have topics.
     atom, feed : path-like, optional
-        Where the Atom and the JSON feed are written; none: they are not.
+        Paths of the Atom and the JSON feed; without a path, a feed is not written.
 
     Returns
     -------
     odl.alerts.model.StreamAlerts
-        What the page shows.
+        Periods and events of the page.
 
     Raises
     ------
     DataError
-        If the folder has no alerts, those of several streams, or the script of the tables is not installed.
+        If the folder has no alerts, or those of several streams, or if the script of the tables is not installed.
     StorageError
         If a file is damaged.
     """
@@ -118,13 +118,14 @@ def parts():
 
 
 class Finding(NamedTuple):
-    """A sentence about the watch.
+    """A line of the section on the watch.
 
     Attributes
     ----------
     what : str
+        Its title.
     text, todo : str
-        What is the matter; what a person should do, empty where nothing.
+        What was found; what a user should do, empty if nothing.
     """
 
     what: str
@@ -133,7 +134,7 @@ class Finding(NamedTuple):
 
 
 def findings(watch, taken="", sounded=()):
-    """Return what is to be said about a watch, what needs a person first.
+    """Return the lines of the section on the watch (`Finding`), those with something to do first.
 
     Parameters
     ----------
@@ -149,7 +150,7 @@ def findings(watch, taken="", sounded=()):
 
 
 def _languages(watch):
-    """Say which languages the latest period has, and what of them came or went."""
+    """Return a finding on the languages of the latest period and on those whose share changed, or None."""
     periods = watch.periods[-1 - LANGUAGE_PERIODS :]
     if len(periods) < 2 or not any(period.languages for period in periods):
         return None
@@ -194,7 +195,7 @@ def _mutes(watch):
 
 
 def library():
-    """Return the module of DataTables as an address that holds it.
+    """Return the JavaScript module of DataTables as a data URL.
 
     Raises
     ------

@@ -24,15 +24,15 @@ plural = show.plural
 
 
 def percent(share):
-    """Return a share as text: whole per cent, or one digit where it is small."""
+    """Return a share in per cent as text, with one decimal if it is below 1 %."""
     value = 100 * share
     return f"{value:.1f}\u00a0%" if 0 < abs(value) < 1 else f"{value:.0f}\u00a0%"
 
 
 def address(url):
-    """Return an address that a link may have, else an empty text.
+    """Return an address if it is safe as the target of a link, else an empty text.
 
-    Browsers skip blanks and control characters inside ``java script:``, so that an address with any is none.
+    Addresses with spaces or control characters are unsafe: browsers skip these inside ``java script:``.
     """
     if not url or re.search(r"[\s\x00-\x20\x7f-\x9f\\]", url):
         return ""
@@ -65,13 +65,13 @@ def _mark(text, is_word):
 
 
 def isolating(text):
-    """Return a text of a terminal; what is isolated there is isolated on the page."""
+    """Return a text as HTML, with ``<bdi>`` in place of the signs that isolate text of another direction."""
     pieces = enumerate(re.split("[\u2066-\u2068](.*?)\u2069", text))
     return Markup("".join(element("bdi", piece) if at % 2 else escape(piece) for at, piece in pieces))
 
 
 def reasons(view):
-    """Return (term, text) of everything that is known of a document beyond its title."""
+    """Return (term, text) pairs of a document: parts of its score, nearest atom, rank, near-duplicates, id."""
     document, parts = view.document, breakdown.parts(view.document)
     lines = [(show.OPENING_LABEL.capitalize(), isolating(view.opening))] if view.opening else []
     for term, kinds in PART_TERMS.items():
@@ -90,18 +90,18 @@ def reasons(view):
 
 
 def below(period):
-    """Return the rows of the headlines that are not unusual for the stream."""
+    """Return the headlines of a period that are not unusual for the stream, as rows."""
     return show.rows_of([replace(period, headlines=period.below)])
 
 
 def before(watch):
-    """Return the rows of the table of earlier headlines, the newest first, and how many are left out."""
+    """Return the rows of the table of earlier headlines, the newest first, and the number of rows left out."""
     rows = [row for period in reversed(watch.periods[:-1]) for row in show.rows_of([period])]
     return rows[:ROWS_SHOWN], max(len(rows) - ROWS_SHOWN, 0)
 
 
 def events(watch):
-    """Return the events of the table, those seen last first, and how many are left out."""
+    """Return the events of the table, those seen last first, and the number of events left out."""
     last = {event.number: max(event.sizes, default=event.birth) for event in watch.events.values()}
     order = sorted(watch.events.values(), key=lambda event: (-last[event.number], -event.size, event.number))
     return order[:EVENTS_SHOWN], max(len(order) - EVENTS_SHOWN, 0)
@@ -115,9 +115,9 @@ def bars(sizes, periods, label, marked=()):
     sizes : dict of int to int
     periods : sequence of odl.alerts.model.Period
     label : str
-        What it shows, for who does not see it.
+        Text for readers who do not see the picture.
     marked : collection of int
-        Periods whose bars stand out.
+        Periods with coloured bars.
     """
     most, first, drawn = max(sizes.values(), default=1), periods[0].t, {"plain": "", "marked": ""}
     for t, size in sorted(sizes.items()):
@@ -131,7 +131,7 @@ def bars(sizes, periods, label, marked=()):
 
 
 def bars_of_event(watch, event):
-    """Return the documents of an event by period as bars; those in which it was new, growing or returning stand out."""
+    """Return the documents of an event by period as bars, coloured while it was new, growing or returning."""
     if not event.sizes:
         return ""
     peak = max(event.sizes, key=lambda t: (event.sizes[t], t))
@@ -141,7 +141,7 @@ def bars_of_event(watch, event):
 
 
 def bars_of_stream(watch):
-    """Return the documents of all periods as bars; those that speak stand out."""
+    """Return the documents of all periods as bars; those of periods with headlines are coloured."""
     sizes = {period.t: period.documents for period in watch.periods}
     marked = {period.t for period in watch.periods if period.headlines}
     spoken = (
@@ -151,7 +151,7 @@ def bars_of_stream(watch):
 
 
 def labels(watch):
-    """Return (date, per cent from the left) of the labels below a picture of all periods."""
+    """Return (date, per cent from the left) of each label below a picture of all periods."""
     n = len(watch.periods)
     places = sorted({round(at * (n - 1) / max(min(DATE_LABELS, n) - 1, 1)) for at in range(min(DATE_LABELS, n))})
     return [(show.date_of(watch.periods[at].first) or str(watch.periods[at].t), 100 * (at + 0.5) / n) for at in places]

@@ -91,23 +91,15 @@ template <class Real> int64_t next_at(double value, int64_t first, const Merging
     return -1;
 }
 
-// Return the squared distance of two atoms, (1 - cosine)^2.
-template <class Real> Real squared_distance(Real product, Real inverse, Real other_inverse) {
-    const Real one = 1, zero = 0;
-    Real distance = one - product * (inverse * other_inverse);
-    distance = distance > zero ? distance : zero;
-    return distance * distance;
-}
-
-// Turn products of an atom and those of a block into lower bounds of the squared costs of merging, infinite where
-// nothing is. A division takes longer than all the rest, and n m / (n + m) is at least half of the smaller number.
+// Turn products of an atom and those of a block into squared costs of merging, infinite where nothing is.
 template <class Real>
-void find_bounds(Real *__restrict row, Real own, Real inverse, const Real *__restrict documents,
-                 const Real *__restrict inverses, int64_t size, Real *__restrict least) {
-    const Real half = Real(0.4999), zero = 0, infinite = std::numeric_limits<Real>::infinity();  // less: of rounding
+void find_costs(Real *__restrict row, Real own, Real inverse, const Real *__restrict documents,
+                const Real *__restrict inverses, int64_t size, Real *__restrict least) {
+    const Real one = 1, zero = 0, infinite = std::numeric_limits<Real>::infinity();
     for (int64_t i = 0; i < size; i++) {
-        Real smaller = documents[i] < own ? documents[i] : own;
-        Real value = squared_distance(row[i], inverse, inverses[i]) * (half * smaller);
+        Real distance = one - row[i] * (inverse * inverses[i]);
+        distance = distance > zero ? distance : zero;
+        Real value = distance * distance * (own * documents[i] / (own + documents[i]));
         row[i] = documents[i] > zero ? value : infinite;
         least[i] = row[i] < least[i] ? row[i] : least[i];
     }
@@ -136,8 +128,8 @@ template <class Real> InOrder<Real> in_order(const Merging<Real> &atoms) {
 
 // Find the atoms that are cheapest to merge with j among those that changed before it; among equals the first.
 //
-// Of every LANES-th of them, from each of the first ones on, the least bound of the cost is found. Only where that is
-// not above the least costs so far, costs are computed.
+// Of every LANES-th of them, from each of the first ones on, the least cost is found. Only where that is one of the
+// least so far these are looked at.
 template <class Real> void search(int64_t j, const Merging<Real> &atoms) {
     auto [documents, inverses, work, least] = in_order(atoms);
     Span<Real> row = atoms.gram[j], costs = atoms.cost[j];
@@ -148,17 +140,12 @@ template <class Real> void search(int64_t j, const Merging<Real> &atoms) {
     partners.fill(NOBODY), costs.fill(infinite), least.fill(infinite);
     for (int64_t time = 0; time < size; time++) work[time] = row[atoms.recent[time]];
     for (int64_t first = 0; first < size; first += LANES)
-        find_bounds(work.data + first, own, atoms.inverse[j], documents.data + first, inverses.data + first,
-                    std::min(LANES, size - first), least.data);
+        find_costs(work.data + first, own, atoms.inverse[j], documents.data + first, inverses.data + first,
+                   std::min(LANES, size - first), least.data);
     for (int64_t lane = 0; lane < LANES; lane++)
         if (least[lane] <= costs[CANDIDATES - 1])
             for (int64_t time = lane; time < size; time += LANES)
-                if (work[time] <= costs[CANDIDATES - 1] && documents[time] > 0) {
-                    Real weight = own * documents[time] / (own + documents[time]);
-                    Real product = row[atoms.recent[time]];
-                    Real cost = squared_distance(product, atoms.inverse[j], inverses[time]) * weight;
-                    if (cost <= costs[CANDIDATES - 1]) insert(atoms.recent[time], cost, partners, costs);
-                }
+                if (work[time] <= costs[CANDIDATES - 1]) insert(atoms.recent[time], work[time], partners, costs);
     set_price(j, costs[0], atoms);
 }
 

@@ -182,7 +182,7 @@ def main():
         chosen, rule, documents = documents_of(name, given.encoder, given.vectors)
         for seed in given.seeds:
             order = chains.order_seed({"corpora": {name: chosen}}, name, seed)
-            held = quality.Stream(name, documents, chosen, rule, order)
+            held = quality.SeededStream(name, documents, chosen, rule, order)
             began = time.process_time()
             found, weights = measure(held)
             print(f"{name}, seed {seed}: weights {weights}, {time.process_time() - began:.0f} CPU s", flush=True)

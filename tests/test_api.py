@@ -62,7 +62,7 @@ def without_types(function):
 def test_the_face_has_what_people_write():
     assert len(LISTED) == len(set(LISTED)) and len(NAMES) > 200
     wanted = {getattr(odl, name) for name in odl.__all__ if name != "__version__"}
-    wanted |= {learners.learner_class(name) for name in learners.LEARNERS} | set(rivals.CLASSES)
+    wanted |= {learners.learner_class(name) for name in learners.LEARNERS} | set(rivals.RIVAL_CLASSES)
     wanted |= {one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, errors.OdlError)}
     assert wanted <= set(NAMES.values()), {one.__name__ for one in wanted - set(NAMES.values())}
 

@@ -174,7 +174,7 @@ def test_a_stream_is_measured(meaning, rng):
         "timesteps": [],
     }  # fmt: skip
     rule = {"topics": "dominant", "min_novel": 5, "min_known": 5, "bootstrap": 0, "seed": 0}
-    rows, weights = meaning.measure(quality.Stream("simulation", documents, setting, rule, 0))
+    rows, weights = meaning.measure(quality.SeededStream("simulation", documents, setting, rule, 0))
     plain = {method: average for method, average, _ in rows}
     assert plain["levels"] > 0.6 > plain["neighbours, a = 1"]
     assert plain["neighbours"] == plain["neighbours, a = 0"]

@@ -418,7 +418,7 @@ def test_the_figure_of_the_manual_is_drawn():
     picture = space["draw"](SimpleNamespace(frame={"novel": rows}.__getitem__))
     assert [bar.get_height() for bar in picture.figure.axes[0].patches] == [3, 4] and picture.alt.startswith("7 ")
     assert not space["draw"](SimpleNamespace(frame={"novel": rows[:0]}.__getitem__)).drawn
-    assert space["PLACE"][0] in studypage.TABLES
+    assert space["PLACE"][0] in studypage.SECTION_TABLES
 
 
 def stream_of_topics(rng, n=60, m=30):
@@ -481,7 +481,7 @@ def test_memory_of_the_other_learners_is_described():
 
 
 def test_tables_and_figures_are_described():
-    for name, columns in study.COLUMNS.items():
+    for name, columns in study.STUDY_COLUMNS.items():
         assert f"`tables/{name}.tsv`" in FILES and name in RUNNING
         assert columns
     for column in {*averages.AUC_COLUMNS, *averages.SUMMARY_COLUMNS} - {"run", "t", "pooled_low", "pooled_high"}:

@@ -152,7 +152,7 @@ def test_scores_are_read_without_names(made, number):
 def test_baselines_give_one_series_each(made):
     entry = made[1][0]
     rows, summary = averages.evaluate(paths_of(entry, first=1), min_novel=3, bootstrap=0)
-    assert [row["run"] for row in summary] == sorted(baselines.NAMES)
+    assert [row["run"] for row in summary] == sorted(baselines.BASELINE_NAMES)
     held = read_scores(score_path(entry, 3))
     assert find(rows, run="nearest5-logtf", t=3)["auc"] == metrics.auc(held.scores["nearest5-logtf"], held.novel)
     assert np.isnan(rows[0]["uncoded"])
@@ -211,7 +211,9 @@ def test_summary_has_mean_and_spread_over_seeds(made, gathered):
     assert row["average_sd"] == pytest.approx(np.std(values, ddof=1), abs=1e-6)
     assert (row["average_min"], row["average_max"]) == (min(values), max(values))
     assert json.loads(row["parameters"]) == {"gamma": 4.0, "lam": 0.1}
-    assert {row["run"] for row in gathered["summary"] if row["algorithm"] == "baseline"} == set(baselines.NAMES)
+    assert {row["run"] for row in gathered["summary"] if row["algorithm"] == "baseline"} == set(
+        baselines.BASELINE_NAMES
+    )
     assert len(gathered["averages"]) == 2 * (10 + 6)
 
 

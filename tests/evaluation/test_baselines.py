@@ -20,11 +20,11 @@ REPEATS = {"raw": ("nearest-tfidf", "nearest5-tfidf"), "log": ("nearest-logtf", 
 
 @pytest.mark.parametrize("block", [1000, 7])
 def test_neighbours_equal_the_dense_definition(rng, monkeypatch, block):
-    monkeypatch.setattr(baselines, "BLOCK", block)
+    monkeypatch.setattr(baselines, "COSINE_BLOCK", block)
     *past, batch = make_chain(rng, [30, 23, 31])
     assert batch.counts.shape[1] > past[0].counts.shape[1]
     scores = baselines.score(batch, iter(past))
-    assert tuple(scores) == baselines.NAMES
+    assert tuple(scores) == baselines.BASELINE_NAMES
     for form, (nearest, nearest5) in REPEATS.items():
         cosines = np.sort(dense_cosines(batch, past, form), axis=1)
         np.testing.assert_allclose(scores[nearest], 1 - cosines[:, -1], atol=1e-12)
@@ -45,7 +45,7 @@ def test_no_past_and_empty_documents_are_wholly_novel(rng):
     assert empty.any() and not empty.all()
     assert np.all(baselines.score(batch, [])["nearest5-logtf"] == 1)
     scores = baselines.score(batch, [first])
-    for name in baselines.NAMES[:-1]:
+    for name in baselines.BASELINE_NAMES[:-1]:
         assert np.all(scores[name][empty] == 1), name
     assert np.all(scores["length"][empty] == 0)
 
@@ -63,7 +63,7 @@ def test_repeated_document_is_not_novel(rng):
 def test_the_last_documents_of_a_long_past_are_compared_with(rng, tmp_path, monkeypatch):
     """Up to a length all, then the last ones, by rows; what was left out is said, and no more is read than needed."""
     monkeypatch.setattr(baselines, "LONGEST_PAST", 21)
-    monkeypatch.setattr(baselines, "LAST", 14)
+    monkeypatch.setattr(baselines, "PAST_WINDOW", 14)
     chain = []
     for t, n in enumerate([10, 11, 12, 13]):
         chain.append(features.follow(make_documents(rng, t, n), chain[-1] if chain else None, tmp_path / f"{t}.h5"))
@@ -133,7 +133,7 @@ def test_file_holds_scores_and_labels_and_has_reproducible_bytes(rng, tmp_path):
     np.testing.assert_array_equal(read.novel, batch.novel)
     np.testing.assert_array_equal(read.novel_dominant, batch.novel_dominant)
     assert read.empty.sum() >= (np.asarray(batch.counts[:].sum(axis=1)) == 0).sum()
-    assert set(read.scores) == set(baselines.NAMES)
+    assert set(read.scores) == set(baselines.BASELINE_NAMES)
     for name, values in scores.items():
         np.testing.assert_array_equal(read.scores[name], values)
     (tmp_path / "a.h5").write_bytes((tmp_path / "a.h5").read_bytes()[:500])
@@ -160,15 +160,15 @@ def tdt2_chain(corpora):
 def test_tdt2_reaches_the_known_figures_in_time(corpora):
     """Average AUC over timesteps 1, 2, 5, 6, 8; seeds differ by 0.002, the unseen share by 0.013."""
     chain = list(tdt2_chain(corpora))
-    values = {name: [] for name in baselines.NAMES}
+    values = {name: [] for name in baselines.BASELINE_NAMES}
     for t in (1, 2, 5, 6, 8):
         start = time.process_time()
         scores = baselines.score(chain[t], chain[:t])
         seconds = time.process_time() - start
-        for name in baselines.NAMES:
+        for name in baselines.BASELINE_NAMES:
             values[name].append(metrics.auc(scores[name], chain[t].novel))
     assert seconds < 40.0  # two weightings, 8000 earlier documents: one or two on an idle machine
-    mean = {name: np.mean(values[name]) for name in baselines.NAMES}
+    mean = {name: np.mean(values[name]) for name in baselines.BASELINE_NAMES}
     assert mean["nearest-tfidf"] == pytest.approx(0.914, abs=0.005)
     assert mean["nearest5-tfidf"] == pytest.approx(0.949, abs=0.005)
     assert mean["nearest-logtf"] == pytest.approx(0.945, abs=0.005)

@@ -80,7 +80,7 @@ def test_bootstrap_in_blocks_and_seeded(rng, monkeypatch):
     whole = metrics.bootstrap(scores, labels, replicates=50, seed=1)
     assert np.array_equal(whole, metrics.bootstrap(scores, labels, replicates=50, seed=1))
     assert not np.array_equal(whole, metrics.bootstrap(scores, labels, replicates=50, seed=2))
-    monkeypatch.setattr(metrics, "BLOCK", 700)
+    monkeypatch.setattr(metrics, "RESAMPLED_BLOCK", 700)
     blocked = metrics.bootstrap(scores, labels, replicates=50, seed=1)
     assert len(set(blocked.tolist())) > 10
     assert abs(np.mean(blocked) - np.mean(whole)) < 0.05

@@ -420,7 +420,7 @@ def _shown(world, name, path):
 
     folder = path.parent / "shown"
     folder.mkdir(exist_ok=True)
-    for held in study.COLUMNS:
+    for held in study.STUDY_COLUMNS:
         (folder / f"{held}.tsv").write_bytes((path if held == name else world / f"tables/{held}.tsv").read_bytes())
     studypage.main_table(folder)
 

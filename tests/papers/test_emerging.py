@@ -273,7 +273,7 @@ def test_the_command_writes_what_is_described(made, tmp_path):
     done = odl("step", "emerging", tmp_path / "e.tsv", "--files", tmp_path / "t.h5", "--scores", made / "s1.h5")
     assert done.returncode == 0, done.stderr
     header, line = (tmp_path / "e.tsv").read_text().splitlines()
-    assert header.split("\t") == [*emergingfiles.COLUMNS, "digest"] and line.startswith("da\t1\t")
+    assert header.split("\t") == [*emergingfiles.EMERGING_COLUMNS, "digest"] and line.startswith("da\t1\t")
 
 
 @pytest.mark.parametrize(

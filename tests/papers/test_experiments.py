@@ -222,7 +222,7 @@ def test_convergence_takes_one_file():
 
 @pytest.mark.slow
 def test_planted_bi_clusters_are_recovered(rng, monkeypatch):
-    monkeypatch.setattr(biclustering, "STEP", 0.02)
+    monkeypatch.setattr(biclustering, "DICTIONARY_STEP", 0.02)
     monkeypatch.setattr(biclustering, "MU", 0.05)
     settings = {"atoms": 2, "betas": [0.02], "seeds": [0], "iterations": 300}
     rows, shown = biclustering.measure(planted(rng), settings)
@@ -240,7 +240,7 @@ def test_recovery_of_noise_is_poor(rng):
 
 
 def test_the_table_of_expression_is_read_or_refused(tmp_path):
-    path = tmp_path / biclustering.FILE
+    path = tmp_path / biclustering.LUNG_FILE
     with gzip.open(path, "wt") as file:
         file.write("gene,a,b\ng1,1.5,-1.5\ng2,0,2\n")
     found = biclustering.parse_expression(path)
@@ -259,5 +259,5 @@ def test_the_table_of_expression_is_read_or_refused(tmp_path):
 
 
 def test_the_real_matrix(corpora):
-    found = biclustering.read_expression([corpora / "lung" / biclustering.FILE])
+    found = biclustering.read_expression([corpora / "lung" / biclustering.LUNG_FILE])
     assert found.values.shape == (5000, 56) and np.abs(found.values.mean(axis=1)).max() < 1e-9

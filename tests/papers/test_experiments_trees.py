@@ -243,7 +243,7 @@ class TestTopicTree:
             rates[field == kind, 10 * (kind + 1) : 10 * (kind + 1) + 5] = 4.0
         counts = rng.poisson(rates)
         monkeypatch.setattr(topic_tree.nips, "read", lambda files, options: corpus_of(counts, [()] * 150))
-        for name, value in {"FACTORS": (3,), "LAM": 2.0**-8, "OCCURRENCES": 3}.items():
+        for name, value in {"BRANCHING": (3,), "LAM": 2.0**-8, "OCCURRENCES": 3}.items():
             monkeypatch.setattr(topic_tree, name, value)
         experiments.run("topic_tree", tmp_path, {"seeds": [0, 1, 2]})
         rows = read_table(tmp_path / "topics.tsv")
@@ -327,7 +327,7 @@ class TestClassification:
 
         counts, labels = twogroups.two_groups(two_classes(rng), self.settings())
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(twogroups, "Judge", Judge)
+            patch.setattr(twogroups, "SelectedSvm", Judge)
             rows = twogroups.split_rows(counts, labels, self.settings(methods=["pca"]), 0)
         assert [row["method"] for row in rows] == [*twogroups.RAW, "pca"]
         for matrix, power in zip(given, (1, None, 2), strict=False):
@@ -353,7 +353,7 @@ class TestClassification:
 
         X, y = rng.normal(size=(120, 5)), rng.random(120) < 0.5
         X[y, 0] += 1.5
-        judge = twogroups.Judge(y, np.arange(80), np.arange(80, 120), self.settings(scaling=["each"]))
+        judge = twogroups.SelectedSvm(y, np.arange(80), np.arange(80, 120), self.settings(scaling=["each"]))
         (row,) = judge.judged([(None, X[:80], X[80:])])
         size = X[:80].std(axis=0)
         model = SVC(C=4.0 ** row["C"], kernel="linear").fit(X[:80] / size, y[:80])
@@ -366,7 +366,7 @@ class TestClassification:
         train, test = np.arange(120), np.arange(120, 200)
         settings = self.settings(scaling=["one", "each"])
         found = [
-            twogroups.Judge(labels, train, test, settings).judged(
+            twogroups.SelectedSvm(labels, train, test, settings).judged(
                 [(-20, 0 * X[:120], 0 * X[120:]), (-2, X[:120], X[120:])]
             )
             for labels in (y, np.concatenate((y[:120], ~y[120:])))
@@ -383,7 +383,9 @@ class TestClassification:
         X, y = rng.normal(size=(120, 3)), np.arange(120) % 3 > 0
         X[y, 0] += 5.0
         X *= 1e-3
-        rows = twogroups.Judge(y, np.arange(80), np.arange(80, 120), self.settings()).judged([(None, X[:80], X[80:])])
+        rows = twogroups.SelectedSvm(y, np.arange(80), np.arange(80, 120), self.settings()).judged(
+            [(None, X[:80], X[80:])]
+        )
         by = {row["scaling"]: row for row in rows}
         assert list(by) == ["each", "one", "none"] and by["one"]["accuracy"] > 90 and not by["none"]["chosen"]
         model = SVC(C=4.0 ** by["none"]["C"], kernel="linear").fit(X[:80], y[:80])
@@ -393,7 +395,7 @@ class TestClassification:
 
     def test_of_equal_scalings_that_of_the_first_candidate_is_chosen_then_the_first(self, rng, monkeypatch):
         X, y = rng.normal(size=(40, 2)), np.arange(40) % 2 > 0
-        judge = twogroups.Judge(y, np.arange(30), np.arange(30, 40), self.settings(svm=[0]))
+        judge = twogroups.SelectedSvm(y, np.arange(30), np.arange(30, 40), self.settings(svm=[0]))
         validated = {"each": [70.0, 80.0], "one": [80.0, 80.0], "none": [80.0, 75.0]}
         order = iter([score for scaling in ("each", "one", "none") for score in validated[scaling]])
         monkeypatch.setattr(judge, "_validated", lambda inner: np.array([next(order)]))
@@ -419,7 +421,7 @@ class TestClassification:
         X, y = np.maximum(rng.normal(size=(260, 8)) + 0.5, 0), rng.random(260) < 0.45
         X[y, :3] += 0.4
         settings = self.settings(scaling=["one"], svm=[1, -3, -1, -2, 0])
-        judge = twogroups.Judge(y, np.arange(180), np.arange(180, 260), settings)
+        judge = twogroups.SelectedSvm(y, np.arange(180), np.arange(180, 260), settings)
         (found,) = judge.judged([(-7, X[:180], X[180:])])
         size = np.sqrt((X[:180] ** 2).sum() / 180)
         grid = {"C": [4.0**exponent for exponent in (-3, -2, -1, 0, 1)]}

@@ -40,7 +40,7 @@ def run(learner, batches, n_atoms, rng, code=None):
         state = learner.fit_terms(state, P.shape[1])
         X = learner.score(state, P).codes if code is None else code(P)
         after = learner.learn(state, P, X)
-        steps.append(hindsight.Step(P, X, state.dictionary, after.dictionary, state.arrays.get("dual")))
+        steps.append(hindsight.OnlineStep(P, X, state.dictionary, after.dictionary, state.arrays.get("dual")))
         state = after
     return steps
 
@@ -264,7 +264,7 @@ def test_the_command_writes_what_the_checkpoints_say(chain, tmp_path):
     assert found.returncode == 0, found.stderr
     assert "Theorem B.5 wants beta" in found.stdout and "regret at most" in found.stdout and "CPU s" in found.stdout
     rows, whole = read_table(tmp_path / "r.tsv"), read_table(chain / "theorem" / "regret.tsv")
-    assert tuple(rows[0]) == hindsight.COLUMNS and [row["t"] for row in rows] == [1, 2, 3, 4]
+    assert tuple(rows[0]) == hindsight.REGRET_COLUMNS and [row["t"] for row in rows] == [1, 2, 3, 4]
     assert [np.isnan(row["regret"]) for row in rows] == [False, True, True, False]
     P = features.read(chain / "f3.h5").weighed(norm="l1")[:].toarray()
     before, after = (checkpoints.read_checkpoint(chain / "theorem" / f"{t}.h5") for t in (2, 3))
@@ -320,6 +320,6 @@ def test_the_table_over_seeds(chain, tmp_path):
     with pytest.raises(ConfigError, match="regret of other"):
         hindsight.gather_regret(chain / "plan.json", tmp_path / "x.tsv", runs=["other"])
     plan = [{**load_plan(chain / "plan.json")[0], "run": "none", "folder": str(tmp_path)}]
-    write_table(tmp_path / "regret.tsv", [], hindsight.COLUMNS)
+    write_table(tmp_path / "regret.tsv", [], hindsight.REGRET_COLUMNS)
     with pytest.raises(StorageError, match="regret of none has no row"):
         hindsight.gather_regret(plan, tmp_path / "x.tsv", runs=["none"])

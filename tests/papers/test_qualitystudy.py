@@ -57,7 +57,7 @@ def corpus(monkeypatch):
 @pytest.fixture
 def held(settings, corpus):
     study = chains.study_of(settings, "tdt2")
-    made = quality.Stream("tdt2", corpus, study["streams"]["tdt2"], study["evaluate"], 0)
+    made = quality.SeededStream("tdt2", corpus, study["streams"]["tdt2"], study["evaluate"], 0)
     return study["learners"], made
 
 
@@ -114,7 +114,7 @@ def test_learners_of_another_kind_are_left_out_or_refused(settings):
 def test_a_stream_without_novel_documents_is_refused(settings, corpus):
     study = chains.study_of(settings, "tdt2")
     with pytest.raises(DataError, match="no timestep of tdt2 can be evaluated"):
-        quality.Stream("tdt2", corpus, study["streams"]["tdt2"], {**study["evaluate"], "min_novel": 61}, 0)
+        quality.SeededStream("tdt2", corpus, study["streams"]["tdt2"], {**study["evaluate"], "min_novel": 61}, 0)
 
 
 def test_a_learner_of_a_default_memory_is_measured_by_memory(held, settings):
@@ -321,7 +321,7 @@ def test_curves_are_means_over_seeds(rows):
     assert [axis.get_title() for axis in figure.axes] == ["one", "two"]
     lines = {bars.get_label(): bars.lines[0].get_xydata() for bars in figure.axes[0].containers}
     assert np.allclose(lines["adaptive"][-1], (10.0, 0.605))
-    assert np.allclose(lines[quality_overview.PLAIN][:, 1], (0.755, 0.805))  # the better one of the two windows
+    assert np.allclose(lines[quality_overview.WINDOW_PLAIN][:, 1], (0.755, 0.805))  # the better one of the two windows
     others = [{"stream": "one", "seed": seed, "run": run, "entries": 4000 + 2000 * seed, "average": 0.7 + 0.1 * seed}
               for seed in (0, 1) for run in ("first-story-lsh", "first-story-lsh-levels-context")]  # fmt: skip
     drawn = quality_overview.curves(memory, compared, others)
@@ -331,8 +331,8 @@ def test_curves_are_means_over_seeds(rows):
     flat = {line.get_label(): line.get_ydata()[0] for line in figure.axes[1].lines}
     ours = [row for row in compared if row["stream"] == "two"]
     means = {run: np.mean([row["average"] for row in ours if row["run"] == run]) for run in {r["run"] for r in ours}}
-    assert np.isclose(flat[quality_overview.POSITIVE_INTEGER], max(means["nearest-tfidf"], means["nearest5-logtf"]))
-    assert np.isclose(flat[quality_overview.WHOLE_CONTEXT], means["nearest5-logtf-levels-context"])
+    assert np.isclose(flat[quality_overview.PAST_PLAIN], max(means["nearest-tfidf"], means["nearest5-logtf"]))
+    assert np.isclose(flat[quality_overview.PAST_CONTEXT], means["nearest5-logtf-levels-context"])
 
 
 def test_the_table_of_averages_has_the_mean_over_seeds_of_each_run_and_stream(rows):

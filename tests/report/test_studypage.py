@@ -93,14 +93,16 @@ def test_a_window_of_the_neighbours_is_said_wherever_they_are(tmp_path):
     plan = studies.make_study(tmp_path, seeds=1, steps=4, sizes=(10,), runs=runs, bootstrap=0, window="last12")
     study.summarise(plan, tmp_path / "tables")
     named = {row["run"] for row in study.read_tables(tmp_path / "tables")["summary"]} - {"da"}
-    assert named == {f"{name}-last12" for name in baselines.NAMES[:4]} | {"out-of-vocabulary", "length"}
+    assert named == {f"{name}-last12" for name in baselines.BASELINE_NAMES[:4]} | {"out-of-vocabulary", "length"}
     figures.write(plan, tmp_path / "tables", tmp_path / "figures")
     studypage.write(
         tmp_path / "page.html", studypage.Streams(plan, tmp_path / "tables", tmp_path / "figures"), title="A study"
     )
     found = Checker((tmp_path / "page.html").read_text(encoding="utf-8"))
     needed = "neighbours need all earlier documents, or the last ones that their names say"
-    assert f"Baselines: no dictionary; {needed}" in found.words and not set(found.words) & set(baselines.NAMES[:4])
+    assert f"Baselines: no dictionary; {needed}" in found.words and not set(found.words) & set(
+        baselines.BASELINE_NAMES[:4]
+    )
     assert any("The baseline compares every document with many earlier ones" in text for text in found.words)
     texts = [image["alt"] for image in found.all("img")]
     (text,) = (text for text in texts if text.startswith("Average AUC of"))

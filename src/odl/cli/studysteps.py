@@ -204,7 +204,7 @@ def baselines(output, features, *, past, window: int | None = None):
             name = f"last{window}timesteps"
     else:
         newest_first = (storage.earlier(past, t, 1)[0] for t in range(batch.t, 0, -1))
-        before, name = baselines.latest(map(read, newest_first), baselines.LAST), f"last{baselines.LAST}"
+        before, name = baselines.latest(map(read, newest_first), baselines.PAST_WINDOW), f"last{baselines.PAST_WINDOW}"
     scorefiles.write_baselines(output, batch, baselines.score(batch, before), name)
 
 

@@ -1,4 +1,4 @@
-"""The mechanism for use in Python, without the workflow: a scikit-learn estimator, and one for data frames of texts."""
+"""Novelty detection from Python: `NoveltyDetector`, a scikit-learn estimator, and `TextNovelty` for data frames."""
 
 from odl.detector.estimator import NoveltyDetector
 from odl.detector.textnovelty import TextNovelty

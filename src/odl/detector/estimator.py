@@ -1,4 +1,4 @@
-"""NoveltyDetector: the mechanism as a scikit-learn estimator, for use without the workflow."""
+"""NoveltyDetector: a scikit-learn estimator that scores documents by a dictionary of the earlier ones."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self, cast
@@ -12,7 +12,7 @@ from odl import novelty
 from odl.alerts import calibration
 from odl.config.project import LEARNER
 from odl.config.sections import Alerts
-from odl.detector.mechanism import LEVEL, Mechanism
+from odl.detector.mechanism import DEFAULT_LEVEL, Mechanism
 from odl.errors import ParameterError
 from odl.evaluation import metrics
 from odl.prox.projections import MatrixLike
@@ -20,66 +20,67 @@ from odl.prox.projections import MatrixLike
 
 @dataclass(eq=False, repr=False)
 class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Score documents by how badly a dictionary learned from the earlier ones explains them, and flag the rare ones.
+    """Score documents by how badly a dictionary of the earlier ones explains them, and flag the rare scores.
 
-    **High means novel**, and `predict` gives 1 for novel and 0 for known. scikit-learn's outlier detectors have it the
-    other way round: `predict_outliers` gives their -1 and 1. With the L1 learners the score of a document p is
+    **High scores are novel**, and `predict` returns 1 for novel and 0 for known documents. scikit-learn's outlier
+    detectors return -1 and 1, as `predict_outliers` does. With the L1 learners the score of a document p is
     min_{x >= 0} ||p - A x||_1 + lam ||x||_1: near lam for a document of known topics, 1 for one that no atom explains.
     The others have objectives of their own.
 
     Parameters
     ----------
     learner : str, default="levels"
-        Algorithm that updates the dictionary, a name of `odl.learners.LEARNERS`; by default the one of `odl init`.
-        "batch" and "batch_l2" keep all documents, in memory and in the file of `save`.
+        Algorithm that updates the dictionary, a name of `odl.learners.LEARNERS`; the default is that of `odl init`.
+        "batch" and "batch_l2" store all documents, in memory and in the file of `save`.
     n_atoms : int, default=100
-        Atoms at most, at the start (see the learner's class for how it goes on). A first batch of fewer documents
-        gives a smaller dictionary, `n_atoms_`. "levels" has as many as its `memory` holds.
+        Maximum number of atoms at the start; the class of the learner says whether it changes later. With fewer
+        documents in the first batch there are fewer atoms (`n_atoms_`). "levels" uses its `memory` instead.
     settings : dict, optional
-        Hyper-parameters of the learner (see its class in `odl.learners`), e.g. ``{"gamma": 4.0}``. Each is a parameter
-        of its own too: ``set_params(settings__gamma=4.0)``, or "settings__gamma" in the grid of a search.
+        Hyper-parameters of the learner (see its class in `odl.learners`), e.g. ``{"gamma": 4.0}``. They can also be
+        set one by one: ``set_params(settings__gamma=4.0)``, or "settings__gamma" in a grid search.
     growing : bool, default=False
         Whether later batches may have more columns (new terms are appended on the right).
     random_state : int, RandomState, Generator or None, default=0
-        Seed of the documents that the dictionary starts from, or what to draw it from (None: numpy's own state).
+        Seed for the choice of the documents that atoms start from, or a generator to draw it from (None: numpy's global
+        state).
     level : float, default=0.05
-        Largest tail probability of a novel document, so that at most this share of the known ones is flagged. At least
-        1 / (1 + `window`), the least that there is. May be changed at any time.
+        Largest tail probability of a novel document: at most this share of known documents is flagged. At least
+        1 / (1 + `window`), the smallest possible value. May be changed after `fit`.
     window : int, default=2000
-        Scores that a new one is compared with: those of the last documents, as they were before they were learned.
+        Number of latest scores that a new score is compared with; each was computed before its document was learned.
     folds : int, default=3
-        The first batch has no dictionary before it, so each of so many parts of it, drawn at random, is scored by a
-        dictionary learned from the others: these scores are the first of the window. 0 leaves the window empty, and
-        nothing is flagged before the second batch has been scored. Costs folds - 1 times as much as the fit alone.
+        Number of random folds of the first batch. Each is scored by a dictionary of the other folds, and these scores
+        begin the window. With 0 the window is empty, and nothing is flagged before the second batch has been scored.
+        Takes folds - 1 times as long as the fit alone.
     budget : float, optional
-        The name of `level` in version 0.2; it warns, and will go.
+        Deprecated name of `level`.
 
     Attributes
     ----------
     components_ : csr_array, shape (n_atoms_, n_features)
-        Atoms in rows, non-negative; of unit l2 norm or of mass at most 1, as the learner has it.
+        Atoms in rows, non-negative; of unit l2 norm or of l1 norm at most 1, depending on the learner.
     n_atoms_ : int
-        Size of the dictionary.
+        Number of atoms.
     window_ : ndarray
-        Scores that calibrate, oldest first.
+        Scores of the calibration window, oldest first.
     state_ : odl.learners.State
-        Everything of the learner that changes.
+        State of the learner.
     history_ : list of csr_array
-        Documents learned so far, for learners that need them (`odl.learners.Learner.needs_history`).
+        All documents so far, for learners that need them (`odl.learners.Learner.needs_history`).
     seed_ : int
         Seed that was used.
     n_features_in_ : int
     n_batches_ : int
-        Batches learned from, the first included.
+        Number of batches learned, including the first.
 
     Notes
     -----
-    Input rows are non-negative weights (TF-IDF, counts) and are scaled to the learner's norm here. With known documents
-    that are exchangeable with those of the window, a share of at most `level` of them is flagged
-    (`odl.alerts.calibration.tail_probability`). They are not where the dictionary itself moves fast: the first steps
-    of dual averaging raise all scores, and more is flagged for a batch or two. Scores that tie count against each
-    other: where more than that share of the recent documents has the largest score, as may be with L1 learners, none
-    is flagged. An empty document is unexplained, has the score 1 and is never flagged.
+    Input rows are non-negative weights (TF-IDF, counts); they are scaled to the norm of the learner. If known documents
+    are exchangeable with those of the window, at most a share of `level` of them is flagged
+    (`odl.alerts.calibration.tail_probability`). While the dictionary changes fast they are not: the first steps of
+    dual averaging raise all scores, and more documents are flagged for a batch or two. Ties count as larger: if more
+    than that share of the window has the largest score, which L1 learners allow, nothing is flagged. An empty
+    document has the score 1 and is never flagged.
     Source: ICASSP 2013, mechanism GENNVL.
 
     Examples
@@ -101,7 +102,7 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
     growing: bool = False
     random_state: Any = 0
     _: KW_ONLY
-    level: float = LEVEL
+    level: float = DEFAULT_LEVEL
     window: int = Alerts.window
     folds: int = 3
     budget: float | None = None
@@ -109,7 +110,7 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def __post_init__(self):
         self._rename()
 
-    _container = cast("str | None", None)  # of an instance: what `set_output` was told
+    _container = cast("str | None", None)  # argument of `set_output`
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -119,7 +120,7 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return tags
 
     def fit(self, X: MatrixLike, y: ArrayLike | None = None) -> Self:
-        """Forget everything, learn the first dictionary from a batch, and calibrate on parts of it held out in turn.
+        """Learn a new dictionary from a batch, and calibrate on its folds (cross-validation).
 
         Parameters
         ----------
@@ -141,7 +142,7 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return self
 
     def partial_fit(self, X: MatrixLike, y: ArrayLike | None = None) -> Self:
-        """Score one more batch for the window, then learn from it; the first call is `fit`.
+        """Score one more batch for the window, then learn from it; the first call is the same as `fit`.
 
         Parameters
         ----------
@@ -171,7 +172,7 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return self
 
     def score_samples(self, X: MatrixLike) -> np.ndarray:
-        """Return the novelty score of each document; high means novel, an empty document has 1.
+        """Return the novelty score of each document: larger is more novel; empty documents have 1.
 
         Parameters
         ----------
@@ -192,11 +193,11 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return self._judged(X)[1].score
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:
-        """Return log(level / p): at least 0 for what is novel at this level, the larger the rarer.
+        """Return log(level / p) with the tail probability p of each score; novel documents have at least 0.
 
-        p is the share of the scores of the window, the document's own included, that are at least as large as that of
-        the document (`odl.alerts.calibration.tail_probability`). Documents above all of the window tie;
-        `score_samples` tells them apart.
+        p is the share of scores, those of the window and the document's own, that are at least as large as the
+        document's (`odl.alerts.calibration.tail_probability`). Documents above the entire window have the same p;
+        `score_samples` ranks them.
 
         Parameters
         ----------
@@ -262,10 +263,10 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return 1 - 2 * self.predict(X)
 
     def fit_predict(self, X: MatrixLike, y: ArrayLike | None = None) -> np.ndarray:
-        """Fit, and return 1 for the documents of the batch that the others of it explain worst: a share of `level`.
+        """Fit, and return 1 for the documents of the batch that the other folds explain worst, a share of `level`.
 
-        Unlike `fit` and then `predict`, each document is judged by a dictionary that has not learned it: by the scores
-        of the parts held out in turn (`folds`), each among all of them. Without folds nothing is novel.
+        Unlike `fit` followed by `predict`, a document is scored by a dictionary of the other folds (`folds`), and its
+        score is compared with all of these. Without folds nothing is novel.
 
         Parameters
         ----------
@@ -339,13 +340,13 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return clone
 
     def score(self, X: MatrixLike, y: ArrayLike | None = None) -> float:
-        """Return how well the scores tell novel from known documents: the area under the ROC curve, ties half.
+        """Return the area under the ROC curve of the scores; ties count half.
 
         Parameters
         ----------
         X : array or sparse matrix, shape (n_documents, n_features)
         y : array-like, shape (n_documents,)
-            Above 0 (novel), 0 (known) or below 0 (not known which: ignored).
+            Above 0 for novel, 0 for known, below 0 for unlabelled documents, which are ignored.
 
         Returns
         -------
@@ -354,7 +355,7 @@ class NoveltyDetector(Mechanism, ClassNamePrefixFeaturesOutMixin, TransformerMix
         Raises
         ------
         ParameterError
-            Without y, or where y does not have both novel and known documents.
+            If y is None, or does not have both novel and known documents.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Data frames of documents: their texts, times and ids, the batches of a period, and the table of results."""
+"""Read documents from data frames, cut them into batches by period, and make the table of results."""
 
 from typing import NamedTuple
 
@@ -9,20 +9,20 @@ from odl.errors import ParameterError
 from odl.files.documents import NO_TIME, one_line
 from odl.stream import batching
 
-COLUMNS = ("row", "batch", "item", "score", "tail", "event", "alert", "headline", "opening", "reasons")
-NO_NAMES: list = []  # of documents without authors or sources; never changed in place
+RESULT_COLUMNS = ("row", "batch", "item", "score", "tail", "event", "alert", "headline", "opening", "reasons")
+NO_NAMES: list = []  # authors or sources of documents without these columns; never changed in place
 
 
 class FrameDocuments(NamedTuple):
-    """What a frame has of its documents, but for their times and ids.
+    """Texts, titles, authors and sources of the documents of a frame.
 
     Attributes
     ----------
     texts : list of str
     titles : list of str or None
-        The text where a title is missing; None without a column of titles.
+        A missing title is replaced by the text; None without a column of titles.
     authors, sources : list of str
-        Empty where one is missing; no entries without such a column.
+        A missing one is ""; the list is empty without such a column.
     """
 
     texts: list
@@ -37,24 +37,24 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None, author
     Parameters
     ----------
     frame : pandas.DataFrame, list of str, or what has ``to_pandas``
-        Texts alone are the column of the texts.
+        A list holds the texts.
     text : str
         Column of the texts.
     time, id : str, optional
-        Columns; by default "time" and "id" where there are such.
+        Column names; by default "time" and "id", if the frame has them.
     strict : bool
-        Whether a row that cannot be read is refused.
+        Raise an error for a row that cannot be read; otherwise it is listed in `aside`.
     title : str, optional
-        Column of titles; by default "title" where there is one.
+        Column of titles; by default "title", if the frame has it.
     author, source : str, optional
         Columns of authors and sources.
 
     Returns
     -------
     aside : pandas.DataFrame
-        Index and reason of the rows that cannot be read.
+        Index of each row that cannot be read, and the reason.
     index : pandas.Index
-        Of the others, as what follows.
+        Index of the readable rows, which the following values belong to.
     ids : list or None
     times : ndarray of int64 or None
         Milliseconds since 1970.
@@ -63,7 +63,7 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None, author
     Raises
     ------
     ParameterError
-        If it is no frame, or a column is missing; of a row, naming the document, where strict or none can be read.
+        If `frame` is no data frame, a column is missing, no row can be read, or (`strict`) one row cannot.
     """
     frame, names = _as_pandas(frame, text), {}
     columns = {"text": text, "time": time, "id": id, "title": title, "author": author, "source": source}
@@ -88,7 +88,7 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None, author
             for name in values:
                 del read[name][len(read["row"]) :]
             aside[row] = str(error)
-            if strict := strict or "begin with the day" in aside[row]:  # of a form that the others may have, too
+            if strict := strict or "begin with the day" in aside[row]:  # other rows may have the same form
                 break
     if aside and (strict or not read["row"]):
         row, reason = list(aside.items())[-1 if strict else 0]
@@ -109,14 +109,14 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None, author
 
 
 def _or_none(value):
-    """Return a value, None for what pandas has where there is none: NA, NaT, NaN."""
+    """Return a value; None for missing values of pandas (NA, NaT, NaN)."""
     import pandas as pd
 
     return None if value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value) else value
 
 
 def _parsed(name, value):
-    """Return a value of a row as it is used; raise ValueError if a text, time or id is missing or wrong."""
+    """Parse a value of a row; raise ValueError if a text, time or id is missing or wrong."""
     if name in ("title", "source"):
         return "" if value is None else str(value)
     if name == "author":
@@ -138,12 +138,12 @@ def _reasons(index, reasons):
 
 
 def _as_pandas(frame, text):
-    """Return a frame of pandas: of another library, by its own conversion; of texts alone, their column."""
+    """Convert a frame of another library, or a list of texts, to a pandas data frame."""
     import pandas as pd
 
     try:
         frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame
-    except ImportError as error:  # polars asks pyarrow
+    except ImportError as error:  # polars needs pyarrow for the conversion
         refusal = f"a frame of {type(frame).__module__.partition('.')[0]} ({error})"
         todo = "install what is missing, or pass one of pandas"
         raise ParameterError(refusal, "one that converts to pandas", todo) from error
@@ -156,7 +156,7 @@ def _as_pandas(frame, text):
 
 
 def batches(times, n_documents, period=None, initial=1):
-    """Return the rows of each batch, in the order of time, as `odl.stream.batching` cuts a stream.
+    """Return the row numbers of each batch, sorted by time; batches are cut as in `odl.stream.batching`.
 
     Parameters
     ----------
@@ -164,9 +164,9 @@ def batches(times, n_documents, period=None, initial=1):
         Milliseconds since 1970.
     n_documents : int
     period : {"day", "week", "month", "quarter", "year"}, optional
-        Without one, all documents are one batch.
+        Calendar period of a batch; None puts all documents into one batch.
     initial : int
-        Documents of the first batch at least: whole periods.
+        Minimum number of documents in the first batch, which takes complete periods until it has them.
     """
     if times is None:
         if period is not None:
@@ -180,7 +180,7 @@ def batches(times, n_documents, period=None, initial=1):
 
 
 def table(index, ids, times, parts):
-    """Return what was found, as a data frame in the order and with the index of the one that was passed.
+    """Return the results of all batches as a data frame with the index and order of the input frame.
 
     Parameters
     ----------
@@ -188,12 +188,12 @@ def table(index, ids, times, parts):
     ids : list
     times : ndarray or None
     parts : list of dict
-        Of each batch the columns; "row" is the place in the frame, "item" that of another document. Documents that
-        are in none are left out.
+        Columns of each batch. "row" is the position in the input frame, "item" the position of the first
+        near-duplicate. Documents of no batch are left out.
     """
     import pandas as pd
 
-    none = {name: [] for name in COLUMNS}
+    none = {name: [] for name in RESULT_COLUMNS}
     frame = pd.concat([pd.DataFrame(part) for part in parts or [none]]).sort_values("row")
     rows = frame.pop("row").to_numpy(dtype=np.int64)
     frame["item"] = [ids[row] for row in frame["item"]]

@@ -1,4 +1,4 @@
-"""Parameters of the estimators: checks, seeds, and those of the learner as `settings__NAME`, for grid searches."""
+"""Parameters of the estimators: checks, seeds, and hyper-parameters of the learner as `settings__NAME`."""
 
 import numbers
 from contextlib import contextmanager
@@ -11,22 +11,23 @@ from odl import learners
 from odl.errors import ParameterError, advice
 from odl.learners.base import parameters
 
-PREFIX = "settings__"
+SETTINGS_PREFIX = "settings__"
 
 
 class LearnerSettings:
     """Parameters `learner` and `settings` of an estimator, with each hyper-parameter as `settings__NAME` as well.
 
-    `settings` is what the constructor takes and `clone` copies: a dict of what differs from the defaults. With
-    `deep=True` every hyper-parameter of the learner has an entry of its own, which `set_params` writes into a new dict.
+    `settings` is a dict of the hyper-parameters that differ from their defaults; the constructor takes it and `clone`
+    copies it. `get_params(deep=True)` lists every hyper-parameter as `settings__NAME`, so that grid searches can set
+    them; `set_params` writes them into a new dict.
     """
 
     learner: str
     settings: dict[str, Any] | None
-    _made = "", None  # a learner, and what it was made of
+    _made = "", None  # cached learner, and the parameters that it was made from
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters; with `deep`, those of the learner too, as `settings__NAME`.
+        """Return the parameters of the estimator and, if `deep`, those of the learner as `settings__NAME`.
 
         Parameters
         ----------
@@ -46,11 +47,11 @@ class LearnerSettings:
         if deep:
             changed = self.settings if isinstance(self.settings, dict) else {}
             default = {name: entry.default for name, entry in self._known().items()}
-            params |= {f"{PREFIX}{name}": value for name, value in {**default, **changed}.items()}
+            params |= {f"{SETTINGS_PREFIX}{name}": value for name, value in {**default, **changed}.items()}
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, those of the learner as `settings__NAME`; a learner comes before its settings.
+        """Set parameters; hyper-parameters of the learner are named `settings__NAME`. `learner` is set first.
 
         Parameters
         ----------
@@ -66,25 +67,27 @@ class LearnerSettings:
         >>> NoveltyDetector().set_params(learner="adaptive", settings__nearest=3).settings
         {'nearest': 3}
         """
-        nested = {key.removeprefix(PREFIX): params.pop(key) for key in [*params] if key.startswith(PREFIX)}
+        nested = {
+            key.removeprefix(SETTINGS_PREFIX): params.pop(key) for key in [*params] if key.startswith(SETTINGS_PREFIX)
+        }
         super().set_params(**params)  # type: ignore[misc]
         if nested:
             known = self._known()
             for name in nested.keys() - known.keys():
-                given = f"{PREFIX}{name} for the learner {self.learner!r}"
+                given = f"{SETTINGS_PREFIX}{name} for the learner {self.learner!r}"
                 raise ParameterError(given, ", ".join(known), advice(name, known))
             self.settings = {**(self.settings or {}), **nested}
         return self
 
     def _known(self):
-        """Return the hyper-parameters of the learner; none where it is not known, which `fit` refuses."""
+        """Return the hyper-parameters of the learner; empty if the learner is unknown, which `fit` reports."""
         try:
             return parameters(learners.learner_class(self.learner))
         except ParameterError:
             return {}
 
     def _model(self):
-        """Return the learner, checked; the same one for as long as its settings are the same."""
+        """Return the learner after a check of its settings; it is cached until they change."""
         key = repr((self.learner, self.settings))
         if key != self._made[0]:
             self._made = key, self._checked_model()
@@ -100,7 +103,7 @@ class LearnerSettings:
 
 
 def seed_of(random_state):
-    """Return the seed that a random_state stands for: itself, or a number drawn from it.
+    """Return an integer seed: `random_state` itself, or a number drawn from it.
 
     Parameters
     ----------
@@ -118,14 +121,14 @@ def seed_of(random_state):
 
 
 def check_whole(name, value, least):
-    """Refuse a parameter that is not a whole number of at least so many."""
+    """Raise ParameterError unless a parameter is an integer of at least `least`."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
         raise ParameterError(f"{name} is {value!r}", f"a whole number of at least {least}", f"correct {name}")
 
 
 @contextmanager
 def named(parameters, todo):
-    """Say in what the learner refuses which parameters of the detector it comes from."""
+    """Add to errors of the learner which parameters of the detector caused them (context manager)."""
     try:
         yield
     except ParameterError as error:

@@ -1,4 +1,4 @@
-"""Mechanism of the estimators: rows of unit norm are scored, explained and learned; its file, without pickling."""
+"""Base class of `NoveltyDetector`: scaling, scoring, explaining and learning rows, and saving without pickle."""
 
 import json
 import os
@@ -22,16 +22,16 @@ from odl.errors import OdlError, ParameterError
 from odl.files import checkpoints
 from odl.prox.projections import MatrixLike, check_structure
 
-LEVEL = 0.05  # alone; in a stream, which has a budget as well, that of `odl.config.sections.Alerts`
+DEFAULT_LEVEL = 0.05  # of `NoveltyDetector`; `odl run` and `TextNovelty` use `odl.config.sections.Alerts.level`
 
 
 class Mechanism(LearnerSettings):
-    """State of a detector and its steps; the parameters are those of `odl.detector.NoveltyDetector`."""
+    """Fitted state of a detector and its private steps; `odl.detector.NoveltyDetector` documents the parameters."""
 
     level: float
     window: int
     budget: float | None
-    _checked = ""  # parameters that were found right
+    _checked = ""  # parameters that passed the last check
 
     @property
     def components_(self) -> sparse.csr_array:
@@ -46,17 +46,17 @@ class Mechanism(LearnerSettings):
     def explain(
         self, X: MatrixLike, *, n_words: int | None = None, n_atoms: int = 3, feature_names: Sequence[str] | None = None
     ) -> list[reasons.Explanation]:
-        """Say why documents have their scores: each word's share, and the nearest known atoms.
+        """Explain the scores of documents: the share of each word, and the most similar atoms.
 
         Parameters
         ----------
         X : array or sparse matrix, shape (n_documents, n_features)
         n_words : int, optional
-            Words at most; all by default.
+            Maximum number of words; all by default.
         n_atoms : int, default=3
-            Atoms at most.
+            Maximum number of atoms.
         feature_names : sequence of str, optional
-            Word of each column; by default as in the data frame that was fitted, or x0, x1, ...
+            Word of each column; by default the column names of the fitted data frame, or x0, x1, ...
 
         Returns
         -------
@@ -86,9 +86,9 @@ class Mechanism(LearnerSettings):
         return reasons.explain(model, state, P, scored, names, n_words=n_words, n_atoms=n_atoms)
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write the detector to an HDF5 file (nothing is pickled).
+        """Write the detector to an HDF5 file, without pickle.
 
-        A random_state that is no number is written as the seed that was drawn from it.
+        Of a random_state that is not an integer, the seed drawn from it is written.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class Mechanism(LearnerSettings):
         self._save(path, {}, {})
 
     def _save(self, path, settings, more):
-        """Write the file, with settings and arrays of whoever has the detector."""
+        """Write the file, with further settings and arrays of an estimator that contains this detector."""
         state, n_features = self.state_, self.n_features_in_
         chain = self.get_params(deep=False) | {"n_atoms": self.most_atoms_, "random_state": self.seed_} | settings
         chain |= {"n_batches": self.n_batches_, "n_features": n_features}
@@ -121,7 +121,7 @@ class Mechanism(LearnerSettings):
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Self:
-        """Read a detector written by `save`; it scores and learns on as if it had never stopped.
+        """Read a detector written by `save`. It continues with the same numbers as the saved detector.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class Mechanism(LearnerSettings):
         StorageError
             If the file is damaged.
         ParameterError
-            If it is not of `NoveltyDetector.save`, or of another version of it.
+            If it was not written by `NoveltyDetector.save` of this version.
 
         Examples
         --------
@@ -153,8 +153,8 @@ class Mechanism(LearnerSettings):
 
     @classmethod
     def _read(cls, path, setting=None, more=()):
-        """Return the detector that a file has, and of whoever had it a setting and some arrays."""
-        point = checkpoints.read_checkpoint(Path(path))  # as it was written: its digest says so
+        """Return the detector of a file, and the setting and arrays of the estimator that contained it."""
+        point = checkpoints.read_checkpoint(Path(path))  # its digest is verified
         chain, arrays = dict(point.chain), dict(point.arrays)
         own = {name: chain.pop(name) for name in ("n_batches", "n_features")}
         extra_setting = chain.pop(setting) if setting else None
@@ -169,19 +169,19 @@ class Mechanism(LearnerSettings):
         if names["features"]:
             detector.feature_names_in_ = np.array(names["features"], dtype=object)
         learned = replace(point, arrays=arrays)
-        if getattr(detector._model(), "recency", 0) and "matches" not in arrays:  # of before its default was above 0
+        if getattr(detector._model(), "recency", 0) and "matches" not in arrays:  # saved before it was the default
             detector.settings = earlier_learner(detector.learner) | (detector.settings or {})
         detector.state_ = learners.resume(detector._model(), learned, own["n_features"], detector.n_atoms, path)
         return detector, extra_setting, extra
 
     def _fit(self, X):
-        """Start from a batch as it was passed; return what `_begin` does."""
+        """Check a first batch, learn from it, and return its held-out scores (see `_begin`)."""
         model = self._model()
         self._check_parameters()
         return self._begin(self._rows(X, model, reset=True), model)
 
     def _rename(self):
-        """Take the level by its name of version 0.2."""
+        """Set `level` from `budget`, its name in version 0.2, with a warning."""
         if self.budget is not None:
             text = f"budget is called level: type {type(self).__name__}(level={self.budget!r})"
             warnings.warn(text, FutureWarning, stacklevel=4)
@@ -201,12 +201,12 @@ class Mechanism(LearnerSettings):
         self._checked = key
 
     def _begin(self, P, model):
-        """Learn the first dictionary and calibrate on the batch.
+        """Learn the first dictionary, and fill the calibration window with held-out scores of the batch.
 
         Returns
         -------
         ndarray
-            Score of each document by a dictionary that has not learned it; nan without one, and of an empty document.
+            Score of each document by a dictionary learned without it; nan for empty documents and without folds.
         """
         seed = seed_of(self.random_state)
         state = self._start(P, model, seed)
@@ -219,7 +219,7 @@ class Mechanism(LearnerSettings):
         return scores
 
     def _start(self, P, model, seed):
-        """Return the state of a first dictionary of as many atoms as there are documents for, `n_atoms` at most."""
+        """Return the initial state of the learner, with at most `n_atoms` atoms and one document per atom."""
         n_filled = np.count_nonzero(np.diff(P.indptr))
         if not n_filled:
             fault = f"{P.shape[0]} documents without a weight above 0"
@@ -230,7 +230,7 @@ class Mechanism(LearnerSettings):
         return model.with_room(state, int(self.n_atoms))
 
     def _held_out(self, P, model, seed):
-        """Score each part of a batch by a dictionary learned from the others; nan as in `_begin`."""
+        """Score each fold of a batch by a dictionary learned from the other folds; nan as in `_begin`."""
         scores = np.full(P.shape[0], np.nan)
         folds = min(self.folds, np.count_nonzero(np.diff(P.indptr)))
         part = novelty.generator(seed, "folds").permutation(P.shape[0]) % max(folds, 1)
@@ -238,14 +238,14 @@ class Mechanism(LearnerSettings):
             fold = part == number
             try:
                 state = self._start(P[~fold], model, seed)
-            except ParameterError:  # too few documents, e.g. for a tree of a given size: the batch itself was enough
+            except ParameterError:  # too few documents without this fold, for example for a tree of fixed size
                 continue
             scored = novelty.score(model, state, P[fold])
             scores[fold] = np.where(scored.empty, np.nan, scored.score)
         return scores
 
     def _model_as_fitted(self):
-        """Return the learner, refused if it is another one than has learned so far."""
+        """Return the learner; raise ParameterError if `learner` was changed after fit."""
         model = self._model()
         self._check_parameters()
         if model.algorithm != self.learner_:
@@ -254,12 +254,12 @@ class Mechanism(LearnerSettings):
         return model
 
     def _learn(self, P, model, scored):
-        """Learn from rows that are scored."""
+        """Update the state with rows that have been scored."""
         state = model.learn(model.fit_terms(self.state_, P.shape[1]), P, scored.codes, self.history_)
         self._take(P, model, scored, state)
 
     def _take(self, P, model, scored, state):
-        """Go on from the state that was learned; keep the scores for the next ones to be compared with."""
+        """Store the updated state, and append the scores of the batch to the calibration window."""
         self.state_ = state
         if model.needs_history:
             self.history_ = [*self.history_, P]
@@ -271,14 +271,14 @@ class Mechanism(LearnerSettings):
         return novelty.score(model, model.fit_terms(self.state_, P.shape[1]), P)
 
     def _judged(self, X):
-        """Return what was passed as rows, and their novelty."""
+        """Return the input as scaled rows, and their novelty."""
         check_is_fitted(self, "state_")
         model = self._model()
         P = self._rows(X, model, reset=False)
         return P, self._scored(P, model)
 
     def _rows(self, X, model, reset):
-        """Check the input and scale its rows to unit norm; a growing vocabulary may be wider than before."""
+        """Check the input and scale its rows to unit norm; with `growing` it may have more columns than before."""
         checks = {"accept_sparse": "csr", "dtype": np.float64}
         if not reset and self._usual(X):
             return scaled(X, model.norm)
@@ -294,19 +294,19 @@ class Mechanism(LearnerSettings):
         return scaled(X, model.norm)
 
     def _usual(self, X):
-        """Tell whether the checks, which take as long as to learn a document, would let rows through as they are."""
+        """Return whether a CSR matrix needs no further check (checks take as long as learning a document)."""
         if not isinstance(X, sparse.csr_array | sparse.csr_matrix) or hasattr(self, "feature_names_in_"):
             return False
         right = X.ndim == 2 and X.shape[0] > 0 and (X.dtype, X.indices.dtype) == (np.float64, np.int32)
         wider = X.shape[-1] - self.n_features_in_
         if not right or wider < 0 or (wider > 0 and not self.growing):
             return False
-        starts, places = X.indptr, X.indices.view(np.uint32)  # of which those below 0 are large
+        starts, places = X.indptr, X.indices.view(np.uint32)  # negative indices become large
         whole = starts[0] == 0 and starts[-1] == len(places) == len(X.data) and np.diff(starts).min() >= 0
         return bool(whole and places.max(initial=0) < X.shape[1] and np.isfinite(X.data).all())
 
     def _grown_names(self, X):
-        """Return the columns of a data frame that is wider than before; refused unless the known ones come first."""
+        """Return the column names of a wider data frame; raise ParameterError unless the known columns come first."""
         known = getattr(self, "feature_names_in_", None)
         if not self.growing or known is None or not hasattr(X, "columns"):
             return None
@@ -325,7 +325,7 @@ class Mechanism(LearnerSettings):
 
 
 def scaled(X, norm):
-    """Return documents as rows of unit norm, without stored zeros.
+    """Scale documents to rows of unit norm, without stored zeros.
 
     Parameters
     ----------
@@ -336,7 +336,7 @@ def scaled(X, norm):
     Returns
     -------
     csr_array of float64
-        A copy; a document without a weight is an empty row.
+        A copy; a document without weights becomes an empty row.
 
     Raises
     ------
@@ -348,7 +348,7 @@ def scaled(X, norm):
     if P.nnz and P.data.min() < 0:
         raise ValueError("Negative values in data passed to NoveltyDetector: weights of terms are needed.")
     P.eliminate_zeros()
-    if P.nnz and P.data.max() > 1e100:  # by the largest of the row first, so that no sum overflows
+    if P.nnz and P.data.max() > 1e100:  # divide by the largest weight of each row first, so that no sum overflows
         filled = np.diff(P.indptr) > 0
         P.data /= np.repeat(np.maximum.reduceat(P.data, P.indptr[:-1][filled]), np.diff(P.indptr)[filled])
         P.eliminate_zeros()
@@ -360,7 +360,7 @@ def scaled(X, norm):
 
 @contextmanager
 def refusing(path, kind):
-    """Refuse a file that is whole, but of no estimator of a kind, or of another version of it."""
+    """Raise ParameterError for an intact file that another version or program wrote (context manager)."""
     try:
         yield
     except OdlError:
@@ -371,5 +371,5 @@ def refusing(path, kind):
 
 
 def as_bytes(value):
-    """Return a value as the bytes of its JSON."""
+    """Encode a value as JSON, as an array of bytes."""
     return np.frombuffer(json.dumps(value, ensure_ascii=False).encode(), dtype=np.uint8)

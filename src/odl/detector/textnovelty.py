@@ -1,4 +1,4 @@
-"""TextNovelty: a data frame of texts in, scores, alerts and reasons out, with the stream's own words and weights."""
+"""TextNovelty: scores, alerts and reasons for a stream of texts in data frames, as `odl run` gives them."""
 
 import os
 import warnings
@@ -22,7 +22,7 @@ from odl.detector import frames, textpast
 from odl.detector.estimator import NoveltyDetector
 from odl.detector.hyperparameters import LearnerSettings, check_whole
 from odl.detector.mechanism import refusing
-from odl.detector.textpast import Repeats
+from odl.detector.textpast import RecentDuplicates
 from odl.errors import ParameterError
 from odl.files.documents import NO_TIME, one_line
 from odl.stream.batching import PERIODS
@@ -35,8 +35,8 @@ from odl.text.words import LETTERED
 if TYPE_CHECKING:
     import pandas
 
-KEPT = 2000  # characters of a text that the names of headlines are spelled by
-SHOWN = 3  # documents of a headline that are alerts
+SPELLING_CHARACTERS = 2000  # characters of a text, from its start, in which the spelling of headlines is looked up
+ALERTS_PER_HEADLINE = 3  # most central documents of a headline
 OF_DETECTOR = ("learner", "n_atoms", "settings", "random_state", "window", "folds")
 
 
@@ -44,91 +44,91 @@ OF_DETECTOR = ("learner", "n_atoms", "settings", "random_state", "window", "fold
 class TextNovelty(LearnerSettings, BaseEstimator):
     """Find what is new in a stream of texts: `update` scores documents by the past, then learns them.
 
-    It is the engine of `odl run` with its defaults: words, weights, batches, learner, tail probabilities, budget and
-    reasons are the same, and so are the numbers. Give texts in the order in which they came, batch after batch.
+    This is the engine of `odl run` with its defaults, and gives the same numbers. Pass texts batch by batch, in the
+    order of time.
 
     Parameters
     ----------
     learner, n_atoms, settings, random_state
-        As of `NoveltyDetector`.
+        See `NoveltyDetector`.
     budget : int or float, default=20
-        Items of a batch that are alerts at most; below 1 a share of its items. An item is a document with its
-        near-duplicates; what repeats one of the four batches before is none.
+        Maximum number of alerts of a batch; below 1, a share of its items. An item is a document with its
+        near-duplicates. Documents that repeat one of the four batches before do not count.
     level : float, default=0.01
-        Largest p of a batch that speaks, and of a headline (`odl.alerts.gates`).
+        Largest p-value of a batch that has alerts, and of a headline (`odl.alerts.gates`).
     tail : float, default=0.1
-        Without gates, largest tail probability of an alert; at least 1 / (1 + `window`).
+        Largest tail probability of an alert if `gates` is False; at least 1 / (1 + `window`).
     window : int, default=2000
-        Scores before a batch that its scores are compared with.
+        Number of earlier scores that the scores of a batch are compared with.
     warm_up : int, default=50
-        With fewer scores than this before a batch it has no alerts.
+        Minimum number of earlier scores; before that, no batch has alerts.
     gates : bool, default=True
-        Whether a batch has alerts only where words of several of its items, or an item by itself, are rarer than a
-        level for the whole batch (`odl.alerts.gates`): most batches have none. Without, the `level` alone decides.
+        Whether a batch has alerts only if words of several items, or a single item, are rarer than `level` allows
+        for the batch (`odl.alerts.gates`); most batches then have none. If False, `tail` decides.
     folds : int, default=0
-        By default the scores of the first batch calibrate nothing, as in `odl run`. From 2 on, the first batch is
-        scored in so many parts by dictionaries of the others (as `NoveltyDetector`), which fills the window.
+        Number of folds in which the first batch is scored by dictionaries of the other folds, to fill the window
+        (see `NoveltyDetector`). With 0, as in `odl run`, the first batch does not calibrate.
     text : str, default="text"
         Column of the texts.
     time, id : str, optional
-        Columns of times (as `odl.corpora.fields.parse_time` reads them) and ids; by default "time" and "id" where
-        there are such columns. Without a time the order is that of the frame, without an id its index is taken.
+        Columns of times (see `odl.corpora.fields.parse_time`) and ids; by default "time" and "id", if the frame has
+        them. Without times the order is that of the frame; without ids its index is used.
     title : str, optional
-        Column of titles, whose words count apart (`odl.alerts.surprise`); by default "title" where there is one.
+        Column of titles, whose words are counted separately (`odl.alerts.surprise`); by default "title", if it exists.
     author : str, optional
-        Column of authors, each of whom counts once in a batch (`columns.author` of `odl run`). Do not name it where
-        few people write most documents.
+        Column of authors, each of whom counts once in a batch (`columns.author` of `odl run`). Do not use it if few
+        people write most documents.
     source : str, optional
         Column of sources, such as the file or the forum of a document: the number of documents of each source is
         compared with its own past.
     changed : {"keep", "new"}, default="keep"
-        Rows with an id that `update` learned before are left out where text and time are the same. With other content
-        "keep" leaves them out too, "new" makes them documents whose id ends in a digest of it.
+        What happens to a row whose id is known but whose text or time changed: "keep" leaves it out, "new" makes it a
+        document whose id ends in a digest of its content. Unchanged rows are always left out.
     period : {"day", "week", "month", "quarter", "year"}, optional
-        Calendar period (UTC, weeks from Monday) of one batch; by default each call is one batch. Pass whole periods.
+        Calendar period (UTC, weeks from Monday) of a batch; pass complete periods. By default each call is one batch.
     initial : int, default=200
-        With a period, documents of the first batch at least: whole periods until there are so many.
+        Minimum number of documents in the first batch if there is a `period`: it takes complete periods until then.
     tokens : dict, optional
-        As of `odl.text.tokens.token_options`; without a ``pattern`` or another ``tokeniser``, words of every script.
+        See `odl.text.tokens.token_options`; by default, words of every script.
     tf : {"log", "raw"}, default="log"
     idf : bool, default=True
-        Inverse frequency in the documents of earlier batches (of the first batch: in itself).
+        Whether weights have the inverse frequency in documents of earlier batches (for the first batch: its own).
     min_df : int, default=0
-        Words of fewer earlier documents are left out.
+        Minimum number of earlier documents with a word; rarer words are left out.
     max_share : float, default=1.0
-        Words of a larger share of the earlier documents, and of 30 at least, are stop words of the stream: counted and
-        not weighed. Take .5 with ``tokens={"stop_words": None}``.
+        Largest share of earlier documents with a word. More frequent words, in at least 30 documents, are treated as
+        stop words: counted but not weighted. Use .5 with ``tokens={"stop_words": None}``.
     languages : bool, default=False
-        Stop words are those of each document's own language, told by its words (`odl.text.stopwords`), counted and
-        not weighed. For texts in several languages, with ``tokens={"stop_words": None}``.
+        Whether to detect the language of each document and give its stop words no weight (`odl.text.stopwords`). For
+        texts in several languages, with ``tokens={"stop_words": None}``.
     pieces : float, default=0
-        Weight of the pieces of words beside them (`odl.stream.pieces`), of "levels" and "adaptive";
-        `odl.stream.pieces.weight` says which weight texts ask for. Reasons stay words.
+        Weight of the pieces of words (`odl.stream.pieces`), for "levels" and "adaptive"; `odl.stream.pieces.weight`
+        suggests a value. Reasons are always words.
     n_reasons : int, default=5
-        Words that say why at most.
+        Maximum number of words in the reasons.
     strict : bool, default=False
-        Whether a row without a text, or with a time or id that is missing or cannot be read, is refused. By default it
-        is set aside: a warning says how many, `set_aside_` which.
+        Whether to raise an error for a row without text, or with a missing or unreadable time or id. By default such
+        rows are skipped with a warning and listed in `set_aside_`.
 
     Attributes
     ----------
     detector_ : NoveltyDetector
         Its `words_` are the vocabulary.
     frequencies_ : ndarray of int64
-        Documents so far that hold each word.
+        Number of documents with each word.
     n_documents_ : int
     events_ : pandas.DataFrame
         Events by their number: name, own words, state, batch of birth, documents so far.
     left_out_ : odl.files.documents.Repeats
         Rows that the last `update` left out.
     set_aside_ : pandas.DataFrame
-        Rows that the last `update` could not read: their index, and the reason.
+        Rows that the last `update` could not read: index and reason.
     past_ : odl.alerts.decision.StreamHistory
-        Events, and what the next batch is compared with.
-    repeats_ : odl.detector.textpast.Repeats
-        Near-duplicates of the last batches, told as by `odl init`.
+        Events, and the statistics that the next batch is compared with.
+    repeats_ : odl.detector.textpast.RecentDuplicates
+        Near-duplicates of the last batches.
     register_ : odl.corpora.collection.Register
-        Ids that were learned.
+        Known ids, with a digest of the content of each.
 
     Examples
     --------
@@ -136,7 +136,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     >>> from odl import TextNovelty
     >>> old = pd.DataFrame({"text": ["tanker carries crude oil", "oil refinery closes", "crude oil falls"] * 20})
     >>> new = pd.DataFrame({"text": ["crude oil tanker", "rocket lifts satellite", "satellite reaches orbit"]})
-    >>> stream = TextNovelty(folds=3, warm_up=60, gates=False)  # one batch of the past is all that calibrates
+    >>> stream = TextNovelty(folds=3, warm_up=60, gates=False)  # so that the first batch calibrates
     >>> first = stream.update(old)  # nothing is flagged in the first batch
     >>> stream.update(new)[["alert", "reasons"]].values.tolist()[1]
     [True, 'satellite, lifts, rocket']
@@ -174,12 +174,12 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     strict: bool = False
 
     def update(self, frame: Any) -> "pandas.DataFrame":
-        """Score documents by those before them, then learn them, batch by batch.
+        """Score documents by the earlier ones, then learn them, batch by batch.
 
         Parameters
         ----------
         frame : pandas.DataFrame or list of str
-            Frames of polars or pyarrow are converted to pandas; of a list, the texts are all that is known.
+            Frames of polars or pyarrow are converted to pandas; a list holds the texts.
 
         Returns
         -------
@@ -223,7 +223,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         return frames.table(index, ids, times, parts)
 
     def judge(self, frame: Any) -> "pandas.DataFrame":
-        """Score documents as one batch by what was learned so far, and learn nothing; the frame is as of `update`.
+        """Score documents as one batch, without learning them; the result is as of `update`.
 
         Parameters
         ----------
@@ -250,7 +250,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         return frames.table(index, ids, times, [part])
 
     def _read_frame(self, frame):
-        """Return what `odl.detector.frames.read_frame` does; warn of rows that cannot be read."""
+        """Read a frame with `odl.detector.frames.read_frame`; warn about rows that cannot be read."""
         columns = self.text, self.time, self.id, self.strict, self.title, self.author, self.source
         aside, *documents = frames.read_frame(frame, *columns)
         if len(aside):
@@ -261,7 +261,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
 
     @property
     def events_(self) -> "pandas.DataFrame":
-        """Events by number."""
+        """Return a table of all events by their number."""
         import pandas as pd
 
         self._check_learned()
@@ -275,7 +275,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     def explain(
         self, texts: Sequence[str], *, n_words: int | None = None, n_atoms: int = 3
     ) -> list[reasons.Explanation]:
-        """Say why texts have their scores, as `NoveltyDetector.explain` does.
+        """Explain the scores of texts, as `NoveltyDetector.explain`.
 
         Parameters
         ----------
@@ -306,7 +306,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         return reasons.explain(model, state, batch.P, scored, batch.words, n_words=n_words, n_atoms=n_atoms, fold=fold)
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write all that was learned, with vocabulary and frequencies, to an HDF5 file (nothing is pickled).
+        """Write the fitted state, with vocabulary and frequencies, to an HDF5 file, without pickle.
 
         Parameters
         ----------
@@ -333,12 +333,12 @@ class TextNovelty(LearnerSettings, BaseEstimator):
 
     @classmethod
     def _own(cls):
-        """Return the names of the parameters that its detector does not have."""
+        """Return the names of the parameters that `NoveltyDetector` does not have."""
         return [entry.name for entry in fields(cls) if entry.name not in OF_DETECTOR]
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Self:
-        """Read what `save` wrote; it goes on as if it had never stopped.
+        """Read a file written by `save`. It continues with the same numbers as the saved one.
 
         Parameters
         ----------
@@ -353,12 +353,12 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         StorageError
             If the file is damaged.
         ParameterError
-            If it is not of `TextNovelty.save`, or of another version of it.
+            If it was not written by `TextNovelty.save` of this version.
 
         Warns
         -----
         UserWarning
-            If an earlier version cut its words, or pieces of them, in another way: new ones would not match.
+            If the file is from a version with other rules for words or their pieces, so that new words would not match.
 
         Examples
         --------
@@ -373,7 +373,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         3
         """
         with refusing(path, cls.__name__):
-            detector, parameters, arrays = NoveltyDetector._read(path, "text", ("frequencies", *textpast.NAMES))
+            detector, parameters, arrays = NoveltyDetector._read(path, "text", ("frequencies", *textpast.ARRAY_NAMES))
             n_documents, cut = parameters.pop("n_documents"), parameters.pop("cut", 1)
             stream = cls(**{name: getattr(detector, name) for name in OF_DETECTOR}, **parameters)
             past = textpast.read(arrays, detector.n_batches_ - 1, stream.changed)
@@ -386,7 +386,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         return stream
 
     def _check(self):
-        """Refuse parameters that cannot be; return those of alerts, and pass on what may be changed as it goes."""
+        """Check all parameters, copy those that may change to the detector, and return the settings of alerts."""
         for name, least in {"initial": 1, "n_reasons": 0}.items():
             check_whole(name, getattr(self, name), least)
         if self.period is not None and self.period not in PERIODS:
@@ -400,17 +400,17 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             raise ParameterError(fault, "pieces with levels or adaptive only", "set pieces to 0")
         options = self._alerts()
         if hasattr(self, "detector_"):
-            live = ("learner", "settings", "window")  # `n_atoms` and the seed are of the first batch
+            live = ("learner", "settings", "window")  # `n_atoms` and the seed only matter for the first batch
             self.detector_.set_params(**{name: getattr(self, name) for name in live}, level=options.tail)
         return options
 
     def _alerts(self):
-        """Return the settings of alerts, checked."""
+        """Return the checked settings of alerts."""
         named = {name: getattr(self, name) for name in ("budget", "level", "tail", "window", "warm_up", "gates")}
         return Alerts(**named)
 
     def _weighting(self):
-        """Return the settings of weights, checked."""
+        """Return the checked settings of weights."""
         named = {name: getattr(self, name) for name in ("tf", "min_df", "max_share", "pieces")}
         return Weighting(**named, idf="past" if self.idf else "none")
 
@@ -422,7 +422,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         return self.detector_._model_as_fitted() if hasattr(self, "detector_") else self._model()
 
     def _batch(self, texts):
-        """Return texts as a batch that follows what was learned."""
+        """Count and weigh the words of texts, as the next batch of the stream."""
         counts, terms = count_words(texts, with_words(self.tokens))
         words = [*self.detector_.words_] if hasattr(self, "detector_") else []
         columns = number_terms(terms, words)
@@ -434,14 +434,14 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         past = (before, self.n_documents_) if hasattr(self, "detector_") else (after, len(texts))
         stop_words, form = StopWords(words, past[0]) if self.languages else None, self._weighting()
         Q = weigh(counts, *past, replace(form, tf="log"), "l2", stop_words=stop_words)
-        again = getattr(self, "repeats_", Repeats()).after(texts)
+        again = getattr(self, "repeats_", RecentDuplicates()).after(texts)
         pieces = Pieces(words, *past, self.pieces) if self.pieces else None
         P = weigh(counts, *past, form, self._learner().norm, stop_words=stop_words, pieces=pieces)
         looked = without_stop_words(counts, *past, form, stop_words)
         return _Batch(P, Q, counts, looked, words, before, after, again, pieces)
 
     def _step(self, rows, times, documents, options):
-        """Score and learn one batch, some rows of the documents; return its part of the table."""
+        """Score and learn one batch, given by rows of the documents; return its columns of the table."""
         batch = self._batch([documents.texts[row] for row in rows])
         first = not hasattr(self, "detector_")
         if first:
@@ -454,22 +454,22 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         part, scored, past = self._decided(rows, times, documents, batch, options, first)
         if not first:
             self.detector_._learn(batch.P, self._learner(), scored)
-        first = batch.P.shape[1] - len(batch.words)  # words stand behind the pieces
+        first = batch.P.shape[1] - len(batch.words)  # columns of words follow those of pieces
         self.detector_.words_ = {word: column for column, word in enumerate(batch.words, start=first)}
         self.frequencies_, self.repeats_, self.past_ = batch.after, batch.repeats, past
         self.n_documents_ += len(rows)
         return part
 
     def _decided(self, rows, times, documents, batch, options, first=False):
-        """Decide on a batch by what was learned before it; the first one by what was learned of itself.
+        """Judge a batch by the state before it; the first batch by the state that starts from it.
 
         Returns
         -------
         part : dict
-            Columns of the table for these rows.
+            Columns of the table.
         scored : odl.novelty.Novelty
         past : odl.alerts.decision.StreamHistory
-            After the batch.
+            History for the next batch.
         """
         detector, model = self.detector_, self._learner()
         scored, state = detector._scored(batch.P, model), model.fit_terms(detector.state_, batch.P.shape[1])
@@ -484,7 +484,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             t, item, again, batch.Q, batch.looked, titled, batch.words, batch.before,
             self.n_documents_, np.full(len(rows), NO_TIME) if times is None else times[rows],
             sources or [""] * len(rows),
-            lambda places: [one_line(texts[row], KEPT) for row in rows[places]],
+            lambda places: [one_line(texts[row], SPELLING_CHARACTERS) for row in rows[places]],
             StopWords(batch.words, batch.before).languages(batch.counts), authors,
         )  # fmt: skip
         decided, past = decision.decide(period, scored, past, options)
@@ -498,7 +498,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
 
 
 def _registered(register, ids, times, texts):
-    """Return the rows that are documents, and the ids of all; those that come again are left out."""
+    """Return the rows that are new documents, without rows whose id is known, and the ids of all rows."""
     rows, named = [], list(ids)
     for row, name in enumerate(ids):
         content = content_of({"time": None if times is None else int(times[row]), "text": texts[row]})
@@ -511,12 +511,12 @@ def _registered(register, ids, times, texts):
 
 
 def _alerts(decided, options):
-    """Return which documents `odl new` shows first: of each headline the most central ones."""
+    """Return which documents are alerts: the most central ones of each headline."""
     alert = np.zeros(len(decided.tail), dtype=bool)
     room = 0 if decided.unproven else options.room(len(decided.items))
     if options.gates:
         told = [one for one in decided.headlines if not one.repeated][:room]
-        alert[[row for one in told for row in one.examples[:SHOWN]]] = True
+        alert[[row for one in told for row in one.examples[:ALERTS_PER_HEADLINE]]] = True
     else:
         novel = decided.novel[decided.tail[decided.novel] <= options.tail]
         alert[novel[:room]] = True
@@ -524,7 +524,7 @@ def _alerts(decided, options):
 
 
 def _headlines(decided, batch):
-    """Return the name of each document's headline, and its words that are words of this headline."""
+    """Return for each document the name of its headline, and which of its words are words of that headline."""
     names, opening = [""] * len(decided.tail), [""] * len(decided.tail)
     for one in reversed(decided.headlines):
         for row in one.rows if one.gate != "volume" else ():
@@ -534,7 +534,7 @@ def _headlines(decided, batch):
 
 
 class _Batch(NamedTuple):
-    """Texts as weights, counts, and counts without stop words; their words; what of them repeats others; pieces."""
+    """A batch of texts: weights, counts, counts without stop words, vocabulary, near-duplicates, pieces."""
 
     P: sparse.csr_array
     Q: sparse.csr_array
@@ -543,5 +543,5 @@ class _Batch(NamedTuple):
     words: list
     before: np.ndarray
     after: np.ndarray
-    repeats: Repeats
+    repeats: RecentDuplicates
     pieces: Pieces | None

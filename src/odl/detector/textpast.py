@@ -1,4 +1,4 @@
-"""Past of a `TextNovelty` beside its detector, as arrays of a file: near-duplicates, ids, events, gates."""
+"""State of `TextNovelty` that its detector does not have, as arrays: near-duplicates, ids, events, gates."""
 
 import json
 from typing import NamedTuple
@@ -12,34 +12,34 @@ from odl.stream import duplicates
 from odl.text.shingles import Shingler
 
 
-class Repeats(NamedTuple):
-    """Groups of the documents of the last batches, and the set of shingles of each (`odl.stream.duplicates`)."""
+class RecentDuplicates(NamedTuple):
+    """Near-duplicate groups of the last batches, with the shingles of each document (`odl.stream.duplicates`)."""
 
     groups: duplicates.Groups = duplicates.NO_GROUPS
     sets: tuple = ()
 
     def after(self, texts):
-        """Return the same with one more batch, forgetting what is not compared any more."""
+        """Return a copy with the texts of one more batch; batches that are no longer compared are dropped."""
         shingler, t = Shingler(), self.groups.t + 1
         sets = [shingler.shingle(text) for text in texts]
         groups = duplicates.grouped(self.groups, self.sets, sets, [_name(t, row) for row in range(len(texts))])
-        return Repeats(groups, (*self.sets, *sets)[-len(groups.names) :])
+        return RecentDuplicates(groups, (*self.sets, *sets)[-len(groups.names) :])
 
 
 WORD_RULES = 2  # version of the rules for words and pieces; states saved by version 1 have other pieces
-REPEATS = ("shingles", "shingle_ends", "item_born", "item_starts")
+DUPLICATE_ARRAYS = ("shingles", "shingle_ends", "item_born", "item_starts")
 
 
 def _name(t, row):
     return f"{t}:{row}"
 
 
-PAST = {f"past_{name}": value for name, value in decision.as_arrays(decision.StreamHistory.nothing()).items()}
-NAMES = (*REPEATS, *PAST, "ids", "contents")
+EMPTY_PAST = {f"past_{name}": value for name, value in decision.as_arrays(decision.StreamHistory.nothing()).items()}
+ARRAY_NAMES = (*DUPLICATE_ARRAYS, *EMPTY_PAST, "ids", "contents")
 
 
 def arrays(repeats, past, register):
-    """Return what `read` makes the same from.
+    """Encode the state as arrays, which `read` decodes.
 
     Parameters
     ----------
@@ -51,13 +51,13 @@ def arrays(repeats, past, register):
     past = {f"past_{name}": as_bytes(value) if isinstance(value, list) else value for name, value in past.items()}
     shingles = np.concatenate([np.zeros(0, dtype=np.int32), *repeats.sets])
     ends = np.cumsum([len(one) for one in repeats.sets], dtype=np.int64)
-    again = dict(zip(REPEATS, (shingles, ends, repeats.groups.born, repeats.groups.starts), strict=True))
+    again = dict(zip(DUPLICATE_ARRAYS, (shingles, ends, repeats.groups.born, repeats.groups.starts), strict=True))
     contents = np.frombuffer(b"".join(register.contents.values()), dtype=np.uint8)
     return again | past | {"ids": as_bytes([*register.contents]), "contents": contents}
 
 
 def read(stored, t, changed):
-    """Return what `arrays` was made of after batch t.
+    """Decode the state after batch t from the arrays of `arrays`: (duplicates, past, register).
 
     Parameters
     ----------
@@ -68,10 +68,10 @@ def read(stored, t, changed):
     register, contents = Register(changed), stored["contents"].tobytes()
     ids = json.loads(stored["ids"].tobytes())
     register.contents = {name: contents[DIGEST_BYTES * at : DIGEST_BYTES * (at + 1)] for at, name in enumerate(ids)}
-    lists = {name for name, value in PAST.items() if isinstance(value, list)}
-    past = {name: json.loads(stored[name].tobytes()) if name in lists else stored[name] for name in PAST}
+    lists = {name for name, value in EMPTY_PAST.items() if isinstance(value, list)}
+    past = {name: json.loads(stored[name].tobytes()) if name in lists else stored[name] for name in EMPTY_PAST}
     past = decision.from_arrays({name.removeprefix("past_"): value for name, value in past.items()})
-    shingles, ends, born, starts = (stored[name] for name in REPEATS)
+    shingles, ends, born, starts = (stored[name] for name in DUPLICATE_ARRAYS)
     groups = duplicates.Groups(t, starts, [_name(*pair) for pair in born.tolist()], born)
-    repeats = Repeats(groups, tuple(np.split(shingles, ends[:-1])))
+    repeats = RecentDuplicates(groups, tuple(np.split(shingles, ends[:-1])))
     return repeats, past, register

@@ -1,7 +1,6 @@
-"""From score files to tables: AUC per timestep, averages per run, means and spread over seeds.
+"""Tables of AUC from score files: one row per timestep, and averages per run.
 
-Tables are lists of dicts; equal results are equal bytes (`odl.files.tables`). Times are UTC, undefined numbers are
-empty cells.
+Tables are lists of dicts (`odl.files.tables`). Times are UTC; undefined numbers are empty cells.
 """
 
 import os
@@ -33,13 +32,13 @@ def listed(
     labels : dict of int to ndarray
         Labels of the batches that are evaluated, by timestep: 1 novel, 0 known, others unlabelled.
     timesteps : collection of int
-        Timesteps to average over; empty: those with at least `min_novel` novel and `min_known` known documents.
+        Timesteps to average over; if empty, those with at least `min_novel` novel and `min_known` known documents.
     min_novel, min_known : int
 
     Returns
     -------
     list of int
-        Only timesteps whose AUC is defined, with a novel and a known document.
+        Timesteps whose AUC is defined, which needs a novel and a known document.
 
     Examples
     --------
@@ -58,7 +57,7 @@ def listed(
 
 
 def average_auc(aucs: Mapping[int, float], steps: Sequence[int]) -> float:
-    """Return the mean AUC over the listed timesteps; nan without one.
+    """Return the mean AUC over the listed timesteps; nan if there are none.
 
     Parameters
     ----------
@@ -77,7 +76,7 @@ def average_auc(aucs: Mapping[int, float], steps: Sequence[int]) -> float:
 
 
 def spread(values: Iterable[float]) -> tuple[float, float]:
-    """Return mean and sample standard deviation of the values that are not nan; nan without one.
+    """Return mean and sample standard deviation, ignoring nan; nan if no value remains.
 
     Examples
     --------
@@ -91,7 +90,7 @@ def spread(values: Iterable[float]) -> tuple[float, float]:
 
 
 def mean(values: Iterable[float]) -> float:
-    """Return the mean of the values that are not nan; nan without one.
+    """Return the mean, ignoring nan; nan if no value remains.
 
     Examples
     --------
@@ -103,7 +102,7 @@ def mean(values: Iterable[float]) -> float:
 
 
 def grouped(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> ItemsView[tuple, list]:
-    """Return (values of the keys, rows) for every combination of values, in order of first occurrence.
+    """Group rows by the values of some keys: (values, rows) pairs in order of first occurrence.
 
     Examples
     --------
@@ -173,7 +172,7 @@ def _summary(run, rows, steps, draws, pooled):
 
 
 def _read_series(paths):
-    """Read the batches of one run; return the names of the scores and the batches in time order."""
+    """Read the score files of one run; return the names of its scores, and the batches after the first in order."""
     batches = sorted((read_scores(path, names=False) for path in paths), key=lambda batch: batch.t)
     steps = [batch.t for batch in batches]
     names = {tuple(sorted(batch.scores)) for batch in batches}
@@ -181,7 +180,7 @@ def _read_series(paths):
         fault = f"score files of timesteps {steps} with runs {sorted(names)}"
         raise DataError(fault, "one file per timestep, all of one run", "give the files of one folder")
     batches = [batch for batch in batches if batch.t > 0]
-    # If one timestep used a window of the past, the name of the mean has the window too.
+    # If any timestep used a window of the past, the name of the average has the window too.
     window = "-".join(sorted({batch.window for batch in batches} - {""}))
     for batch in batches:
         batch.scores = {named(name, window): score for name, score in batch.scores.items()}
@@ -203,34 +202,33 @@ def evaluate(
     Parameters
     ----------
     score_paths : list of path-like
-        Score files of one learner's run, or files of baselines, in any order; t = 0 is left out.
+        Score files of one run, or of the baselines, in any order; t = 0 is ignored.
     timesteps : list of int, optional
-        Timesteps the average is over, as published for TDT2: [1, 2, 5, 6, 8]. None or empty: those
-        with at least `min_novel` novel and `min_known` known documents.
+        Timesteps to average over (published for TDT2: [1, 2, 5, 6, 8]). None or empty: those with at least
+        `min_novel` novel and `min_known` known documents.
     min_novel, min_known : int
     topics : {"all", "dominant"}
-        A document is novel if none of its topics, or if its dominant topic, was not seen before.
+        A document is novel if none of its topics, or ("dominant") not its first topic, was seen before.
     bootstrap : int
         Replicates of the intervals (95 %, stratified percentile); 0 leaves them empty.
     seed : int
-        Of the bootstrap. Timestep t uses the child stream (seed, t), so runs on the same batches
-        are resampled alike.
+        Seed of the bootstrap. Timestep t uses the seed (seed, t), so that runs on the same batches are resampled
+        alike.
 
     Returns
     -------
     rows : list of dict
-        One per run and timestep, keys `AUC_COLUMNS`; `listed` is 1 where the timestep is in the
-        average.
+        One per run and timestep, keys `AUC_COLUMNS`; `listed` is 1 if the timestep is part of the average.
     summary : list of dict
-        One per run, keys `SUMMARY_COLUMNS`: mean AUC of the listed timesteps with the interval of
-        that mean, mean over all batches that have both classes, AUC of all documents pooled.
+        One per run, keys `SUMMARY_COLUMNS`: mean AUC over the listed timesteps with its interval, mean over all
+        batches with both classes, AUC over all documents together.
 
     Raises
     ------
     ParameterError
-        If an argument is none that a configuration may have.
+        If an argument is out of range.
     DataError
-        If the files are not of one run, or two are of the same timestep.
+        If the files belong to several runs, or two to the same timestep.
     StorageError
         If a file is missing, damaged or of another kind.
 

@@ -1,9 +1,8 @@
 """Novelty scores that need no dictionary: nearest neighbours, unseen words, length.
 
-Each is computed from the batches the learners see, with the document frequencies they see, so that
-every table can show them side by side. They need the counts of the whole past (or of a window of
-it): time and memory on disk grow with the stream, which a dictionary of k atoms does not ask for.
-Where a window was used, the name of a result says so (`odl.evaluation.scorefiles.named`).
+They use the same batches and document frequencies as the learners. Nearest neighbours need the counts of the complete
+past, or of a window of it, so time and disk space grow with the stream. If a window was used, the name of the score has
+it (`odl.evaluation.scorefiles.named`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,24 +16,24 @@ from odl.errors import DataError
 from odl.stream import terms, weighting
 from odl.stream.features import Features
 
-NEIGHBOURS = 5
-BLOCK = 1000  # rows and columns of a block of cosines; 8 MB dense
-LONGEST_PAST = 50_000  # documents; a longer past is replaced by its last LAST documents
-LAST = 10_000
+N_NEIGHBOURS = 5
+COSINE_BLOCK = 1000  # rows and columns of a block of cosines; 8 MB dense
+LONGEST_PAST = 50_000  # documents; of a longer past, only the last PAST_WINDOW documents are used
+PAST_WINDOW = 10_000
 WEIGHTINGS = {"tfidf": "raw", "logtf": "log"}
-NAMES = ("nearest-tfidf", "nearest5-tfidf", "nearest-logtf", "nearest5-logtf", "out-of-vocabulary", "length")
+BASELINE_NAMES = ("nearest-tfidf", "nearest5-tfidf", "nearest-logtf", "nearest5-logtf", "out-of-vocabulary", "length")
 
 
 def _blocks(n_rows):
-    return (slice(first, min(first + BLOCK, n_rows)) for first in range(0, n_rows, BLOCK))
+    return (slice(first, min(first + COSINE_BLOCK, n_rows)) for first in range(0, n_rows, COSINE_BLOCK))
 
 
 def _keep_largest(best, today, earlier):
-    """Update the largest cosines found so far with those of a block of earlier documents, in place."""
+    """Update the largest cosines of each document, in place, with those to a block of earlier documents."""
     transposed = sparse.csr_array(earlier.T)
     for rows in _blocks(today.shape[0]):
         cosines = np.concatenate([best[rows], (today[rows] @ transposed).toarray()], axis=1)
-        best[rows] = np.partition(cosines, -NEIGHBOURS, axis=1)[:, -NEIGHBOURS:]
+        best[rows] = np.partition(cosines, -N_NEIGHBOURS, axis=1)[:, -N_NEIGHBOURS:]
 
 
 def latest(earlier: Iterable, documents: int) -> list:
@@ -43,13 +42,13 @@ def latest(earlier: Iterable, documents: int) -> list:
     Parameters
     ----------
     earlier : iterable of odl.stream.features.Features
-        The newest first; no more are asked for than are needed.
+        Newest batch first; read only as far as needed.
     documents : int
 
     Returns
     -------
     list
-        Batches with `t`, `counts` and `terms`, as `nearest` takes them, in the order of time.
+        Batches with `t`, `counts` and `terms` for `nearest`, in the order of time.
 
     Examples
     --------
@@ -82,7 +81,7 @@ def blocks(earlier: Features, batch: Features) -> Iterator[sparse.csr_array]:
     Raises
     ------
     DataError
-        If the first is not earlier, or has terms that the second does not know.
+        If `earlier` is not the earlier batch, or has terms that `batch` does not know.
 
     Examples
     --------
@@ -104,15 +103,15 @@ def blocks(earlier: Features, batch: Features) -> Iterator[sparse.csr_array]:
 
 
 def weighed(batch: Features, form: str, counts: sparse.csr_array | None = None) -> sparse.csr_array:
-    """Return weighted rows of unit l2 norm, from counts and the document frequencies of a batch.
+    """Weight counts by the document frequencies of a batch, and scale rows to unit l2 norm.
 
     Parameters
     ----------
     batch : odl.stream.features.Features
     form : {"raw", "log"}
-        Of the term frequency.
+        Form of the term frequency.
     counts : csr_array, optional
-        From `blocks`.
+        Counts of earlier documents, from `blocks`; by default those of the batch.
 
     Examples
     --------
@@ -132,32 +131,31 @@ def weighed(batch: Features, form: str, counts: sparse.csr_array | None = None) 
 
 
 def nearest(batch: Features, past: Iterable, weightings: Mapping[str, str] = WEIGHTINGS) -> dict[str, np.ndarray]:
-    """Return the distances of every document to its nearest and to its five nearest earlier documents.
+    """Return the cosine distance of every document to its nearest, and to its five nearest earlier documents.
 
     With the cosines c_1 >= c_2 >= ... of a document and all earlier ones, the scores are 1 - c_1 and
-    1 - (c_1 + ... + c_5)/5. Documents of today and of the past are weighted alike, by today's inverse
-    document frequencies (0 for a term that has left a bounded vocabulary), and scaled to unit l2 norm.
+    1 - (c_1 + ... + c_5)/5. All documents are weighted by the inverse document frequencies of the present batch (0 for
+    a term that has left a bounded vocabulary), and scaled to unit l2 norm.
 
     Parameters
     ----------
     batch : odl.stream.features.Features
         The present batch, n documents.
     past : iterable of odl.stream.features.Features
-        Earlier batches of the same chain; read one at a time, so a generator keeps memory flat. A
-        window of the past is had by giving the last batches only.
+        Earlier batches of the same stream, or the last few; iterated once, so a generator saves memory.
     weightings : dict of str
-        Name in the result -> form of the term frequency, "raw" or "log".
+        Maps names in the result to forms of the term frequency, "raw" or "log".
 
     Returns
     -------
     dict of str -> ndarray of float, shape (n,)
         ``nearest-{name}`` and ``nearest5-{name}`` in [0, 1]. With fewer than five earlier documents
-        the mean is over all earlier documents. Without any, and for empty documents, the score is 1.
+        the mean is over all of them. The score is 1 for empty documents, and if there are no earlier documents.
 
     Raises
     ------
     DataError
-        If a batch of the past is not earlier, or has terms that the present one does not know.
+        If a batch of `past` is not earlier, or has terms that `batch` does not know.
 
     Examples
     --------
@@ -172,7 +170,7 @@ def nearest(batch: Features, past: Iterable, weightings: Mapping[str, str] = WEI
     """
     n_documents = batch.counts.shape[0]
     today = {name: weighed(batch, form) for name, form in weightings.items()}
-    best = {name: np.zeros((n_documents, NEIGHBOURS)) for name in weightings}
+    best = {name: np.zeros((n_documents, N_NEIGHBOURS)) for name in weightings}
     n_past = 0
     for earlier in past:
         n_past += earlier.counts.shape[0]
@@ -183,12 +181,12 @@ def nearest(batch: Features, past: Iterable, weightings: Mapping[str, str] = WEI
     for name in weightings:
         cosines = np.minimum(np.sort(best[name], axis=1), 1.0)
         scores[f"nearest-{name}"] = 1.0 - cosines[:, -1]
-        scores[f"nearest5-{name}"] = np.maximum(1.0 - cosines.sum(axis=1) / max(1, min(NEIGHBOURS, n_past)), 0.0)
+        scores[f"nearest5-{name}"] = np.maximum(1.0 - cosines.sum(axis=1) / max(1, min(N_NEIGHBOURS, n_past)), 0.0)
     return scores
 
 
 def out_of_vocabulary(batch: Features) -> np.ndarray:
-    """Return the share of tokens whose term occurs in no earlier document; 1 for empty documents.
+    """Return the share of tokens that occur in no earlier document; 1 for empty documents.
 
     Examples
     --------
@@ -208,7 +206,7 @@ def out_of_vocabulary(batch: Features) -> np.ndarray:
 
 
 def length(batch: Features) -> np.ndarray:
-    """Return the number of tokens of every document. As a score it ranks long documents as novel.
+    """Return the number of tokens of every document, as a score that ranks long documents first.
 
     Examples
     --------
@@ -232,14 +230,14 @@ def score(batch: Features, past: Iterable, weightings: Mapping[str, str] = WEIGH
     batch : odl.stream.features.Features
         The present batch (t >= 1), n documents.
     past : iterable of odl.stream.features.Features
-        All earlier batches, or the last few.
+        Earlier batches, as for `nearest`.
     weightings : dict of str, optional
-        As for `nearest`; ``{}`` leaves the neighbours out.
+        As for `nearest`; ``{}`` omits the neighbours.
 
     Returns
     -------
     dict of str -> ndarray of float, shape (n,)
-        Larger is more novel. The names are `NAMES`: nearest neighbours by raw and by logarithmic
+        Larger is more novel. The names are `BASELINE_NAMES`: nearest neighbours by raw and by logarithmic
         term frequency, share of unseen tokens, length.
 
     Examples

@@ -1,8 +1,7 @@
-"""Metrics of how well scores separate novel from known documents: AUC with ties, intervals of an AUC.
+"""AUC of scores that separate novel from known documents, with bootstrap intervals.
 
-Labels are 1 (novel), 0 (known) and -1 (unlabelled, ignored). Where no document is novel, or none is
-known, nothing can be measured: the functions return nan rather than a number. numpy only, because
-the job of every timestep imports this module.
+Labels are 1 (novel), 0 (known) and -1 (unlabelled, ignored). Functions return nan if no document is novel, or none is
+known. The module imports numpy only, because the job of every timestep imports it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,11 +11,11 @@ from numpy.typing import ArrayLike
 
 from odl.errors import ParameterError
 
-BLOCK = 2_000_000  # resampled documents in memory
+RESAMPLED_BLOCK = 2_000_000  # resampled documents in memory at a time
 
 
 def split(scores, labels):
-    """Return the scores of the novel and of the known documents after checking shapes and values."""
+    """Check scores and labels; return the scores of the novel and of the known documents."""
     scores, labels = np.asarray(scores, dtype=np.float64), np.asarray(labels)
     if scores.ndim != 1 or scores.shape != labels.shape:
         fault = f"scores of shape {scores.shape} and labels of shape {labels.shape}"
@@ -45,8 +44,8 @@ def auc(scores: ArrayLike, labels: ArrayLike) -> float:
     Returns
     -------
     float
-        Between 0 and 1, or nan where no document is novel or none is known. Pairs are counted in
-        integers, O(n log n), so that the value does not depend on the order of the documents.
+        Between 0 and 1, or nan if no document is novel or none is known. Pairs are counted as integers, in
+        O(n log n), so the value does not depend on the order of the documents.
 
     Raises
     ------
@@ -76,7 +75,7 @@ def bootstrap(scores: ArrayLike, labels: ArrayLike, *, replicates: int = 1000, s
     Parameters
     ----------
     scores : array-like, shape (n_documents,) or (n_scores, n_documents)
-        As for `auc`; several scores see the same documents.
+        As for `auc`; several scores use the same resampled documents.
     labels : array-like, shape (n_documents,)
     replicates : int
         Number of resamples.
@@ -86,7 +85,7 @@ def bootstrap(scores: ArrayLike, labels: ArrayLike, *, replicates: int = 1000, s
     Returns
     -------
     ndarray of float, shape (replicates,) or (n_scores, replicates)
-        Exact AUC (ties half) of every resample; nan where `auc` is nan.
+        AUC of every resample; nan if `auc` is nan.
 
     Examples
     --------
@@ -98,7 +97,7 @@ def bootstrap(scores: ArrayLike, labels: ArrayLike, *, replicates: int = 1000, s
     parts = [split(each, labels) for each in np.atleast_2d(scores)]
     (n_novel, n_known), width = map(len, parts[0]), len(parts[0][1]) + 1
     aucs = np.full((len(parts), max(replicates, 0)), np.nan)
-    rng, step = np.random.default_rng(seed), max(1, BLOCK // (n_novel + n_known + 1))
+    rng, step = np.random.default_rng(seed), max(1, RESAMPLED_BLOCK // (n_novel + n_known + 1))
     for first in range(0, replicates if n_novel and n_known else 0, step):
         rows = min(step, replicates - first)
         drawn = rng.integers(0, n_novel, size=(rows, n_novel)), rng.integers(0, n_known, size=(rows, n_known))
@@ -117,7 +116,7 @@ def bootstrap(scores: ArrayLike, labels: ArrayLike, *, replicates: int = 1000, s
 
 
 def interval(values: ArrayLike, level: float = 0.95) -> tuple[float, float]:
-    """Return the percentile interval (low, high) of bootstrap replicates; nan without any.
+    """Return the percentile interval (low, high) of bootstrap replicates; nan if there are none.
 
     Examples
     --------
@@ -138,8 +137,7 @@ def auc_difference(
 ) -> tuple[float, float, float]:
     """Return the difference of two AUCs on the same documents, with a paired bootstrap interval.
 
-    Both scores see the same resampled documents, so what makes a document easy or hard for both
-    cancels.
+    Both scores use the same resampled documents, so the difficulty of a document cancels.
 
     Parameters
     ----------
@@ -174,7 +172,7 @@ def mean_bootstrap(
     Parameters
     ----------
     batches : sequence of (list of scores, labels)
-        For each timestep, scores as many as in every other; those without an AUC are left out.
+        For each timestep the same number of scores; timesteps without an AUC are ignored.
     replicates : int
     seed : int or tuple of int
 
@@ -204,9 +202,9 @@ def mean_bootstrap(
 def pooled_auc(
     batches: Iterable[tuple[ArrayLike, ArrayLike]], *, replicates: int = 1000, seed: Seed = 0
 ) -> tuple[float, float, float]:
-    """Return the AUC over the pooled documents of all batches, with its interval.
+    """Return the AUC over the documents of all batches together, with its interval.
 
-    A pair of documents from different timesteps counts too, so one threshold has to serve them all.
+    Pairs of documents from different timesteps count too, as for one threshold on all scores.
 
     Parameters
     ----------

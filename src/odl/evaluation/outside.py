@@ -1,4 +1,4 @@
-"""Comparison of the scores of another program with a finished study, on the same documents and timesteps."""
+"""Compare scores of another program with those of a finished study, on the same documents and timesteps."""
 
 import math
 import os
@@ -15,23 +15,23 @@ from odl.evaluation.study import load_plan, score_path
 from odl.files.escaping import visible
 from odl.files.tables import read_table
 
-COLUMNS = ("id", "score")
+OUTSIDE_COLUMNS = ("id", "score")
 YOURS = "yours"
 REPLICATES = 1000
 
 
 def read(path: str | os.PathLike) -> dict[str, float]:
-    """Read a CSV file with the columns id and score, one document a line; a higher score is newer.
+    """Read a CSV file with the columns id and score, one document per line; higher scores are more novel.
 
     Raises
     ------
     DataError
-        If a column is missing, a score is no number, or an id is there twice.
+        If a column is missing, a score is not a number, or an id occurs twice.
     """
     scores_of: dict[str, float] = {}
     for place, row in formats.all_rows(path, formats.Form(kind="csv")):
         where = f"{os.fspath(path)} {place}"
-        if not set(COLUMNS) <= row.keys():
+        if not set(OUTSIDE_COLUMNS) <= row.keys():
             fault = f"{os.fspath(path)} has the columns {', '.join(row)}"
             raise DataError(fault, "id and score, separated by commas", "correct its first line")
         try:
@@ -47,7 +47,7 @@ def read(path: str | os.PathLike) -> dict[str, float]:
 
 
 def _chosen(plan, stream, seed):
-    """Return the entries of one stream and seed."""
+    """Return the runs of the plan for one stream and seed, by default the only stream and the smallest seed."""
     streams = list(dict.fromkeys(entry["corpus"] for entry in plan))
     if stream is None and len(streams) > 1:
         raise ConfigError(f"a study of the streams {', '.join(streams)}", "one of them", "name it: --stream NAME")
@@ -62,7 +62,7 @@ def _chosen(plan, stream, seed):
 
 
 def _timesteps(entries):
-    """Return the listed timesteps of the first run, and whether labels are by all topics of a document.
+    """Read the batches of the timesteps that the study averages over, and its rule for labels.
 
     Returns
     -------
@@ -83,28 +83,28 @@ def _timesteps(entries):
 def compare(
     folder: str | os.PathLike, own: dict[str, float], *, stream: str | None = None, seed: int | None = None
 ) -> tuple[list[dict], Sequence[int], dict]:
-    """Compare scores by id of document with every run and baseline of a study, on the timesteps of its average.
+    """Compare scores with every run and baseline of a study, on the timesteps of its average AUC.
 
     Parameters
     ----------
     folder : path-like
         ``results/STUDY`` of a finished study, below the folder in which it was run.
     own : dict of str to float
-        Maps the id of a document to its score; a higher score is newer. Documents of other timesteps are ignored.
+        Maps ids of documents to scores; higher scores are more novel. Documents of other timesteps are ignored.
     stream : str, optional
-        Where the study has several.
+        Needed if the study has several.
     seed : int, optional
-        Whose batches; the smallest by default.
+        Seed of the order of documents; by default the smallest.
 
     Returns
     -------
     rows : list of dict
-        ``run``, ``average`` (mean AUC), and of all but the first, one's own: ``difference`` (own - that run) with
-        ``low`` and ``high``, its paired 95 % bootstrap interval over documents.
+        ``run``, ``average`` (mean AUC) and, except in the first row (`own`), ``difference`` (`own` - run) with its
+        paired 95 % bootstrap interval over documents, ``low`` and ``high``.
     listed : list of int
         Timesteps.
     by_timestep : dict of int to float
-        AUC of one's own scores.
+        AUC of `own`.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def compare(
 
     Notes
     -----
-    The interval is for fixed runs: it has the variation over documents, not over seeds.
+    The interval has the variation over documents, not over seeds.
     """
     entries = _chosen(load_plan(os.path.join(folder, "plan.json")), stream, seed)
     if not os.path.isdir(entries[0]["folder"]):
@@ -150,7 +150,7 @@ def compare(
 
 
 def as_text(rows, listed, by_timestep):
-    """Return a comparison as a table for the terminal."""
+    """Format a comparison as a table for the terminal."""
     width = max(len(row["run"]) for row in rows)
     lines = [f"average AUC over the timesteps {', '.join(map(str, listed))}; yours less the others, 95 % interval"]
     for row in rows:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Scores:
+class ScoredBatch:
     """Scores and labels of one batch of n documents.
 
     Attributes
@@ -30,11 +30,11 @@ class Scores:
     novel, novel_dominant : ndarray of int8, shape (n,)
         1 novel, 0 known, -1 unlabelled.
     empty : ndarray of uint8, shape (n,)
-        Documents without a known term.
+        1 for documents without a known term.
     uncoded, gap : float
-        Share of documents with x = 0 and largest relative gap of a code; nan for baselines.
+        Share of documents with the code x = 0, and largest relative duality gap of a code; nan for baselines.
     window : str
-        Part of the past in which baselines searched for neighbours, such as "last10000"; "" for the complete past.
+        Part of the past that nearest neighbours were searched in, such as "last10000"; "" for all of it.
     top : list of (row, words)
         Rows and unexplained words of the most novel documents; empty for baselines.
     use : list of float
@@ -76,12 +76,12 @@ class Scores:
     atoms: list = field(default_factory=list)
 
     def labels(self, topics: str = "all") -> np.ndarray:
-        """Return the labels by all topics of a document, or by its dominant topic only."""
+        """Return `novel` (topics "all") or `novel_dominant` ("dominant")."""
         return self.novel_dominant if topics == "dominant" else self.novel
 
 
 def named(name: str, window: str) -> str:
-    """Return the name of a baseline with the window of the past in which it searched.
+    """Append a window of the past to the name of a baseline.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def named(name: str, window: str) -> str:
 
 
 def without_window(name: str) -> str:
-    """Return a name of the `NAMES` of `odl.evaluation.baselines` from one with a window.
+    """Remove the window of the past from the name of a baseline.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def words(pairs, vocabulary):
 
 
 def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, **attributes):
-    """Write the scores of a batch by one learner to a file of kind "scores".
+    """Write a score file of one learner, of kind "scores".
 
     Parameters
     ----------
@@ -159,9 +159,9 @@ def _shown(weights):
 def write_baselines(
     path: str | os.PathLike, batch: "Features", scores: Mapping[str, np.ndarray], window: str = ""
 ) -> None:
-    """Write the scores of one batch with its labels to an HDF5 file of kind "baselines".
+    """Write a score file of all baselines, of kind "baselines".
 
-    `empty` marks the documents without a term that was seen before; `window` is that of `Scores`.
+    `window` is as in `ScoredBatch`. Documents without a term that occurred before are marked as empty.
 
     Examples
     --------
@@ -193,14 +193,14 @@ def write_baselines(
 
 
 def _labels(file, names):
-    """Return the fields of `Scores` that both kinds of files have."""
+    """Read the fields of `ScoredBatch` that both kinds of score files have."""
     fields = {name: storage.read_array(file, name, "iu") for name in ("times", "novel", "novel_dominant", "empty")}
     fields["ids"] = storage.read_strings(file, "ids") if names else []
     return fields | {"topics": documents.read_topics(file) if names else []}
 
 
 def read_parts(path):
-    """Return the arrays score, residual, penalty, empty and meaning (None without vectors) of a learner's score file.
+    """Read the arrays score, residual, penalty, empty and meaning (None without vectors) from a learner's score file.
 
     Raises
     ------
@@ -213,19 +213,19 @@ def read_parts(path):
         return *parts, storage.read_array(file, "empty", "iu").astype(bool), meaning
 
 
-def read_scores(path: str | os.PathLike, names: bool = True) -> Scores:
+def read_scores(path: str | os.PathLike, names: bool = True) -> ScoredBatch:
     """Read a file of kind "scores" or "baselines".
 
     Parameters
     ----------
     path : path-like
     names : bool
-        Whether ids, titles, topics and words are read as well; else they are empty, in half of the time.
+        Whether to read ids, titles, topics and words, which takes as long again; otherwise they are empty.
 
     Raises
     ------
     StorageError
-        If the file is missing, damaged, or neither.
+        If the file is missing, damaged or of another kind.
 
     Examples
     --------
@@ -254,7 +254,7 @@ def read_scores(path: str | os.PathLike, names: bool = True) -> Scores:
         else:
             scores = {str(file.attrs["run"]): storage.read_array(file, "score")}
             facts |= {name: float(file.attrs[name]) for name in ("uncoded", "gap")}
-        batch = Scores(**facts, scores=scores)
+        batch = ScoredBatch(**facts, scores=scores)
         if names and kind == "scores":
             batch.titles, batch.atoms = (storage.read_strings(file, name) for name in ("titles", "atoms/words"))
             rows, words = storage.read_array(file, "top/rows", "i").tolist(), storage.read_strings(file, "top/words")

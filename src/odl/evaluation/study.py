@@ -30,7 +30,7 @@ BASELINE = "baseline"
 
 
 PLAN_KEYS = ("corpus", "reader", "protocol", "run", "algorithm", "folder", "seed", "k", "parameters", "timesteps")
-KEY = ("corpus", "run", "algorithm", "k")
+RUN_KEY = ("corpus", "run", "algorithm", "k")
 
 
 def load_plan(plan):
@@ -115,7 +115,7 @@ def choose_shown(plan, summary, corpus, shown=None):
 
 # Average AUC on TDT2 at timesteps 1, 2, 5, 6, 8 (batches of 1000, the first for initialisation).
 _SOURCE = "NIPS 2012, table 1, as recalled, not checked against the paper's print"
-PUBLISHED = {
+PUBLISHED_AUC = {
     "tdt2": [
         {"run": name, "auc": dict(zip((1, 2, 5, 6, 8), values, strict=True)), "average": average, "source": _SOURCE}
         for name, values, average in (
@@ -136,17 +136,27 @@ def over_seeds(*measures):
 
 MEASURES = ("average", "average_all", "pooled")
 WITH_INTERVALS = ("average", "low", "high", "timesteps_all", "average_all", "pooled", "pooled_low", "pooled_high")
-SETTINGS = ("corpus", "protocol", "run", "algorithm", "k", "parameters")
-BATCH = ("first_time", "last_time", "seeds")
+RUN_SETTINGS = ("corpus", "protocol", "run", "algorithm", "k", "parameters")
+BATCH_COLUMNS = ("first_time", "last_time", "seeds")
 SPENT = ("score_cpu_s", "learn_cpu_s", "job_cpu_s")
-COLUMNS = {
-    "averages": (*SETTINGS, "seed", "timesteps", *WITH_INTERVALS, "uncoded", "gap"),
-    "summary": (*SETTINGS, "seeds", "timesteps", *over_seeds(*MEASURES), "uncoded", "gap"),
-    "timesteps": (*KEY, "t", *BATCH, "seeds_listed", *over_seeds("auc"), "novel", "known", "uncoded"),
-    "novel": ("corpus", "t", *BATCH, "documents", *over_seeds("novel"), "known", "unlabelled", "empty", "seeds_listed"),
+STUDY_COLUMNS = {
+    "averages": (*RUN_SETTINGS, "seed", "timesteps", *WITH_INTERVALS, "uncoded", "gap"),
+    "summary": (*RUN_SETTINGS, "seeds", "timesteps", *over_seeds(*MEASURES), "uncoded", "gap"),
+    "timesteps": (*RUN_KEY, "t", *BATCH_COLUMNS, "seeds_listed", *over_seeds("auc"), "novel", "known", "uncoded"),
+    "novel": (
+        "corpus",
+        "t",
+        *BATCH_COLUMNS,
+        "documents",
+        *over_seeds("novel"),
+        "known",
+        "unlabelled",
+        "empty",
+        "seeds_listed",
+    ),
     "published": ("corpus", "run", "t1", "t2", "t5", "t6", "t8", "average", "source"),
-    "timing": (*KEY, "jobs", *SPENT, "start_cpu_s", "wall_s", "max_rss_mb"),
-    "costs": (*KEY, "t", *SPENT),
+    "timing": (*RUN_KEY, "jobs", *SPENT, "start_cpu_s", "wall_s", "max_rss_mb"),
+    "costs": (*RUN_KEY, "t", *SPENT),
 }
 
 
@@ -185,7 +195,7 @@ def spread_of(column, name=None):
 
 
 # First and last time of a batch over seeds (orders differ inside a day).
-SPAN = {
+TIME_SPAN = {
     "first_time": ("first_time", lambda times: min(filter(None, times), default="")),
     "last_time": ("last_time", lambda times: max(filter(None, times), default="")),
 }
@@ -194,13 +204,13 @@ SPAN = {
 def _summaries(averages):
     spreads = {key: how for name in MEASURES for key, how in spread_of(name).items()}
     measured = {"seeds": ("seed", "size"), **means_of("timesteps", "uncoded"), **spreads, "gap": ("gap", "max")}
-    return aggregated(averages, SETTINGS, **measured)
+    return aggregated(averages, RUN_SETTINGS, **measured)
 
 
 def _timesteps(rows):
     seeds = {"seeds": ("auc", "count"), "seeds_listed": ("listed", "sum")}
     measured = spread_of("auc") | means_of("novel", "known", "uncoded")
-    return aggregated(rows, (*KEY, "t"), **SPAN, **seeds, **measured)
+    return aggregated(rows, (*RUN_KEY, "t"), **TIME_SPAN, **seeds, **measured)
 
 
 def _novel(rows):
@@ -208,7 +218,7 @@ def _novel(rows):
     first = rows.drop_duplicates(["corpus", "t", "seed"]).astype({"novel": float})
     seeds = {"seeds": ("seed", "size"), "seeds_listed": ("listed", "sum")}
     measured = spread_of("novel") | means_of("documents", "known", "unlabelled", "empty")
-    return aggregated(first, ("corpus", "t"), sort=True, **SPAN, **seeds, **measured)
+    return aggregated(first, ("corpus", "t"), sort=True, **TIME_SPAN, **seeds, **measured)
 
 
 def _benchmark(path, column):
@@ -231,8 +241,8 @@ def _jobs(plan):
         wall, memory = (_benchmark(benchmark, column) for column in ("s", "max_rss"))
         spent = {f"{phase}_cpu_s": cpu for phase, cpu in phases.items()}
         spent |= {"wall_s": mean(wall), "max_rss_mb": max(memory, default=float("nan"))}
-        rows.append({**{name: entry[name] for name in KEY}, "k": _size(entry), "t": t, **spent})
-    return pandas.DataFrame(rows, columns=[*KEY, "t", *COLUMNS["timing"][5:]])
+        rows.append({**{name: entry[name] for name in RUN_KEY}, "k": _size(entry), "t": t, **spent})
+    return pandas.DataFrame(rows, columns=[*RUN_KEY, "t", *STUDY_COLUMNS["timing"][5:]])
 
 
 def _timing(jobs):
@@ -241,13 +251,13 @@ def _timing(jobs):
     parted = jobs.assign(later=later, start_cpu_s=jobs["start_cpu_s"].where(~later))
     parted[spent] = parted[spent].where(later, axis=0)
     measured = means_of(*spent, "start_cpu_s") | {"max_rss_mb": ("max_rss_mb", "max")}
-    return aggregated(parted, KEY, jobs=("later", "sum"), **measured)
+    return aggregated(parted, RUN_KEY, jobs=("later", "sum"), **measured)
 
 
 def _costs(jobs):
     """Return CPU seconds of every timestep, mean over seeds, without baselines, which are not timed."""
     later = jobs[(jobs["t"] > 0) & (jobs["algorithm"] != BASELINE)]
-    return aggregated(later, (*KEY, "t"), **means_of("score_cpu_s", "learn_cpu_s", "job_cpu_s"))
+    return aggregated(later, (*RUN_KEY, "t"), **means_of("score_cpu_s", "learn_cpu_s", "job_cpu_s"))
 
 
 def published(plan):
@@ -259,7 +269,9 @@ def published(plan):
         corpus, run, average, source and ``auc`` by timestep of the paper (batches of 1000 in date order).
     """
     streams = {entry["corpus"]: entry for entry in plan if entry["protocol"] == "by-date"}
-    return [{"corpus": name, **row} for name, entry in streams.items() for row in PUBLISHED.get(entry["reader"], [])]
+    return [
+        {"corpus": name, **row} for name, entry in streams.items() for row in PUBLISHED_AUC.get(entry["reader"], [])
+    ]
 
 
 def summarise(plan, output_folder):
@@ -299,10 +311,10 @@ def summarise(plan, output_folder):
         "timing": _timing(jobs),
         "costs": _costs(jobs),
     }
-    for name, columns in COLUMNS.items():
+    for name, columns in STUDY_COLUMNS.items():
         write_table(os.path.join(output_folder, f"{name}.tsv"), tables[name], columns)
 
 
 def read_tables(folder):
     """Read the tables written by `summarise`: a dict of name -> list of rows."""
-    return {name: read_table(os.path.join(folder, f"{name}.tsv"), COLUMNS[name]) for name in COLUMNS}
+    return {name: read_table(os.path.join(folder, f"{name}.tsv"), STUDY_COLUMNS[name]) for name in STUDY_COLUMNS}

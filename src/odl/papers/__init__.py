@@ -1,1 +1,4 @@
-"""Experiments of the four papers, rival methods, emerging topics and regret; nothing outside imports this room."""
+"""Experiments of the four papers, other methods to compare with, emerging topics and regret.
+
+Nothing outside imports this package.
+"""

@@ -1,8 +1,8 @@
-"""Emerging topics: the most novel documents of a timestep, grouped by a small dictionary of their own.
+"""Emerging topics: the most novel documents of a timestep, clustered by a small dictionary that is fitted to them.
 
-After NIPS 2012, appendix D, and Kasiviswanathan, Melville, Banerjee and Sindhwani, CIKM 2011. A reconstruction: the
-clustering text of the CIKM paper was not available. The start of the small dictionary and what counts as a cluster
-are choices of ours.
+After NIPS 2012, appendix D, and Kasiviswanathan, Melville, Banerjee and Sindhwani, CIKM 2011. The
+clustering text of the CIKM paper was not available: the start of the small dictionary and the definition of a cluster
+are our own.
 """
 
 from dataclasses import asdict
@@ -21,10 +21,10 @@ from odl.novelty import top_terms
 from odl.papers import emergingfiles
 from odl.stream import features
 
-NONE = -1  # cluster of a document that belongs to none
-CANDIDATES = 500  # most novel documents that an atom may start from: bounds the start for large batches
+NO_CLUSTER = -1  # cluster number of documents in no cluster
+MAX_STARTS = 500  # largest number of documents that atoms may start from
 FIT: dict[str, Any] = {"iterations": 300, "tolerance": 1e-4}
-FALL = 1e-5  # alternations end when the objective falls by a smaller share
+FALL = 1e-5  # relative decrease of the objective at which alternations stop
 
 
 class Topics(NamedTuple):
@@ -33,15 +33,15 @@ class Topics(NamedTuple):
     Attributes
     ----------
     rows : ndarray of int, shape (n,)
-        The selected documents as rows of the batch, most novel first.
+        Rows of the selected documents in the batch, most novel first.
     cluster : ndarray of int, shape (n,)
-        Cluster of each, -1 for none.
+        Cluster of each document, -1 for none.
     residual : ndarray, shape (n,)
-        ``||q - B z||_1`` of each on the small dictionary.
+        ``||q - B z||_1`` of each document with the small dictionary.
     atoms : csc_array, shape (n_terms, n_clusters)
         The atom of each cluster.
     representative : ndarray of int, shape (n_clusters,)
-        Row of the batch of its best-reconstructed document.
+        Row, in the batch, of the document with the smallest residual in each cluster.
     objective : float
         ``||Q - Z B^T||_1 + lam ||Z||_1`` over the selected documents.
 
@@ -66,16 +66,16 @@ class Topics(NamedTuple):
 
 
 def most_novel(score: np.ndarray, P: sparse.csr_array, share: float) -> np.ndarray:
-    """Return the rows of the most novel documents, most novel first, equal scores in the order of the stream.
+    """Return the rows of the most novel documents, most novel first; ties are in the order of the stream.
 
     Parameters
     ----------
     score : ndarray, shape (n_documents,)
         Larger is more novel.
     P : csr_array, shape (n_documents, n_terms)
-        A document without a known term is left out: nothing can be said of its topic.
+        Documents without a known term are never selected.
     share : float
-        Of the other documents; rounded up.
+        Share of the other documents to select; the number is rounded up.
 
     Returns
     -------
@@ -96,20 +96,20 @@ def most_novel(score: np.ndarray, P: sparse.csr_array, share: float) -> np.ndarr
 
 
 def short_atoms(Q, start_terms, min_support):
-    """Return one atom for each document: its heaviest terms among those that other documents have as well.
+    """Return one candidate atom per document: its heaviest terms that occur in enough documents.
 
     Parameters
     ----------
     Q : csr_array, shape (n_documents, n_terms)
     start_terms : int
-        Terms kept; 0 keeps all.
+        Maximum number of terms of an atom; 0: all.
     min_support : int
-        A term in fewer documents cannot hold a cluster together and is dropped.
+        Minimum number of documents with a term.
 
     Returns
     -------
     csr_array, shape (n_documents, n_terms)
-        Rows of unit mass; empty where no term is left.
+        Rows of unit l1 norm, or empty rows if no term remains.
     """
     holders = np.bincount(Q.indices, minlength=Q.shape[1])
     atoms = Q.copy()
@@ -122,16 +122,16 @@ def short_atoms(Q, start_terms, min_support):
 
 
 def start(Q, settings):
-    """Choose the documents that the atoms start from, one after the other: nothing is drawn.
+    """Choose the initial atoms greedily among candidate atoms of documents, without randomness.
 
-    Each step takes the short atom that lowers ``sum_i min_j s(q_i, b_j)`` most, where ``s(q, b) = min_{z >= 0}
-    ||q - z b||_1 + lam z`` and doing without an atom costs ``||q||_1``; it ends where no atom lowers it.
+    Each step takes the candidate that lowers ``sum_i min_j s(q_i, b_j)`` most, where ``s(q, b) = min_{z >= 0}
+    ||q - z b||_1 + lam z`` and a document without atom costs ``||q||_1``. It stops if no candidate lowers the sum.
 
     Returns
     -------
     csc_array, shape (n_terms, at most `settings.atoms`)
     """
-    candidates = short_atoms(Q, settings.start_terms, settings.min_support)[:CANDIDATES]
+    candidates = short_atoms(Q, settings.start_terms, settings.min_support)[:MAX_STARTS]
     columns = sparse.csc_array(candidates.T)
     cost = np.array([sparse_code(Q, columns[:, [j]], settings.lam)[1] for j in range(columns.shape[1])])
     best = np.asarray(Q.sum(axis=1)).ravel()
@@ -149,9 +149,9 @@ def start(Q, settings):
 def alternate(
     Q: sparse.csr_array, B: sparse.csc_array, lam: float, rounds: int
 ) -> tuple[sparse.csc_array, sparse.csr_array, np.ndarray]:
-    """Fit the small dictionary: ``min_{B in 𝒜, Z >= 0} ||Q - Z B^T||_1 + lam ||Z||_1``, codes and atoms in turn.
+    """Minimise ``||Q - Z B^T||_1 + lam ||Z||_1`` over B in 𝒜 and Z >= 0, alternating between Z and B.
 
-    𝒜 = {B >= 0, every column of mass at most 1}. The objective never rises; the problem is not convex in both.
+    𝒜 = {B >= 0, every column of l1 norm at most 1}. The objective never increases; it is not jointly convex.
 
     Equation `emerging-topics` of docs/method.md.
 
@@ -159,17 +159,17 @@ def alternate(
     ----------
     Q : csr_array, shape (n_documents, n_terms)
     B : csc_array, shape (n_terms, n_atoms)
-        Where to start.
+        Initial atoms.
     lam : float
     rounds : int
-        Most alternations; they end when the objective falls by less than a share of 1e-5.
+        Maximum number of alternations; they stop when the objective decreases by less than 1e-5 of its value.
 
     Returns
     -------
     B : csc_array
     Z : csr_array, shape (n_documents, n_atoms)
     objective : ndarray, shape (n_documents,)
-        Residual plus penalty of each document at B and Z.
+        Objective of each document at B and Z.
 
     Examples
     --------
@@ -192,30 +192,30 @@ def alternate(
 
 
 def group(Z, min_support):
-    """Put every document into the cluster of its largest code.
+    """Assign every document to the cluster of the atom with its largest code.
 
     Parameters
     ----------
     Z : csr_array, shape (n_documents, n_atoms)
     min_support : int
-        Fewer documents are no cluster.
+        Minimum number of documents of a cluster.
 
     Returns
     -------
     cluster : ndarray of int, shape (n_documents,)
-        Clusters are numbered by falling size, equal sizes by atom; -1: the code is zero or the cluster too small.
-        Of equal codes the lower atom counts.
+        Cluster numbers, by decreasing size, then by atom; -1 if the code is zero or the cluster too small. Of equal
+        codes, the atom with the lower index counts.
     atoms : ndarray of int
         Atom of each cluster.
     """
-    own = np.full(Z.shape[0], NONE)
+    own = np.full(Z.shape[0], NO_CLUSTER)
     for row, pairs in enumerate(leading(Z, 1)):
         if pairs and pairs[0][1] > 0.0:
             own[row] = pairs[0][0]
-    sizes = np.bincount(own[own != NONE], minlength=Z.shape[1])
+    sizes = np.bincount(own[own != NO_CLUSTER], minlength=Z.shape[1])
     order = np.argsort(-sizes, kind="stable")
     atoms = order[sizes[order] >= min_support]
-    number = np.full(Z.shape[1] + 1, NONE)  # the last entry serves those without an atom
+    number = np.full(Z.shape[1] + 1, NO_CLUSTER)  # the last entry is for documents without an atom
     number[atoms] = np.arange(len(atoms))
     return number[own], atoms
 
@@ -226,9 +226,9 @@ def find(P: sparse.csr_array, score: np.ndarray, settings: SmallDictionary | Non
     Parameters
     ----------
     P : csr_array, shape (n_documents, n_terms)
-        The batch, rows of unit l1 norm.
+        Rows of the batch, of unit l1 norm.
     score : ndarray, shape (n_documents,)
-        Novelty scores, larger is more novel; of any learner.
+        Novelty scores of any learner, larger is more novel.
     settings : SmallDictionary, optional
 
     Returns
@@ -238,7 +238,7 @@ def find(P: sparse.csr_array, score: np.ndarray, settings: SmallDictionary | Non
     Raises
     ------
     ParameterError
-        If there is not one score for each document, or one is not a number.
+        If there is not one score for each document, or a score is nan.
 
     Examples
     --------
@@ -265,7 +265,7 @@ def find(P: sparse.csr_array, score: np.ndarray, settings: SmallDictionary | Non
 
 
 def of_timestep(scores, source, settings=None, corpus_features=None):
-    """Find the emerging topics of one timestep of any learner, documents weighed as of the run, at unit l1 norm.
+    """Find the emerging topics of one timestep from its files; documents are weighted as in the run, with unit l1 norm.
 
     Parameters
     ----------
@@ -275,19 +275,19 @@ def of_timestep(scores, source, settings=None, corpus_features=None):
         Features of the same timestep.
     settings : SmallDictionary, optional
     corpus_features : path-like, optional
-        Last features of the stream, for ``idf: corpus``.
+        Last features of the stream, needed for ``idf: corpus``.
 
     Returns
     -------
     Emerging, Scores
-        The clusters, and the scores with the documents' names.
+        The clusters, and the scores with the names of documents.
 
     Raises
     ------
     DataError
-        If scores and features are of different documents.
+        If scores and features belong to different documents.
     ParameterError, StorageError
-        If a setting is out of range, or a file missing or damaged.
+        If a setting is out of range, or a file is missing or damaged.
     """
     settings = settings or SmallDictionary()
     (run, weighting), batch = emergingfiles.score_run(scores), read_scores(scores)
@@ -300,7 +300,7 @@ def of_timestep(scores, source, settings=None, corpus_features=None):
     P = data.weighed(**weighting, norm="l1", corpus=whole)[:]
     clusters = find(P, batch.scores[run["run"]], settings)
     pairs = top_terms(clusters.atoms, settings.terms)
-    emerging = emergingfiles.Emerging(
+    emerging = emergingfiles.EmergingTopics(
         t=batch.t,
         run=run,
         settings=asdict(settings),

@@ -1,6 +1,6 @@
-"""Files of emerging topics: what they say beside the truth, in tables and on a page.
+"""Files of emerging topics, their agreement with the topics of documents, and their part of the page.
 
-A cluster is a number from 0, -1 means none. Documents without topics are ignored; two documents are of one topic if
+Clusters are numbered from 0; -1 means none. Documents without topics are ignored. Two documents have the same topic if
 their topics overlap, and a document counts for each of its topics.
 """
 
@@ -17,16 +17,47 @@ from odl.evaluation.scorefiles import read_scores
 from odl.files import storage
 from odl.files.tables import read_table, write_table
 
-KIND = "emerging"
-COLUMNS = ("run", "t", "selected", "novel_share", "clusters", "clustered", "purity", "precision", "recall", "f1")
-COLUMNS += ("novel_topics", "reachable", "found", "found_share")
-OVER_SEEDS = ("corpus", "run", "algorithm", "k", "t", "seeds", "selected", "novel_share", "clusters", "clustered")
-OVER_SEEDS += ("purity_mean", "purity_sd", "f1_mean", "f1_sd", "precision", "recall", "novel_topics", "reachable")
-OVER_SEEDS += ("found", "found_share")
+EMERGING_KIND = "emerging"
+EMERGING_COLUMNS = (
+    "run",
+    "t",
+    "selected",
+    "novel_share",
+    "clusters",
+    "clustered",
+    "purity",
+    "precision",
+    "recall",
+    "f1",
+)
+EMERGING_COLUMNS += ("novel_topics", "reachable", "found", "found_share")
+EMERGING_OVER_SEEDS = (
+    "corpus",
+    "run",
+    "algorithm",
+    "k",
+    "t",
+    "seeds",
+    "selected",
+    "novel_share",
+    "clusters",
+    "clustered",
+)
+EMERGING_OVER_SEEDS += (
+    "purity_mean",
+    "purity_sd",
+    "f1_mean",
+    "f1_sd",
+    "precision",
+    "recall",
+    "novel_topics",
+    "reachable",
+)
+EMERGING_OVER_SEEDS += ("found", "found_share")
 
 
 @dataclass
-class Emerging:
+class EmergingTopics:
     """Emerging topics of one timestep: n selected documents, m clusters, the largest first.
 
     Attributes
@@ -36,19 +67,19 @@ class Emerging:
     settings : dict
         As `odl.config.sections.SmallDictionary`.
     rows : ndarray of int64, shape (n,)
-        The selected documents as rows of the batch, most novel first.
+        Rows of the selected documents in the batch, most novel first.
     ids : list of str
-        Their ids.
+        Ids of these documents.
     cluster : ndarray of int32, shape (n,)
-        Cluster of each, -1 for none.
+        Cluster of each document, -1 for none.
     residual : ndarray of float64, shape (n,)
-        What the small dictionary leaves of each.
+        ``||q - B z||_1`` of each document with the small dictionary.
     objective : float
-        Of the small dictionary over the selected documents.
+        Objective of the small dictionary over the selected documents.
     words, weights : list of str
         Top words of each cluster, heaviest first, and their weights.
     representative : ndarray of int64, shape (m,)
-        Row of the best-reconstructed document of each cluster.
+        Row of the document with the smallest residual in each cluster.
     """
 
     t: int
@@ -68,7 +99,7 @@ def write(path, emerging):
     """Write the emerging topics of one timestep, atomically and with reproducible bytes."""
     settings = json.dumps(emerging.settings, sort_keys=True)
     with storage.writing(
-        path, KIND, t=emerging.t, **emerging.run, settings=settings, objective=emerging.objective
+        path, EMERGING_KIND, t=emerging.t, **emerging.run, settings=settings, objective=emerging.objective
     ) as file:
         storage.write_array(file, "rows", emerging.rows.astype(np.int64))
         storage.write_strings(file, "ids", emerging.ids)
@@ -81,15 +112,15 @@ def write(path, emerging):
 
 
 def read_emerging(path):
-    """Read what `write` wrote.
+    """Read a file written by `write`.
 
     Raises
     ------
     StorageError
         If the file is missing, damaged or of another kind.
     """
-    with storage.reading(path, KIND) as file:
-        emerging = Emerging(
+    with storage.reading(path, EMERGING_KIND) as file:
+        emerging = EmergingTopics(
             t=int(file.attrs["t"]),
             run={
                 **{name: str(file.attrs[name]) for name in ("corpus", "run", "algorithm")},
@@ -107,12 +138,12 @@ def read_emerging(path):
 
 
 def check_pair(emerging, batch, path="the file of emerging topics"):
-    """Refuse emerging topics that are not those of these scores.
+    """Check that emerging topics were computed from these scores.
 
     Raises
     ------
     DataError
-        If timestep, run or documents differ.
+        If timestep or documents differ.
     """
     inside = len(batch.ids) > emerging.rows.max(initial=-1)
     if emerging.t != batch.t or not inside or [batch.ids[row] for row in emerging.rows] != emerging.ids:
@@ -120,12 +151,12 @@ def check_pair(emerging, batch, path="the file of emerging topics"):
 
 
 def _counted(topics, rule):
-    """Return the topics of documents that count: all, or the dominant ones."""
+    """Return all topics of documents (rule "all"), or only their first topics ("dominant")."""
     return topics if rule == "all" else [names[:1] for names in topics]
 
 
 def counts(clusters, topics):
-    """Return of each cluster, from 0 on, its documents that have topics, and how many of them hold each topic.
+    """Return for each cluster the number of documents with topics, and how many of them have each topic.
 
     Examples
     --------
@@ -141,9 +172,9 @@ def counts(clusters, topics):
 
 
 def purity(clusters, topics):
-    """Return the share of the documents in clusters that hold the most frequent topic of their cluster.
+    """Return the share of the documents in clusters that have the most frequent topic of their cluster.
 
-    Documents in no cluster do not count, so read it beside their number; nan if no labelled document is in a cluster.
+    Documents in no cluster do not count. nan if no document with topics is in a cluster.
 
     Examples
     --------
@@ -157,17 +188,17 @@ def purity(clusters, topics):
 
 
 def majorities(clusters, topics):
-    """Return the topics that more than half of the labelled documents of some cluster hold."""
+    """Return the topics that more than half of the labelled documents of some cluster have."""
     return {name for size, tally in counts(clusters, topics) for name, number in tally.items() if 2 * number > size}
 
 
 def b_cubed(clusters, topics):
     """Return B-cubed precision, recall and F1 of clusters (Bagga and Baldwin, 1998), documents in no cluster included.
 
-    With C(i) the documents in the cluster of i, itself among them, and T(i) those of the same topic: precision is the
+    Let C(i) be the documents in the cluster of i, including i, and T(i) those with the same topic. Precision is the
     mean of ``|C(i) & T(i)| / |C(i)|`` over the documents in clusters, recall the mean of ``|C(i) & T(i)| / |T(i)|``
-    over all documents, 0 for one in no cluster. Where every document is in a cluster and has one topic, this is the
-    usual measure. nan where there is no labelled document, or (precision and F1) none in a cluster.
+    over all documents, 0 for documents in no cluster. This is the usual measure if every document is in a cluster and
+    has one topic. nan if no document has topics, or (precision and F1) none of them is in a cluster.
 
     Examples
     --------
@@ -195,21 +226,21 @@ def b_cubed(clusters, topics):
 def judge(emerging, batch, topics="all"):
     """Compare the clusters of a timestep with the topics of the documents.
 
-    A novel topic is one of a novel document of the batch; it is *reachable* if a selected document holds it, and
-    *found* if more than half of the labelled documents of some cluster do.
+    A novel topic is a topic of a novel document of the batch. It is *reachable* if a selected document has it, and
+    *found* if more than half of the labelled documents of some cluster have it.
 
     Parameters
     ----------
     emerging : Emerging
-    batch : odl.evaluation.scorefiles.Scores
-        The scores it was made from.
+    batch : odl.evaluation.scorefiles.ScoredBatch
+        The scores that `emerging` was computed from.
     topics : {"all", "dominant"}
-        Which of a document count.
+        Which topics of a document count.
 
     Returns
     -------
     dict
-        Keys `COLUMNS`; nan where nothing is defined.
+        Keys `EMERGING_COLUMNS`; undefined values are nan.
     """
     topics_of, labels = _counted(batch.topics, topics), batch.labels(topics)
     selected, labelled = [topics_of[row] for row in emerging.rows], labels[emerging.rows] >= 0
@@ -235,14 +266,14 @@ def judge(emerging, batch, topics="all"):
 
 
 def describe(emerging, batch, topics="all"):
-    """List the clusters of a timestep as a person reads them.
+    """Describe the clusters of a timestep for the page.
 
     Returns
     -------
     list of dict
-        size, novel (labelled documents that are), labelled, share_novel (nan without labels), topic and
-        topic_share (the most frequent one among the labelled, of equals the first by name), words,
-        representative (id) and title.
+        size, labelled (documents with topics), novel (of these), share_novel (nan without labels), topic and
+        topic_share (the most frequent topic of the labelled documents; ties by name), words, representative (id) and
+        title.
     """
     counted = counts(emerging.cluster, _counted([batch.topics[row] for row in emerging.rows], topics))
     labels, rows = batch.labels(topics)[emerging.rows], []
@@ -268,18 +299,18 @@ def describe(emerging, batch, topics="all"):
 
 
 def table(pairs, topics="all"):
-    """Return the rows of a run's table (keys `COLUMNS`), in the order of time.
+    """Return the table of a run, one row per timestep with the keys `EMERGING_COLUMNS`.
 
     Parameters
     ----------
     pairs : list of (path-like, path-like)
-        File of emerging topics and score file of every timestep.
+        For every timestep, the file of emerging topics and the score file.
     topics : {"all", "dominant"}
 
     Raises
     ------
     DataError, StorageError
-        If a file is missing or damaged, or two do not belong together.
+        If a file is missing or damaged, or a pair does not belong together.
     """
     rows = []
     for path, scores in pairs:
@@ -290,36 +321,38 @@ def table(pairs, topics="all"):
 
 
 def gather(plan, path, tables):
-    """Write the table of the emerging topics of a study: means over seeds by timestep, shares over those that have one.
+    """Write the table of the emerging topics of a study: means over seeds of each timestep, ignoring nan.
 
     Parameters
     ----------
     plan : list of dict or path-like
         As for `odl.evaluation.study.summarise`.
     path : path-like
-        Table to write, columns `OVER_SEEDS`.
+        Table to write, columns `EMERGING_OVER_SEEDS`.
     tables : list of path-like
-        The ``emerging.tsv`` in the folder of a run of the plan, of each.
+        The files ``emerging.tsv`` of those runs of the plan that have one.
     """
     import pandas
 
-    from odl.evaluation.study import KEY, aggregated, collect, load_plan, means_of, spread_of
+    from odl.evaluation.study import RUN_KEY, aggregated, collect, load_plan, means_of, spread_of
 
     folders = {os.path.dirname(os.fspath(each)) for each in tables}
-    means = [name for name in COLUMNS[2:] if name not in ("purity", "f1")]
+    means = [name for name in EMERGING_COLUMNS[2:] if name not in ("purity", "f1")]
     followed = [entry for entry in load_plan(plan) if entry["folder"] in folders]
-    rows = pandas.DataFrame(collect(followed, "emerging.tsv", COLUMNS), columns=[*KEY, *COLUMNS[1:]])
+    rows = pandas.DataFrame(
+        collect(followed, "emerging.tsv", EMERGING_COLUMNS), columns=[*RUN_KEY, *EMERGING_COLUMNS[1:]]
+    )
     measured = {"seeds": ("t", "size"), **means_of(*means), **spread_of("purity"), **spread_of("f1")}
-    write_table(path, aggregated(rows, (*KEY, "t"), **measured), OVER_SEEDS)
+    write_table(path, aggregated(rows, (*RUN_KEY, "t"), **measured), EMERGING_OVER_SEEDS)
 
 
 def score_run(path):
-    """Return what a score file says of its run, for the file made from it, and the weighting of that run.
+    """Return the attributes that identify the run of a score file, and its weighting.
 
     Raises
     ------
     StorageError
-        If it is no score file of a learner.
+        If the file is not a score file of a learner.
     """
     with storage.reading(path, "scores") as file:
         for name in ("corpus", "seed", "run", "atoms", "algorithm", "weighting"):
@@ -333,19 +366,19 @@ def score_run(path):
 
 
 def section(table, selection):
-    """Return the part of a study's page about emerging topics: the clusters of each timestep, and how they agree.
+    """Render the part of the page about emerging topics: clusters of each timestep, and their agreement with topics.
 
     Parameters
     ----------
     table : path-like
-        What `gather` wrote.
+        Table written by `gather`.
     selection : odl.report.selection.Selection
     """
     from odl.report.page import Markup, render
     from odl.report.selection import thin
     from odl.report.studypage import MOST_STEPS
 
-    rows = [row for row in read_table(table, OVER_SEEDS) if row["corpus"] == selection.corpus]
+    rows = [row for row in read_table(table, EMERGING_OVER_SEEDS) if row["corpus"] == selection.corpus]
     followed = {(row["run"], row["k"]) for row in rows}
     entries = [entry for entry in selection.plan if entry["seed"] == selection.shown["seed"]]
     entries = [entry for entry in entries if (entry["run"], entry["k"]) in followed]

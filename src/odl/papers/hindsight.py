@@ -1,28 +1,27 @@
-"""Regret of an online run, measured: its loss against the best fixed dictionary in hindsight, and the theory's bounds.
+"""Regret of an online run: its loss minus that of the best fixed dictionary in hindsight, and theoretical bounds.
 
-At timestep t the run has the dictionary A_t of the past and reveals the codes X_t. With 𝒜 = {A >= 0, columns of mass
-at most 1},
+At timestep t the run has the dictionary A_t and reveals the codes X_t. With 𝒜 = {A >= 0, columns of l1 norm at most 1},
 
     R(T) = sum_{t <= T} ||P_t - X_t A_t^T||_1 - min_{A in 𝒜} sum_{t <= T} ||P_t - X_t A^T||_1
 
-(ICASSP 2013, Definition 1; NIPS 2012 supplement, Theorem B.5). The minimum is a linear program of all documents so
-far. `odl.dictionary.l1.fit_dictionary` bounds it from both sides: its dictionary from above, a feasible point of the
-dual from below. So R(T) lies between ``regret`` and ``regret_high``.
+(ICASSP 2013, Definition 1; NIPS 2012 supplement, Theorem B.5). The minimum is a linear program over all documents so
+far. `odl.dictionary.l1.fit_dictionary` returns an upper bound (its dictionary) and a lower bound (a feasible dual
+point), so R(T) lies between ``regret`` and ``regret_high``.
 
 For online ADMM with Gamma_{t+1} = soft(P_t - X_t A_t^T + D_t/beta, 1/beta) the sum of
-||Gamma_{t+1} - (P_t - X_t A_{t+1}^T)||_F^2, the violation of its constraint, is measured too.
+||Gamma_{t+1} - (P_t - X_t A_{t+1}^T)||_F^2, the violation of its constraint, is computed too.
 
-The theory holds for one constant step tau <= 1/(2 Psi_max(X_t)), D_1 = 0 and a dual that is kept whole. With Phi_t^2
-the entries of P_t - X_t A_t^T that are not zero, Phi >= Phi_t, D >= ||A* - A_1||_F and Ups >= ||P_t - X_t A*^T||_1 its
+The theory holds for a constant step tau <= 1/(2 Psi_max(X_t)), D_1 = 0 and a dual that is not truncated. With Phi_t^2
+the number of non-zero entries of P_t - X_t A_t^T, Phi >= Phi_t, D >= ||A* - A_1||_F and Ups >= ||P_t - X_t A*^T||_1 its
 proofs (NIPS 2012 supplement, Theorems B.5 and B.6) give, for every beta and every T,
 
     R(T)               <= Phi^2 T / (2 beta) + D^2 beta / (2 tau)         (B.5)
     sum of violations  <= 2 D^2 / tau + 4 Ups T / beta                    (B.6)
 
 and beta = (Phi/D) sqrt(tau T) turns the first into Phi D sqrt(T/tau), the second into
-2 D^2/tau + 4 Ups D sqrt(T/tau)/Phi. The printed B.5 has half of that, which its own proof does not give. The papers
-take A_1 = 0, D >= ||A*||_F; a detector that starts from zero never gets a code. The codes of A* are those revealed,
-so the term ||A* E_t||_1 of B.5 does not occur.
+2 D^2/tau + 4 Ups D sqrt(T/tau)/Phi. The printed B.5 has half of that, which its proof does not give. The papers take
+A_1 = 0 and D >= ||A*||_F, but with A_1 = 0 all codes stay zero. A* uses the revealed codes, so the term ||A* E_t||_1 of
+B.5 does not occur.
 """
 
 import json
@@ -38,7 +37,7 @@ from odl import learners
 from odl.coding.admm import largest_eigenvalue
 from odl.dictionary.l1 import fit_dictionary
 from odl.errors import ConfigError, DataError, ParameterError, StorageError
-from odl.evaluation.study import KEY, aggregated, collect, load_plan, means_of, over_seeds, spread_of
+from odl.evaluation.study import RUN_KEY, aggregated, collect, load_plan, means_of, over_seeds, spread_of
 from odl.files import checkpoints
 from odl.files.tables import write_table
 from odl.learners.l1_objective import ROUNDING
@@ -46,11 +45,11 @@ from odl.learners.sparse_atoms import widen
 from odl.stream import features
 
 BOUNDS = ("theorem_regret", "bound_regret", "theorem_violation", "bound_violation")
-COLUMNS = ("run", "t", "documents", "loss", "online", "hindsight", "hindsight_low", "regret", "regret_high")
-COLUMNS += ("iterations", "distance", "upsilon", "phi", "psi_max", "violation", "violation_sum", *BOUNDS)
-CONSTANTS = ("phi", "distance", "upsilon", "psi_max")  # the largest of a run
-OVER_SEEDS = (*KEY, "t", "seeds", "online", "hindsight", "hindsight_low", *over_seeds("regret", "violation"))
-OVER_SEEDS += ("regret_high", *CONSTANTS, "tau", "beta", *BOUNDS)
+REGRET_COLUMNS = ("run", "t", "documents", "loss", "online", "hindsight", "hindsight_low", "regret", "regret_high")
+REGRET_COLUMNS += ("iterations", "distance", "upsilon", "phi", "psi_max", "violation", "violation_sum", *BOUNDS)
+CONSTANTS = ("phi", "distance", "upsilon", "psi_max")  # maxima over a run
+REGRET_OVER_SEEDS = (*RUN_KEY, "t", "seeds", "online", "hindsight", "hindsight_low", *over_seeds("regret", "violation"))
+REGRET_OVER_SEEDS += ("regret_high", *CONSTANTS, "tau", "beta", *BOUNDS)
 
 
 def algorithms() -> list[str]:
@@ -65,8 +64,8 @@ def algorithms() -> list[str]:
     return [name for name in learners.LEARNERS if learners.learner_class(name).has_regret]
 
 
-class Step(NamedTuple):
-    """One timestep of a run: its batch and codes, the dictionary and the dual before it, the dictionary after it.
+class OnlineStep(NamedTuple):
+    """One timestep of a run: batch P, codes X, dictionary and dual before learning it, dictionary after it.
 
     Examples
     --------
@@ -86,7 +85,7 @@ class Step(NamedTuple):
 
 
 def residual(P: sparse.csr_array, X: sparse.csr_array, A: sparse.csc_array) -> sparse.csr_array:
-    """Return P - X A^T (CSR), the dictionary widened to the terms of the batch.
+    """Return P - X A^T (CSR); A gets zero rows for terms that it does not have.
 
     Examples
     --------
@@ -114,7 +113,7 @@ def loss(P: sparse.csr_array, X: sparse.csr_array, A: sparse.csc_array) -> float
 def violation(step, beta):
     """Return ||Gamma_{t+1} - (P_t - X_t A_{t+1}^T)||_F^2 of one step of online ADMM.
 
-    Positions of the dual that the batch does not reach see an empty document, as in the learner.
+    Rows of the dual beyond the batch belong to empty documents, as in the learner.
     """
     n_rows = max(step.P.shape[0], step.dual.shape[0])
     P, X = widen(step.P, n_rows=n_rows), widen(step.X, n_rows=n_rows)
@@ -126,9 +125,9 @@ def violation(step, beta):
 
 
 def fitted_at(T, most):
-    """Return the numbers of timesteps that the best dictionary is fitted for: `most` of 1 to T, evenly in their root.
+    """Return `most` numbers between 1 and T, evenly spaced in their square roots and including T; 0 means all.
 
-    The last is always among them; 0 means all.
+    The best fixed dictionary is fitted for these numbers of timesteps.
     """
     if most < 0:
         defect, expected = f"timesteps is {most}", "a whole number of at least 0"
@@ -139,26 +138,26 @@ def fitted_at(T, most):
 
 
 def hindsight(
-    steps: Sequence[Step],
+    steps: Sequence[OnlineStep],
     grid: Sequence[int],
     start: sparse.csc_array,
     *,
     tolerance: float = 1e-4,
     iterations: int = 2000,
 ) -> Iterator[tuple]:
-    """Fit the best fixed dictionary for the first T timesteps, for every T of a grid, each from the one before.
+    """Fit the best fixed dictionary for the first T timesteps, for every T of a grid, with warm starts.
 
     Parameters
     ----------
     steps : list of Step
     grid : list of int
-        Rising numbers of timesteps, from 1.
+        Increasing numbers of timesteps, from 1.
     start : csc_array
-        Where the first fit starts.
+        Initial dictionary of the first fit.
     tolerance : float
-        Relative distance of the two bounds of the minimum at which a fit ends.
+        Relative duality gap at which a fit stops.
     iterations : int
-        Most iterations of a fit.
+        Maximum number of iterations of a fit.
 
     Yields
     ------
@@ -187,14 +186,14 @@ def hindsight(
 
 
 def measure(
-    steps: Sequence[Step],
+    steps: Sequence[OnlineStep],
     learner: learners.Learner,
     *,
     timesteps: int = 0,
     tolerance: float = 1e-4,
     iterations: int = 2000,
 ) -> tuple[list[dict], dict]:
-    """Measure the regret of a run for 1, 2, ... timesteps.
+    """Compute the regret of a run after 1, 2, ... timesteps.
 
     Equation `regret` of docs/method.md.
 
@@ -203,21 +202,21 @@ def measure(
     steps : list of Step
         The evaluated timesteps, in order.
     learner : Learner
-        One that has a regret (`odl.learners.Learner.has_regret`).
+        A learner with `odl.learners.Learner.has_regret`.
     timesteps : int
-        How many numbers of timesteps T the best fixed dictionary is fitted for; 0: all. Elsewhere the cells that
-        need it are nan.
+        How many different T the best fixed dictionary is fitted for; 0: all. In other rows the values that need it
+        are missing.
     tolerance, iterations
         As for `hindsight`.
 
     Returns
     -------
     rows : list of dict
-        One a timestep, keys `COLUMNS` without ``run``.
+        One per timestep, keys `REGRET_COLUMNS` without ``run``.
     constants : dict
-        Phi, D, Psi_max, Upsilon; ``tau`` and ``beta`` of the run (nan for others than online ADMM), ``tau_most`` =
-        1/(2 Psi_max), ``beta_wanted`` = (Phi/D) sqrt(tau T) for the run's tau, or the largest one where it has none;
-        ``refused``: why the theorems say nothing about this run, or None.
+        Phi, D, Psi_max, Upsilon; ``tau`` and ``beta`` of the run (nan if it is not online ADMM), ``tau_most`` =
+        1/(2 Psi_max), ``beta_wanted`` = (Phi/D) sqrt(tau T) for the tau of the run, or for the largest one;
+        ``refused``: why the theorems do not apply to this run, or None.
 
     Examples
     --------
@@ -257,7 +256,7 @@ def measure(
 
 
 def _row(t, step, beta):
-    """Return what one timestep has by itself."""
+    """Return the values of a row that depend on its timestep only."""
     entries = np.abs(residual(step.P, step.X, step.before).data)
     return {
         "t": t,
@@ -290,7 +289,7 @@ def _constants(rows, grid, learner, steps):
 
 
 class Bounds(NamedTuple):
-    """Theorems B.5 and B.6 with their beta for the horizon T, and what their proofs give for the beta of the run.
+    """Bounds of Theorems B.5 and B.6 with the best beta for T timesteps, and with the beta of the run.
 
     Examples
     --------
@@ -306,7 +305,7 @@ class Bounds(NamedTuple):
 
 
 def bounds(T: int, *, phi: float, distance: float, tau: float, beta: float, upsilon: float) -> Bounds:
-    """Return the right-hand sides of Theorems B.5 and B.6 (the module has the symbols).
+    """Return the right-hand sides of Theorems B.5 and B.6 (symbols as in the module docstring).
 
     Equation `regret-bounds` of docs/method.md.
 
@@ -322,7 +321,7 @@ def bounds(T: int, *, phi: float, distance: float, tau: float, beta: float, upsi
     Returns
     -------
     Bounds
-        ``theorem_``: with beta = (Phi/D) sqrt(tau T); ``bound_``: with this beta.
+        Fields ``theorem_*`` with beta = (Phi/D) sqrt(tau T), ``bound_*`` with the given beta.
 
     Examples
     --------
@@ -341,7 +340,7 @@ def bounds(T: int, *, phi: float, distance: float, tau: float, beta: float, upsi
 
 
 def why_no_bound(learner, dual, psi_max):
-    """Say which condition of Theorems B.5 and B.6 a run does not meet; None if it meets all.
+    """Return which condition of Theorems B.5 and B.6 a run violates; None if the theorems apply.
 
     Parameters
     ----------
@@ -363,26 +362,26 @@ def why_no_bound(learner, dual, psi_max):
 
 
 def read_steps(checkpoint_paths, feature_paths):
-    """Read the chain of a run as steps.
+    """Read the files of a run as a list of steps.
 
     Parameters
     ----------
     checkpoint_paths, feature_paths : list of path-like
-        Of all timesteps from 0, in order.
+        Files of all timesteps from 0, in order.
 
     Returns
     -------
     steps : list of Step
     learner : Learner
     chain : dict
-        What the checkpoints say of themselves: corpus, seed, run, atoms, learner, features.
+        Attributes of the checkpoints: corpus, seed, run, atoms, learner, features.
 
     Raises
     ------
     DataError
-        If the files are not of timesteps 0, 1, ..., if there are fewer than two, or if the learner has no regret.
+        If the files are not of timesteps 0, 1, ..., there are fewer than two, or the learner has no regret.
     CheckpointError, StorageError
-        If a file is damaged, or a checkpoint is not the one that follows.
+        If a file is damaged, or a checkpoint does not follow the one before.
     """
     if len(checkpoint_paths) != len(feature_paths) or len(checkpoint_paths) < 2:
         defect = f"{len(checkpoint_paths)} checkpoints and {len(feature_paths)} features"
@@ -404,33 +403,33 @@ def read_steps(checkpoint_paths, feature_paths):
             defect = f"{feature_paths[t]}, {checkpoint_paths[t]} and {checkpoint_paths[t - 1]}"
             raise DataError(f"{defect} do not follow each other", "the files of one run in order", "pass them so")
         P = batch.weighed(**chain["features"], norm=learner.norm, corpus=whole)[:]
-        steps.append(Step(P, after.codes, before.dictionary, after.dictionary, before.arrays.get("dual")))
+        steps.append(OnlineStep(P, after.codes, before.dictionary, after.dictionary, before.arrays.get("dual")))
         before = after
     return steps, learner, chain
 
 
 def write(path, checkpoint_paths, feature_paths, **options):
-    """Measure the regret of the run that the files belong to, write its table and print its constants.
+    """Compute the regret of a run from its files, write the table and print the constants.
 
     Parameters
     ----------
     path : path-like
-        Table to write, columns `COLUMNS`.
+        Table to write, columns `REGRET_COLUMNS`.
     checkpoint_paths, feature_paths
         As for `read_steps`.
     **options
-        timesteps, tolerance, iterations of `measure`.
+        Arguments timesteps, tolerance, iterations of `measure`.
     """
     begin = time.process_time()
     steps, learner, chain = read_steps(checkpoint_paths, feature_paths)
     rows, constants = measure(steps, learner, **options)
-    write_table(path, [{"run": chain["run"], **row} for row in rows], COLUMNS)
+    write_table(path, [{"run": chain["run"], **row} for row in rows], REGRET_COLUMNS)
     print(describe(rows, constants, f"{chain['run']}, k {chain['atoms']}, seed {chain['seed']}"))
     print(f"odl regret: {time.process_time() - begin:.1f} CPU s, {len(steps)} timesteps")
 
 
 def describe(rows, bounds, name):
-    """Say what was measured, and the tau and beta that the theorems want."""
+    """Return a summary in lines: loss, regret, constants, and the tau and beta that the theorems ask for."""
     last = rows[-1]
     lines = [
         f"{name}: loss {last['online']:.6g} after {last['t']} timesteps, best fixed dictionary "
@@ -452,24 +451,24 @@ def describe(rows, bounds, name):
 
 
 def gather_regret(plan, path, *, runs, sizes=()):
-    """Gather the regret of some runs over seeds.
+    """Write the table of the regret of some runs over seeds.
 
     Parameters
     ----------
     plan : list of dict or path-like
-        What was run; the folders of these runs must have a ``regret.tsv`` (`write`).
+        Plan of the study; the folders of `runs` must have a ``regret.tsv`` (`write`).
     path : path-like
-        Table to write, columns `OVER_SEEDS`: one row for each corpus, run, k and number t of timesteps that the
-        best fixed dictionary was fitted for. Means over seeds; of ``phi``, ``distance``, ``upsilon`` and ``psi_max``
-        the largest of all timesteps and seeds. Bounds are there if they hold for every seed.
+        Table to write, columns `REGRET_OVER_SEEDS`: one row for each corpus, run, k and number t of timesteps that the
+        best fixed dictionary was fitted for. Values are means over seeds, but ``phi``, ``distance``, ``upsilon`` and
+        ``psi_max`` are maxima over all timesteps and seeds. Bounds are nan unless they hold for every seed.
     runs : list of str
     sizes : list of int, optional
-        Numbers of atoms; all where there are none.
+        Numbers of atoms; by default all.
 
     Raises
     ------
     ConfigError
-        If the plan is not one, or has none of these runs.
+        If the plan is invalid, or has none of these runs.
     StorageError
         If the plan or a table is missing or was changed.
     """
@@ -477,14 +476,14 @@ def gather_regret(plan, path, *, runs, sizes=()):
     if not entries:
         defect = f"regret of {', '.join(runs) or 'no run'}"
         raise ConfigError(defect, "runs and sizes of the plan", "correct regret.runs and regret.sizes")
-    rows = pandas.DataFrame(collect(entries, "regret.tsv", COLUMNS))
+    rows = pandas.DataFrame(collect(entries, "regret.tsv", REGRET_COLUMNS))
     if rows.empty:
         fault = f"the regret of {', '.join(runs)} has no row in {entries[0]['folder']}/regret.tsv"
         raise StorageError(fault, "one for each timestep", "delete the file and run the same command again")
-    largest = rows.groupby(list(KEY))[list(CONSTANTS)].transform("max")
+    largest = rows.groupby(list(RUN_KEY))[list(CONSTANTS)].transform("max")
     parameters = rows["parameters"].map(json.loads)
     rows = rows.assign(**largest, **{name: [each.get(name, np.nan) for each in parameters] for name in ("tau", "beta")})
     measured = {"seeds": ("seed", "size"), **spread_of("regret"), **spread_of("violation_sum", "violation")}
     measured |= means_of("online", "hindsight", "hindsight_low", "regret_high", *CONSTANTS, "tau", "beta")
     measured |= {name: (name, lambda bounds: bounds.mean(skipna=False)) for name in BOUNDS}
-    write_table(path, aggregated(rows[rows["regret"].notna()], (*KEY, "t"), **measured), OVER_SEEDS)
+    write_table(path, aggregated(rows[rows["regret"].notna()], (*RUN_KEY, "t"), **measured), REGRET_OVER_SEEDS)

@@ -1,6 +1,6 @@
-"""Learners of bounded memory against nearest neighbours on one stream: quality, memory, ingredients, batch sizes.
+"""Compare learners of bounded memory with nearest neighbours on one stream: AUC, memory, ablations, batch sizes.
 
-Everything is scored before it is learned, in the order of the stream; labels are used to measure only.
+Every batch is scored before it is learned; labels are used for evaluation only.
 """
 
 import time
@@ -18,28 +18,29 @@ from odl.papers.rivals.windows import Recent
 
 COSINES = ("nearest-tfidf", "nearest5-tfidf", "nearest-logtf", "nearest5-logtf")
 LOGTF = {"logtf": "log"}
-SCORING = ("nearest", "cohesion", "flatten", "groups", "contrast", "context", "peers")  # do not change the atoms
+# Parameters that change scores, but not atoms
+SCORING = ("nearest", "cohesion", "flatten", "groups", "contrast", "context", "peers")
 WINDOWS, HALF_LIVES = (200, 1000, 10000), (500, 2000)
-NEAREST, LIVES = "nearest5-logtf", 20  # half-lives after which nothing counts
+NEAREST_RUN, MAX_HALF_LIVES = "nearest5-logtf", 20  # half-lives after which a cosine counts as 0
 
 
 def learn(stream, runs, k, every=False):
-    """Run variants of a learner that share their atoms over a stream.
+    """Score a stream by variants of a learner that have the same atoms, which are learned once.
 
     Parameters
     ----------
-    stream : odl.papers.experiments.quality.Stream
+    stream : odl.papers.experiments.quality.SeededStream
     runs : dict of str to dict
-        Name to ``learner`` (algorithm and hyper-parameters) and ``features``.
+        Maps names to ``learner`` (algorithm and hyper-parameters) and ``features``.
     k : int
-        Atoms, of a learner whose memory is told so.
+        Number of atoms, for learners that need it.
     every : bool
-        Score all timesteps rather than the listed ones.
+        Whether to score all timesteps instead of the evaluated ones.
 
     Returns
     -------
     scores, entries
-        Of each variant timestep -> scores, and the numbers stored at the end.
+        For each variant its scores by timestep; and how many numbers are stored at the end.
     """
     instances = {run: learners.make(**learner_of(variant["learner"])) for run, variant in runs.items()}
     first, weighting = next(iter(instances.values())), next(iter(runs.values()))["features"]
@@ -55,7 +56,7 @@ def learn(stream, runs, k, every=False):
 
 
 def groups(learners_of, names):
-    """Group the runs of these names by the atoms that they make."""
+    """Group runs that have the same atoms: equal learners and features except for parameters of scoring."""
     grouped = defaultdict(dict)
     for name in names:
         learner, weighting = learners_of[name]["learner"], learners_of[name]["features"]
@@ -65,7 +66,7 @@ def groups(learners_of, names):
 
 
 def neighbours(stream, weightings=baselines.WEIGHTINGS, window=None):
-    """Return the cosine baselines of timesteps (the listed ones), over the past or its last `window` documents."""
+    """Score by the cosine baselines at the evaluated timesteps, for all earlier or the last `window` documents."""
     scores = defaultdict(dict)
     for t in stream.listed:
         past = baselines.latest(reversed(stream.batches[:t]), window) if window else stream.batches[:t]
@@ -75,12 +76,12 @@ def neighbours(stream, weightings=baselines.WEIGHTINGS, window=None):
 
 
 def compared(learners_of, settings):
-    """The runs compared, by the atoms they make, and the contexts of the batch that they have."""
+    """Return the compared runs in groups with equal atoms, and the learners that use the batch (`contexts`)."""
     return groups(learners_of, settings["runs"]), contexts(learners_of, settings["runs"])
 
 
 def learned(stream, grouped, k, **options):
-    """Return the scores of all these runs, and the numbers stored at the end, as of `learn`."""
+    """Return the scores of all groups of runs, and how many numbers each run stores (see `learn`)."""
     scores, entries = {}, {}
     for runs in grouped:
         own, stored = learn(stream, runs, k, **options)
@@ -90,7 +91,7 @@ def learned(stream, grouped, k, **options):
 
 
 def compare(stream, learners_of, settings):
-    """The runs and the cosines over the whole past, plain and using the batch."""
+    """Compare the runs with cosines over the complete past, each with and without use of the batch."""
     grouped, around = compared(learners_of, settings)
     scores, _ = learned(stream, grouped, settings["k"])
     cosines, kinds = neighbours(stream), {"plain": {}, "context": {}}
@@ -106,7 +107,7 @@ def compare(stream, learners_of, settings):
 
 
 def pooled(streams, learners_of, settings):
-    """Return the rows of the runs against the best methods of their kind, over the streams of all seeds."""
+    """Return rows that compare the runs with the best other methods, over the streams of all seeds."""
     names = set(COSINES) | {
         f"{name}-{algorithm}-context" for name in COSINES for algorithm in contexts(learners_of, settings["runs"])
     }
@@ -114,11 +115,11 @@ def pooled(streams, learners_of, settings):
 
 
 def _sized(grouped, settings):
-    """Return atoms, k and runs for each size of memory that a group of runs is measured at."""
+    """Return (size, k, runs) for each number of atoms, or size of memory, of each group of runs."""
     sizes = []
     for runs in grouped:
         first = next(iter(runs.values()))["learner"]
-        if not hasattr(learners.make(**learner_of(first)), "memory"):  # which the configuration may leave out
+        if not hasattr(learners.make(**learner_of(first)), "memory"):  # the configuration may omit it
             sizes += [(k, k, runs) for k in settings["atoms"]]
             continue
         for memory in settings["memory"]:
@@ -131,7 +132,7 @@ def _sized(grouped, settings):
 
 
 def remember(stream, learners_of, settings):
-    """AUC against the numbers that are kept: dictionaries, windows of documents."""
+    """Measure AUC against the number of stored numbers, for dictionaries and windows of documents."""
     (grouped, around), rows = compared(learners_of, settings), []
     for size, k, runs in _sized(grouped, settings):
         scores, entries = learn(stream, runs, k)
@@ -150,32 +151,32 @@ def remember(stream, learners_of, settings):
 
 
 def ablate(stream, learners_of, settings):
-    """Every learner that the experiment names: what each ingredient brings."""
+    """Measure every learner that the experiment names, for ablations."""
     scores, entries = learned(stream, groups(learners_of, learners_of), settings["k"])
     rows = [{"run": run, "entries": entries[run], "average": stream.average(scores[run])} for run in learners_of]
     return {"ablation": rows}
 
 
 def rival(stream, learners_of, settings):
-    """Other methods, plain and using the batch, with what they store and the time that they take."""
+    """Measure other methods with and without use of the batch, how many numbers they store, and their CPU time."""
     around, rows = contexts(learners_of, settings["runs"]), []
     for name in rivals.names() + (rivals.names("vectors") if stream.batches[0].vectors is not None else []):
         scores, alike, stored, ms = follow(stream, name)
         for kind, runs in (("plain", {name: scores}), ("context", judged(stream, around, name, scores, alike))):
-            if runs and rivals.RIVALS[name].NEEDS == "counts":  # vectors are more to go by than the runs have
+            if runs and rivals.RIVALS[name].NEEDS == "counts":  # those with vectors know more than the runs
                 stream.judge(kind, runs)
             rows += [{"run": run, "entries": stored, "ms": ms, "average": stream.average(runs[run])} for run in runs]
     return {"rivals": rows}
 
 
 def resize(stream, learners_of, settings):
-    """Rows of the runs and of five nearest neighbours in batches of each size.
+    """Measure the runs and five nearest neighbours with batches of each size.
 
-    ``pooled`` is the AUC of all documents after the first batch together, ``single`` the mean AUC of those batches
-    that have one: a topic is new in one batch only, so that small batches have few new documents each.
+    ``pooled`` is the AUC of all documents after the first batch together, ``single`` the mean AUC over batches that
+    have one. A topic is novel in one batch only, so small batches have few novel documents each.
     """
     grouped, around = compared(learners_of, settings)
-    around = {name: around[name] for name in ("levels",) if name in around}  # enough to compare with, and quick
+    around = {name: around[name] for name in ("levels",) if name in around}  # one is enough for the comparison
     rows = []
     for size in settings["sizes"]:
         recut = stream.cut(size)
@@ -185,7 +186,7 @@ def resize(stream, learners_of, settings):
 
 
 def measured(stream, scores):
-    """Return both AUCs of a run, and how many timesteps, novel documents and timesteps with an AUC there are."""
+    """Return pooled and mean AUC of a run, and the numbers of timesteps, novel documents, and timesteps with an AUC."""
     labels = [stream.labels[t] for t in scores]
     both = [t for t, own in zip(scores, labels, strict=True) if 0 < (own == 1).sum() < (own >= 0).sum()]
     single = [metrics.auc(scores[t], stream.labels[t]) for t in both]
@@ -195,18 +196,18 @@ def measured(stream, scores):
 
 
 def by_age(stream, around):
-    """Score all timesteps after the first by five nearest documents: whole past, windows, half-lives, recency.
+    """Score all timesteps after the first by five nearest documents: complete past, windows, half-lives, recency.
 
     Parameters
     ----------
-    stream : odl.papers.experiments.quality.Stream
+    stream : odl.papers.experiments.quality.SeededStream
     around : dict
-        As of `contexts`: the learners by which they use the batch, too.
+        Learners whose use of the batch is applied to these scores too (`contexts`).
 
     Returns
     -------
     dict of str to dict of int to ndarray
-        Run to timestep to scores.
+        Scores by run and timestep.
     """
     rival, scores = Recent(), defaultdict(dict)
     for t, batch in enumerate(stream.batches):
@@ -214,7 +215,7 @@ def by_age(stream, around):
             best = rival.memory.nearest(batch, ways(rival))
             for name, (_, cosines) in best.items():
                 scores[name][t] = 1.0 - cosines.sum(axis=1) / cosines.shape[1]
-            rival.count(best[NEAREST][0])
+            rival.count(best[NEAREST_RUN][0])
         rival.memory.learn(batch)
     for name in list(scores):
         scores |= judged(stream, around, name, scores[name])
@@ -222,15 +223,17 @@ def by_age(stream, around):
 
 
 def ways(rival):
-    """Return, by run, what cosines with earlier documents are multiplied by; windows as long as the past are it."""
+    """Return, by run, the factors that cosines with earlier documents are multiplied by."""
     ages = rival.memory.ages
-    factors = {NEAREST: np.ones(len(ages))}
-    factors |= {f"{NEAREST}-window{window}": (ages < window).astype(float) for window in WINDOWS}
-    factors |= {f"{NEAREST}-half-life{life}": 0.5 ** (ages / life) * (ages < LIVES * life) for life in HALF_LIVES}
-    return factors | {f"{NEAREST}-recency": rival.factors(ages)}
+    factors = {NEAREST_RUN: np.ones(len(ages))}
+    factors |= {f"{NEAREST_RUN}-window{window}": (ages < window).astype(float) for window in WINDOWS}
+    factors |= {
+        f"{NEAREST_RUN}-half-life{life}": 0.5 ** (ages / life) * (ages < MAX_HALF_LIVES * life) for life in HALF_LIVES
+    }
+    return factors | {f"{NEAREST_RUN}-recency": rival.factors(ages)}
 
 
-PARTS = {"table": compare, "memory": remember, "ablation": ablate, "rivals": rival, "sizes": resize}
+QUALITY_PARTS = {"table": compare, "memory": remember, "ablation": ablate, "rivals": rival, "sizes": resize}
 
 
 JUDGES = {
@@ -240,34 +243,34 @@ JUDGES = {
 
 
 def in_batch(learner):
-    """Tell whether the scores of a learner, told by its settings, depend on the batch."""
+    """Return whether the scores of a learner with these settings depend on the other documents of the batch."""
     return learners.make(**learner_of(learner)).in_batch
 
 
 def contexts(learners_of, runs):
-    """Return algorithm to learner of the last of these runs of it that look at the batch."""
+    """Return for each algorithm the last learner among some runs that uses the batch."""
     made = (learners.make(**learner_of(learners_of[run]["learner"])) for run in runs)
     return {learner.algorithm: learner for learner in made if learner.in_batch}
 
 
 def judged(stream, contexts, name, scores, alike=None):
-    """Judge the scores of timesteps in the context of their batches, as learners do it with their own.
+    """Adjust scores by those of similar documents in the batch, as learners do it with their own scores.
 
     Parameters
     ----------
-    stream : odl.papers.experiments.quality.Stream
+    stream : odl.papers.experiments.quality.SeededStream
     contexts : dict
-        As `contexts`.
+        Learners by algorithm (`contexts`).
     name : str
-        Of the method.
+        Name of the method.
     scores : dict of int to ndarray
     alike : dict of int to csr_array, optional
-        Rows by which documents are alike; otherwise it is their words.
+        Rows by which documents are similar; by default their words.
 
     Returns
     -------
     dict of str to dict of int to ndarray
-        Of each context: name to timestep to scores.
+        Scores by ``{name}-{algorithm}-context`` and timestep.
     """
     return {
         f"{name}-{algorithm}-context": {
@@ -278,22 +281,22 @@ def judged(stream, contexts, name, scores, alike=None):
 
 
 def pairs(streams, runs, cosines):
-    """Return a row for each run and what it is compared with: the cosines over the whole past, and all methods.
+    """Compare each run with the best cosine over the complete past, and with the best of all methods.
 
     Parameters
     ----------
-    streams : list of odl.papers.experiments.quality.Stream
-        One for each seed, with what was judged.
+    streams : list of odl.papers.experiments.quality.SeededStream
+        One for each seed, after all parts were judged.
     runs : list of str
-        Those of learners; all others are methods to compare with.
+        Names of learners; all other names are methods to compare with.
     cosines : collection of str
-        Names of the cosines, plain and using the batch.
+        Names of the cosines, with and without use of the batch.
 
     Returns
     -------
     list of dict
-        The best method is that of the highest mean over the seeds, after looking. The interval is that of the mean over
-        seeds of the difference, documents drawn again within each timestep of each seed.
+        One row per run and comparison. The best method has the highest mean over seeds, chosen afterwards. The interval
+        is of the mean difference over seeds, by a bootstrap of documents within each timestep and seed.
     """
     rows = []
     for kind in ("plain", "context"):
@@ -311,7 +314,7 @@ def pairs(streams, runs, cosines):
 
 
 def _difference(judgements, run, best):
-    """Return mean and spread over seeds of the difference of two runs, and the interval of the mean."""
+    """Return mean and standard deviation over seeds of the difference of two runs, and the interval of the mean."""
     values = np.array([result[run][0] - result[best][0] for result in judgements])
     low, high = metrics.interval(np.mean([result[run][1] - result[best][1] for result in judgements], axis=0))
     spread = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
@@ -319,24 +322,24 @@ def _difference(judgements, run, best):
 
 
 def follow(stream, name):
-    """Run one rival over a stream.
+    """Run one of the other methods over a stream.
 
     Parameters
     ----------
-    stream : odl.papers.experiments.quality.Stream
+    stream : odl.papers.experiments.quality.SeededStream
     name : str
         One of `odl.papers.rivals.RIVALS`.
 
     Returns
     -------
     scores : dict of int to ndarray
-        Of the timesteps that are evaluated.
+        Scores of the evaluated timesteps.
     alike : dict of int to csr_array
-        What documents of these are compared by, for their context; empty where it is their words.
+        Rows by which their documents are similar, if not by words; otherwise empty.
     stored : int
-        Numbers stored at the end.
+        How many numbers are stored at the end.
     ms : float
-        CPU milliseconds a document, to score it and to learn it; the first batch, which is learned only, left out.
+        CPU milliseconds to score and learn a document, without the first batch.
     """
     rival, scores, alike, spent = rivals.RIVALS[name](stream.seed), {}, {}, {"score": 0.0, "learn": 0.0}
     documents = dict(spent)

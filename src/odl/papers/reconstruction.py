@@ -1,4 +1,4 @@
-"""Inpainting measured: dictionaries learned from whole patches, selected and tested on patches with missing pixels.
+"""Inpainting: dictionaries learned from complete patches, selected and tested on patches with missing pixels.
 
 Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), section 4.1.
 """
@@ -15,16 +15,16 @@ from odl.dictionary import structured
 from odl.errors import ConfigError, ParameterError
 from odl.kernels import tree_codes
 
-FLAT = 1e-6  # a patch whose centred values have at most this length is constant
-MAX_PIXELS = 1 << 24  # of an image
-ROUNDS = 100  # draws before images are taken for constant ones
-RIDGE = 1e-8  # added to variances, as a share of their mean: centred patches have a singular covariance
+FLAT = 1e-6  # l2 norm of a centred patch below which it counts as constant
+MAX_PIXELS = 1 << 24  # largest number of pixels of an image
+MAX_DRAWS = 100  # draws before giving up on images that have too few patches
+RIDGE = 1e-8  # added to variances, relative to their mean; the covariance of centred patches is singular
 PENALTIES = ("flat", "tree")
-SHRINK = 4  # of the dictionaries of a race one in so many goes on, with so many times the patches
-PATCHES = 16  # for each atom: from so many at least a dictionary is learned, where there are so many
+SHRINK = 4  # each round of a search keeps 1/SHRINK of the dictionaries, and uses SHRINK times the patches
+PATCHES = 16  # smallest number of training patches per atom, if there are so many
 POSITIVE_INTEGER = {"type": "integer", "minimum": 1}
-LIST = {"type": "array", "minItems": 1}
-EXPONENTS = {**LIST, "items": {"type": "integer", "minimum": -60, "maximum": 20}}
+NON_EMPTY_LIST = {"type": "array", "minItems": 1}
+EXPONENTS = {**NON_EMPTY_LIST, "items": {"type": "integer", "minimum": -60, "maximum": 20}}
 BRANCHED = {"type": "string", "pattern": r"[1-9][0-9]{0,5}(,[1-9][0-9]{0,5})*"}  # branching factors
 SETTINGS = {
     "patch": {**POSITIVE_INTEGER, "minimum": 2, "default": 8},
@@ -33,14 +33,14 @@ SETTINGS = {
     "test": {**POSITIVE_INTEGER, "default": 1000},
     "scale": {"type": "number", "minimum": 0.25, "maximum": 4, "default": 1.0},
     "min_contrast": {"type": "number", "minimum": 0, "maximum": 0.99, "default": 0.0},
-    "missing": {**LIST, "items": {**POSITIVE_INTEGER, "maximum": 99}, "default": [50, 60, 70, 80, 90]},
-    "trees": {**LIST, "items": BRANCHED, "default": ["10,2,2"]},
+    "missing": {**NON_EMPTY_LIST, "items": {**POSITIVE_INTEGER, "maximum": 99}, "default": [50, 60, 70, 80, 90]},
+    "trees": {**NON_EMPTY_LIST, "items": BRANCHED, "default": ["10,2,2"]},
     "structures": {"type": "boolean", "default": True},
     "lam_train": {**EXPONENTS, "default": [-6, -5, -4, -3, -2, -1]},
     "lam_test": {**EXPONENTS, "default": [-8, -7, -6, -5, -4]},
     "refine": {"type": "integer", "minimum": 0, "maximum": 3, "default": 0},
     "screen": {"type": "integer", "minimum": 0, "default": 0},
-    "seeds": {**LIST, "items": {"type": "integer", "minimum": 0}, "default": [0, 1, 2, 3]},
+    "seeds": {**NON_EMPTY_LIST, "items": {"type": "integer", "minimum": 0}, "default": [0, 1, 2, 3]},
     "epochs": {**POSITIVE_INTEGER, "default": 2},
     "batch": {**POSITIVE_INTEGER, "default": 500},
     "stop": {"type": "string", "enum": list(STOPS), "default": "gap"},
@@ -54,31 +54,31 @@ PART, UNMEASURED = "seeds", ("drawn_tree", "drawn_patch", "drawn_lam")
 
 
 def branched(text):
-    """Return the balanced tree of branching factors such as "10,2"."""
+    """Return the balanced tree with branching factors such as "10,2"."""
     return trees.balanced([int(word) for word in text.split(",")])
 
 
 def problem_of(settings, penalty, tree, exponent):
-    """Return the problem of one penalty with lam = 2^exponent: signed codes, atoms in the unit l2 ball (mu = 0)."""
+    """Return the problem with one penalty and lam = 2^exponent: signed codes, atoms in the unit l2 ball (mu = 0)."""
     signs = {"nonnegative_codes": False, "nonnegative_atoms": False}
     ends = {name: settings[name] for name in ("tolerance", "iterations", "stop")}
     return structured.Problem(2.0**exponent, tree if penalty == "tree" else None, "linf", mu=0.0, **signs, **ends)
 
 
 def learned(problem, X, start, settings, rng):
-    """Return a dictionary learned from patches in one or several passes."""
+    """Learn a dictionary from patches, in `epochs` passes."""
     options = {name: settings[name] for name in ("batch", "epochs")}
     return structured.learn_online(problem, X, start, rng, forgetting=1.0, **options)[0]
 
 
 class Bench:
-    """One seed: its patches, its missing pixels, and the dictionaries learned so far.
+    """Patches and missing pixels of one seed, with a cache of learned dictionaries and of their errors.
 
     Parameters
     ----------
     settings : dict
     seed : int
-        Of the starts, the order of the patches and the missing pixels. The patches are the same for every seed.
+        Seed of the initial atoms, the order of patches and the missing pixels. All seeds have the same patches.
     train, validation, test : ndarray, shape (n_patches, n_pixels)
     """
 
@@ -90,13 +90,13 @@ class Bench:
             for number, (part, X) in enumerate(self.parts.items())
             for missing in settings["missing"]
         }
-        self.learned, self.errors, self.of_missing = {}, {}, {}  # of missing pixels alone
+        self.learned, self.errors, self.of_missing = {}, {}, {}  # errors of missing pixels only
         self.first = {}
 
     def dictionary(self, penalty, shape, exponent, share=1.0):
         """Return the dictionary learned with lam = 2^exponent; flat and tree start from the same patches.
 
-        From a share of the training patches, but from `PATCHES` for each atom at least: fewer say nothing about lam.
+        It uses a share of the training patches, but at least `PATCHES` per atom: fewer cannot tell good from bad lam.
         """
         tree = branched(shape)
         count = min(max(int(np.ceil(share * len(self.train))), PATCHES * tree.n_nodes), len(self.train))
@@ -112,9 +112,9 @@ class Bench:
         return self.learned[key]
 
     def error(self, part, missing, penalty, shape, exponents, share=1.0):
-        """Return the mean square error x 100 of the estimates D x of whole patches, x coded on the known pixels.
+        """Return the mean square error x 100 of estimates D x of complete patches; x is the code of the known pixels.
 
-        Of the first patches of the part, a share of them, with the dictionary of the same share of training patches.
+        It uses the same share of the patches of the part and of the training patches.
         """
         key = self.key(part, missing, penalty, shape, exponents, share)
         if key not in self.errors:
@@ -122,7 +122,7 @@ class Bench:
         return self.errors[key]
 
     def _measured(self, key, share):
-        """Return the error of a key, and that of missing pixels alone."""
+        """Compute the error of a key, and the error of missing pixels only."""
         part, missing, penalty, shape, exponents, count = key
         X, known = self.parts[part][:count], self.known[part, missing][:count]
         D = self.dictionary(penalty, shape, exponents[0], share)
@@ -130,7 +130,7 @@ class Bench:
         return mean_errors(X - problem.codes(X, D, mask=known).X @ D.T, known)
 
     def key(self, part, missing, penalty, shape, exponents, share=1.0):
-        """Return the key of an error; of flat dictionaries the first tree stands for all with as many atoms."""
+        """Return the cache key of an error; flat dictionaries of equal size share the key of the first tree."""
         if penalty == "flat":
             shape = self.first.setdefault(branched(shape).n_nodes, shape)
         return part, missing, penalty, shape, exponents, int(np.ceil(share * len(self.parts[part])))
@@ -138,7 +138,7 @@ class Bench:
     def selected(self, missing, penalty, shapes, refine=0):
         """Return (shape, (exponent of training, exponent of coding)) with the smallest error on validation patches.
 
-        `refine` steps of 2^(1/4) to every side of the best point of the grid are tried after it.
+        With `refine`, that many steps of 2^(1/4) on each side of the best grid point are tried afterwards.
         """
         settings = self.settings
         share = min(settings["screen"] / len(self.parts["validation"]), 1.0) or 1.0
@@ -152,9 +152,10 @@ class Bench:
         return best
 
     def _best(self, missing, penalty, cells, share):
-        """Return the best cell of a race: all on a share of the patches, the better part on four times as many, ...
+        """Return the best cell by successive elimination on a growing share of the patches.
 
-        Of dictionaries the better quarter goes on, each with the lam of coding that suited it and those beside it.
+        After each round the best quarter of the dictionaries remains, each with its best lam of coding and the
+        neighbouring values, and the share of patches is four times as large.
         """
         reach = min(np.diff(sorted({second for _, (_, second) in cells})), default=0)
         while True:
@@ -163,7 +164,7 @@ class Bench:
             costs = {cell: self.error("validation", missing, penalty, *cell, share) for cell in cells}
             if share == 1.0:
                 return min(cells, key=costs.get)
-            best = {}  # of each dictionary
+            best = {}  # best cell of each dictionary
             for cell in sorted(cells, key=costs.get):
                 best.setdefault((cell[0], cell[1][0]), cell)
             ahead = dict(list(best.items())[: -(-len(best) // SHRINK)])
@@ -178,8 +179,8 @@ class Bench:
 def measure(settings, files):
     """Return the tables of all seeds.
 
-    ``validation`` (what was tried), ``test`` (the selected ones), ``structures``, and beside them ``equal`` (flat
-    dictionaries of as many atoms as the selected tree) and ``gaussian`` (`gaussian_estimates`).
+    ``validation`` (all that was tried), ``test`` (the selected dictionaries), ``structures`` (every tree), ``equal``
+    (flat dictionaries with as many atoms as the selected tree) and ``gaussian`` (`gaussian_estimates`).
     """
     parts = np.split(drawn(settings, files), np.cumsum([settings["train"], settings["validation"]]))
     tables = {name: [] for name in ("validation", "test", "structures", "equal", "gaussian")}
@@ -195,7 +196,7 @@ def measure(settings, files):
 
 
 def drawn(settings, files):
-    """Return the patches to learn from, to choose on and to test, one after another."""
+    """Return training, validation and test patches, one after the other."""
     images = read_images(files, settings["scale"])
     least = contrast(images, settings["patch"], settings["min_contrast"])
     count = sum(settings[part] for part in ("train", "validation", "test"))
@@ -203,7 +204,7 @@ def drawn(settings, files):
 
 
 def raced(bench, penalty):
-    """Return rows of what was tried for one penalty, of the test patches, and of every tree where most is missing."""
+    """Return rows for one penalty: all validation errors, test errors, and each tree at the most missing pixels."""
     settings, hardest = bench.settings, max(bench.settings["missing"])
     tests = [
         _tested(bench, missing, penalty, bench.selected(missing, penalty, settings["trees"], settings["refine"]))
@@ -220,7 +221,7 @@ def raced(bench, penalty):
 
 
 def _equal(bench, row):
-    """Return the row of a flat dictionary of as many atoms as the selected tree of a row, its lam selected alone."""
+    """Return the test row of a flat dictionary with as many atoms as the selected tree; its lam is selected again."""
     missing, shape = row["missing"], row["tree"]
     return _tested(bench, missing, "flat", bench.selected(missing, "flat", [shape], bench.settings["refine"]))
 
@@ -241,24 +242,25 @@ def _tested(bench, missing, penalty, cell):
 
 
 def gaussian_moments(X):
-    """Return mean and covariance of rows; sums run down the rows, on any number of cores alike."""
+    """Return mean and covariance of rows; the order of summation does not depend on the number of cores."""
     mean = X.mean(axis=0)
     return mean, tree_codes.gram_matrix(np.ascontiguousarray(X - mean)) / len(X)
 
 
 def gaussian_estimates(X, known, mean, covariance):
-    """Return rows with what is not known replaced by its conditional mean; the known entries stay.
+    """Replace unknown entries of rows by their conditional mean under a Gaussian; known entries stay.
 
-    The best estimate for patches that are Gaussian; it has no dictionary, and nothing to choose.
+    It is the best estimate for Gaussian patches, and has no parameter to choose.
 
     Equation `gaussian-estimate` of docs/method.md.
 
-    For K the known entries ``mean + C[:, K] (C[K, K] + r I)^-1 (x_K - mean_K)``, r being `RIDGE` of the mean variance.
+    With known entries K it is ``mean + C[:, K] (C[K, K] + r I)^-1 (x_K - mean_K)``, where r is `RIDGE` times the mean
+    variance.
 
     Parameters
     ----------
     X : ndarray, shape (n, n_pixels)
-        Only entries where `known` is true are read.
+        Entries that are not `known` are ignored.
     known : ndarray of bool, shape (n, n_pixels)
     mean : ndarray, shape (n_pixels,)
     covariance : ndarray, shape (n_pixels, n_pixels)
@@ -277,12 +279,12 @@ def gaussian_estimates(X, known, mean, covariance):
 
 
 def gaussian_errors(X, known, mean, covariance):
-    """Return the mean square error x 100 of whole patches, and that of their missing pixels alone: here the same."""
+    """Return the mean square error x 100 of complete patches and of missing pixels only, which are equal here."""
     return mean_errors(X - gaussian_estimates(X, known, mean, covariance), known)
 
 
 def mean_errors(rest, known):
-    """Return the mean square x 100 of what an estimate leaves of patches, and of their missing pixels alone."""
+    """Return the mean square x 100 of the residuals `rest` of patches, for all pixels and for missing pixels only."""
     return tuple(100.0 * float(np.mean(squares.sum(axis=1))) for squares in (rest**2, rest**2 * ~known))
 
 
@@ -292,10 +294,9 @@ def read_images(files, scale=1.0):
     Parameters
     ----------
     files : sequence of path-like
-        tar.gz archives of PNG images; if there are none, the two sample images of scikit-learn are taken, which need
-        no download.
+        tar.gz archives of PNG images; if empty, the two sample images of scikit-learn, which need no download.
     scale : float
-        Factor by which sides are enlarged, bicubic; 1 leaves the pixels as they are. Values may leave 0 to 1.
+        Factor of the sides (bicubic interpolation, which may leave the range 0 to 1); 1 changes nothing.
 
     Raises
     ------
@@ -306,7 +307,7 @@ def read_images(files, scale=1.0):
 
 
 def enlarged(image, scale):
-    """Return an image with sides multiplied by a factor and rounded, by bicubic interpolation; itself at 1."""
+    """Scale the sides of an image by a factor, rounded to pixels, with bicubic interpolation."""
     sides = [max(round(side * scale), 1) for side in image.shape]
     if tuple(sides) == image.shape:
         return image
@@ -333,7 +334,7 @@ def _read(files):
 
 
 def _opened(data):
-    """Return one PNG image in grey; its header says how large it is before anything is unpacked."""
+    """Decode one PNG image in grey, after a check of the size in its header."""
     from PIL import Image
 
     with Image.open(io.BytesIO(data), formats=("PNG",)) as image:
@@ -347,7 +348,7 @@ def _grey(image):
 
 
 def contrast(images, size, share):
-    """Return the l2 norm of centred patches that a share of the places of all images is below; 0 for none.
+    """Return the quantile of the l2 norm of centred patches over all positions of all images; 0 for share 0.
 
     Parameters
     ----------
@@ -355,7 +356,7 @@ def contrast(images, size, share):
     size : int
         Pixels of a side.
     share : float
-        From 0 to below 1; 0.8 leaves the top fifth.
+        At least 0 and below 1; 0.8 keeps the top fifth of the patches.
     """
     if not share:
         return 0.0
@@ -364,22 +365,22 @@ def contrast(images, size, share):
 
 
 def _energy(image, size):
-    """Return the sum of squares of the centred patch at every place, from running sums."""
+    """Return the sum of squares of the centred patch at every position, from running sums."""
     centred = image - image.mean()
     total, square = (_boxes(values, size) for values in (centred, centred * centred))
     return np.maximum(square - total * total / size**2, 0.0)
 
 
 def _boxes(values, size):
-    """Return the sums over all squares of a side."""
+    """Return the sums over all squares with a given side."""
     sums = np.pad(values, ((1, 0), (1, 0))).cumsum(axis=0).cumsum(axis=1)
     return sums[size:, size:] - sums[:-size, size:] - sums[size:, :-size] + sums[:-size, :-size]
 
 
 def draw(images, size, count, rng, least=0.0):
-    """Draw square patches, every place of every image as likely as any other, none twice.
+    """Draw square patches uniformly over all positions of all images, without replacement.
 
-    Patches are centred and scaled to unit l2 norm; constant ones are drawn again (ICML 2010, section 4.1).
+    Patches are centred and scaled to unit l2 norm; constant patches are drawn again (ICML 2010, section 4.1).
 
     Parameters
     ----------
@@ -389,7 +390,7 @@ def draw(images, size, count, rng, least=0.0):
     count : int
     rng : numpy.random.Generator
     least : float
-        Least l2 norm of a centred patch, as `contrast` finds it; those below are drawn again.
+        Smallest l2 norm of a centred patch (see `contrast`); patches below are drawn again.
 
     Returns
     -------
@@ -404,7 +405,7 @@ def draw(images, size, count, rng, least=0.0):
     windows = [np.lib.stride_tricks.sliding_window_view(image, (size, size)) for image in large]
     places = np.cumsum([0, *(window.shape[0] * window.shape[1] for window in windows)])
     seen, drawn = set(), []
-    for _ in range(ROUNDS if count <= places[-1] else 0):
+    for _ in range(MAX_DRAWS if count <= places[-1] else 0):
         for place in rng.integers(places[-1], size=count - len(drawn)):
             if place in seen:
                 continue
@@ -423,7 +424,7 @@ def draw(images, size, count, rng, least=0.0):
 
 
 def hide(count, pixels, missing, rng):
-    """Return which pixels are known: each is missing with the given probability, one at least is known.
+    """Draw which pixels are known: each is missing with probability `missing`, and at least one is known.
 
     Returns
     -------

@@ -9,10 +9,10 @@ from odl.errors import ParameterError
 
 @step
 def topics(scores, features, *, output, settings: Json = "{}", corpus_features=None):
-    """Group the emerging topics of one timestep.
+    """Find the emerging topics of one timestep.
 
-    --settings: JSON of share, atoms, lam, start_terms, rounds, min_support, terms. --corpus-features: last ones of the
-    stream, for idf: corpus.
+    --settings: JSON of share, atoms, lam, start_terms, rounds, min_support, terms. --corpus-features: the last features
+    of the stream, for idf: corpus.
     """
     from odl.config import sections
     from odl.papers import emerging, emergingfiles
@@ -26,7 +26,8 @@ def topics(scores, features, *, output, settings: Json = "{}", corpus_features=N
 def emerging(table, *, files: list = (), scores: list = (), topics: Literal["all", "dominant"] = "all"):
     """Write the table of the emerging topics of one run.
 
-    --files: what `odl step topics` wrote. --scores: in the same order. --topics: which of a document count.
+    --files: files of `odl step topics`. --scores: score files in the same order. --topics: which topics of a document
+    count.
     """
     from odl.files import tables
     from odl.papers import emergingfiles
@@ -35,14 +36,14 @@ def emerging(table, *, files: list = (), scores: list = (), topics: Literal["all
         defect = f"{len(files)} files of emerging topics and {len(scores)} score files"
         raise ParameterError(defect, "one of each for every timestep", "name them in the same order")
     rows = emergingfiles.table(list(zip(files, scores, strict=True)), topics)
-    tables.write_table(table, rows, emergingfiles.COLUMNS)
+    tables.write_table(table, rows, emergingfiles.EMERGING_COLUMNS)
 
 
 @step
 def emergings(plan, output, *, tables: list = ()):
-    """Gather the emerging topics of runs over seeds.
+    """Write the table of the emerging topics of all runs over seeds.
 
-    --tables: what `odl step emerging` wrote of each run.
+    --tables: tables of `odl step emerging`, one per run.
     """
     from odl.papers import emergingfiles
 
@@ -51,9 +52,9 @@ def emergings(plan, output, *, tables: list = ()):
 
 @step
 def regret(output, *, checkpoints: list, features: list, options: Json = "{}"):
-    """Write the loss of a run against the best dictionary in hindsight.
+    """Write the regret of a run: its loss minus that of the best fixed dictionary in hindsight.
 
-    --checkpoints and --features are of all timesteps, in order. --options: JSON of timesteps, tolerance, iterations.
+    --checkpoints, --features: files of all timesteps, in order. --options: JSON of timesteps, tolerance, iterations.
     """
     from odl.config import sections
     from odl.papers import hindsight
@@ -63,22 +64,22 @@ def regret(output, *, checkpoints: list, features: list, options: Json = "{}"):
 
 @step
 def regrets(plan, output, *, options: Json):
-    """Gather the regret of runs over seeds.
+    """Write the table of the regret of runs over seeds.
 
     --options: JSON of runs, sizes.
     """
     from odl.config import sections
     from odl.papers import hindsight
 
-    of = sections.Regret.from_map(options, "--options")
-    hindsight.gather_regret(plan, output, runs=of.runs, sizes=of.sizes)
+    chosen = sections.Regret.from_map(options, "--options")
+    hindsight.gather_regret(plan, output, runs=chosen.runs, sizes=chosen.sizes)
 
 
 @step
 def measure(name, output, *, part: int, settings: Json = "{}", files: list = ()):
-    """Measure one part of an experiment, a seed or split.
+    """Compute one part of an experiment, a seed or a split.
 
-    --settings: JSON of what differs from the defaults. --files: its data.
+    --settings: JSON of settings that differ from the defaults. --files: its data.
     """
     from odl.papers import experiments
 
@@ -87,10 +88,10 @@ def measure(name, output, *, part: int, settings: Json = "{}", files: list = ())
 
 @step
 def experiment(name, folder, *, settings: Json = "{}", files: list = (), study: Json = None, parts: list = ()):
-    """Run an experiment beside the streams: tables and figures.
+    """Run an experiment, and write its tables and figures.
 
-    --settings: JSON of what differs from the defaults. --files: its data. --study: JSON of its streams, learners and
-    evaluation. --parts: what `odl step measure` wrote of each, if not to be measured.
+    --settings: JSON of settings that differ from the defaults. --files: its data. --study: JSON of streams, learners
+    and evaluation. --parts: files of `odl step measure`, if the parts have been computed.
     """
     from odl.papers import experiments
 

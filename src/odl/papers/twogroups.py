@@ -1,4 +1,4 @@
-"""Two newsgroups told apart, measured: representations learned without labels, judged by a linear SVM.
+"""Classification of two newsgroups by a linear SVM on representations that are learned without labels.
 
 Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), section 4.2.
 """
@@ -13,24 +13,28 @@ from odl.corpora import news20
 from odl.dictionary import structured
 from odl.errors import ConfigError, DataError
 
-LEARNED = ("flat", "tree")  # these have a lam
+LEARNED = ("flat", "tree")  # methods with a parameter lam
 METHODS = ("pca", "nmf", "lda", *LEARNED)
-RAW = ("frequencies", "counts", "directions")  # of all words: rows of unit l1 norm, as they are, of unit l2 norm
+RAW = ("frequencies", "counts", "directions")  # all words: rows of unit l1 norm, raw counts, rows of unit l2 norm
 SCALINGS = ("each", "one", "none")
-MIN_OCCURRENCES = 10  # occurrences of a word in the corpus
-FOLDS, COARSE = 5, 0.01  # of a cross-validation, and the tolerance of its SVMs
+MIN_OCCURRENCES = 10  # smallest number of occurrences of a word in the corpus
+FOLDS, COARSE = 5, 0.01  # number of folds of the cross-validation, and tolerance of its SVMs
 POSITIVE_INTEGER = {"type": "integer", "minimum": 1}
-LIST = {"type": "array", "minItems": 1}
+NON_EMPTY_LIST = {"type": "array", "minItems": 1}
 SETTINGS = {
-    "groups": {**LIST, "items": {"type": "string"}, "default": ["alt.atheism", "talk.religion.misc"]},
+    "groups": {**NON_EMPTY_LIST, "items": {"type": "string"}, "default": ["alt.atheism", "talk.religion.misc"]},
     "train": {**POSITIVE_INTEGER, "default": 1000},
     "test": {**POSITIVE_INTEGER, "default": 425},
-    "splits": {**LIST, "items": {"type": "integer", "minimum": 0}, "default": [0, 1, 2]},
-    "topics": {**LIST, "items": POSITIVE_INTEGER, "default": [3, 7, 15, 31, 63]},
-    "methods": {**LIST, "items": {"type": "string", "enum": list(METHODS)}, "default": list(METHODS)},
-    "lam": {**LIST, "items": {"type": "integer", "minimum": -60, "maximum": 20}, "default": [-20, -16, -12]},
-    "svm": {**LIST, "items": {"type": "integer", "minimum": -20, "maximum": 20}, "default": [-3, -2, -1, 0, 1]},
-    "scaling": {**LIST, "items": {"type": "string", "enum": list(SCALINGS)}, "default": list(SCALINGS)},
+    "splits": {**NON_EMPTY_LIST, "items": {"type": "integer", "minimum": 0}, "default": [0, 1, 2]},
+    "topics": {**NON_EMPTY_LIST, "items": POSITIVE_INTEGER, "default": [3, 7, 15, 31, 63]},
+    "methods": {**NON_EMPTY_LIST, "items": {"type": "string", "enum": list(METHODS)}, "default": list(METHODS)},
+    "lam": {**NON_EMPTY_LIST, "items": {"type": "integer", "minimum": -60, "maximum": 20}, "default": [-20, -16, -12]},
+    "svm": {
+        **NON_EMPTY_LIST,
+        "items": {"type": "integer", "minimum": -20, "maximum": 20},
+        "default": [-3, -2, -1, 0, 1],
+    },
+    "scaling": {**NON_EMPTY_LIST, "items": {"type": "string", "enum": list(SCALINGS)}, "default": list(SCALINGS)},
     "rounds": {**POSITIVE_INTEGER, "default": 10},
     "decrease": {"type": "number", "minimum": 0, "default": 0.0},
     "tolerance": {"type": "number", "exclusiveMinimum": 0, "default": 0.01},
@@ -42,7 +46,7 @@ PART, UNMEASURED = "splits", ()
 
 
 def measure(settings, files):
-    """Return the tables ``accuracy``, rows by split, representation and scaling, and ``corpus``, what was read."""
+    """Return the tables ``accuracy`` (a row per split, representation and scaling) and ``corpus`` (its size)."""
     counts, labels = two_groups(news20.read(files, {}), settings)
     if settings["train"] + settings["test"] > len(labels):
         defect = f"{settings['train']} training and {settings['test']} test documents of {len(labels)}"
@@ -53,7 +57,7 @@ def measure(settings, files):
 
 
 def two_groups(documents, settings):
-    """Return counts (documents x words, the rare ones left out) of two newsgroups, and whether each is of the first."""
+    """Return counts of two newsgroups (documents x words, without rare words), and which documents are of the first."""
     groups = settings["groups"]
     if len(groups) != 2:
         raise ConfigError(f"{len(groups)} groups", "two", "name two newsgroups")
@@ -71,14 +75,14 @@ def two_groups(documents, settings):
 
 
 def split_rows(counts, labels, settings, split):
-    """Return rows of one random split: for each representation and scaling what was chosen, and the test accuracy.
+    """Return the rows of one random split: chosen parameters and test accuracy of each representation and scaling.
 
-    ``chosen`` is 1 in the row of the scaling that cross-validation prefers, of every representation.
+    ``chosen`` is 1 for the scaling with the best cross-validation accuracy of each representation.
     """
     order = np.random.default_rng([split, 0]).permutation(len(labels))
     train, test = order[: settings["train"]], order[settings["train"] :][: settings["test"]]
     words = rows_of_norm(counts, 1)
-    judge = Judge(labels, train, test, settings)
+    judge = SelectedSvm(labels, train, test, settings)
     rows = []
     for kind, matrix in zip(RAW, (words, counts, rows_of_norm(counts, 2)), strict=True):
         rows_of = judge.judged([(None, matrix[train], matrix[test])])
@@ -94,15 +98,15 @@ def split_rows(counts, labels, settings, split):
 
 
 def rows_of_norm(counts, power):
-    """Return counts (documents x words, none empty) with rows of unit l1 or l2 norm."""
+    """Scale the rows of counts (none empty) to unit l1 norm (power 1) or l2 norm (power 2)."""
     sizes = np.asarray(counts.power(power).sum(axis=1)).ravel() ** (1.0 / power)
     return sparse.csr_array(sparse.diags_array(1.0 / sizes) @ counts)
 
 
 def represent(method, p, train, test, settings, seed):
-    """Return [(lam's exponent or None, features of training documents, of test documents)].
+    """Learn representations with p topics; return a list of (exponent of lam or None, training and test features).
 
-    Everything is learned from the training documents alone, without their labels.
+    It is learned from the training documents only, without their labels.
     """
     import warnings
 
@@ -117,13 +121,13 @@ def represent(method, p, train, test, settings, seed):
         model = NMF(p, init="nndsvd", random_state=seed, max_iter=settings["nmf_iterations"])
     else:
         model = LatentDirichletAllocation(p, random_state=seed, max_iter=settings["lda_iterations"])
-    with warnings.catch_warnings():  # the number of iterations is a setting
+    with warnings.catch_warnings():  # the number of iterations is a setting, so not converging is no fault
         warnings.simplefilter("ignore", ConvergenceWarning)
         return [(None, model.fit_transform(train), model.transform(test))]
 
 
 def codes(method, p, train, test, settings, seed, exponent):
-    """Return codes of training and test documents on a dictionary of p topics: atoms and codes non-negative, mu = 1."""
+    """Return the codes of training and test documents with a dictionary of p non-negative atoms (mu = 1)."""
     ends = {name: settings[name] for name in ("tolerance", "iterations")}
     tree = trees.binary(p) if method == "tree" else None
     problem = structured.Problem(2.0**exponent, tree, "linf", mu=1.0, **ends)
@@ -133,28 +137,28 @@ def codes(method, p, train, test, settings, seed, exponent):
     return fit.codes.X.toarray(), problem.codes(test, fit.D).X.toarray()
 
 
-class Judge:
-    """Accuracy of a linear SVM on features; C, lam and scaling by cross-validation on the training documents alone."""
+class SelectedSvm:
+    """Linear SVM whose C, lam and scaling are chosen by cross-validation on the training documents."""
 
     def __init__(self, labels, train, test, settings):
         self.y, self.y_test, self.settings = labels[train], labels[test], settings
-        fold = np.arange(len(train)) % FOLDS  # the documents are in random order
+        fold = np.arange(len(train)) % FOLDS  # documents are in random order
         self.folds = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(FOLDS)]
 
     def judged(self, candidates):
-        """Return a row for each scaling: what has the best cross-validated accuracy with it, and accuracies.
+        """Return a row for each scaling, with the candidate and C of the best cross-validation accuracy.
 
-        Of equals the first candidate is taken, with the smallest C.
+        Ties: the first candidate, then the smallest C.
 
         Parameters
         ----------
-        candidates : list of (lam's exponent or None, features of training documents, of test documents)
+        candidates : list of (exponent of lam or None, training features, test features)
 
         Returns
         -------
         list of dict
-            lam, scaling, C (its exponent), the cross-validated and the test accuracy in percent, and whether the
-            scaling is the chosen one: the best, of equals that of the first candidate, then the first.
+            lam, scaling, C (its exponent), cross-validation and test accuracy in percent, and ``chosen``: 1 for the
+            scaling with the best cross-validation accuracy (ties: first candidate, then first scaling).
         """
         rows, preferred = [], []
         for scaling in self.settings["scaling"]:
@@ -173,7 +177,7 @@ class Judge:
         return rows
 
     def _validated(self, inner):
-        """Return the accuracy in percent of every C, in rising order, over the folds."""
+        """Return the cross-validation accuracy in percent of every C, in increasing order."""
         hits = np.zeros(len(self.settings["svm"]))
         for known, part in self.folds:
             problem = inner[np.ix_(known, known)], self.y[known], inner[np.ix_(part, known)]
@@ -183,10 +187,10 @@ class Judge:
 
 
 def named(inner, y, outer, exponent, tolerance=1e-3):
-    """Return the class that the linear SVM of C = 4^exponent gives to other documents.
+    """Predict the classes of other documents by a linear SVM with C = 4^exponent.
 
-    `inner` (n_train, n_train) and `outer` (n_other, n_train) are inner products with the training documents, `y` the
-    classes of these; where all are of one class, so are the others.
+    `inner` (n_train, n_train) and `outer` (n_other, n_train) are inner products with the training documents, `y` are
+    their classes. If all have the same class, it is predicted.
     """
     from sklearn.svm import SVC
 
@@ -201,8 +205,9 @@ def kernels(train, test, scaling):
     Parameters
     ----------
     scaling : {"each", "one", "none"}
-        Every feature to unit deviation over the training documents, all together to a mean squared length of 1, or
-        neither. Codes, components and topic shares differ by orders of magnitude, and so would the C they need.
+        "each": every feature to unit standard deviation over the training documents. "one": all features by one factor,
+        to a mean squared norm of 1. Without scaling, codes, components and topic shares differ by orders of magnitude,
+        and need a different C.
     """
     n = train.shape[0]
     squares = np.asarray((train.power(2) if sparse.issparse(train) else train**2).sum(axis=0)).ravel()

@@ -1,4 +1,4 @@
-"""Templates of self-contained HTML pages: everything is escaped, nothing is loaded from elsewhere."""
+"""Render templates of self-contained HTML pages: values are escaped, and nothing is loaded from elsewhere."""
 
 import base64
 import html
@@ -9,11 +9,11 @@ import jinja2
 
 from odl.files.escaping import LEFTWARD, visible
 
-MAX_SVG_BYTES = 500_000  # a page shows the PNG in place of a larger SVG
+MAX_SVG_BYTES = 500_000  # of a larger SVG the page embeds the PNG instead
 
 
 class Markup(str):
-    """Text that is HTML already."""
+    """A string that is already HTML, and is not escaped again."""
 
     __slots__ = ()
 
@@ -22,7 +22,7 @@ class Markup(str):
 
 
 def escape(value):
-    """Escape anything that is not HTML already, control characters too; nan and None become empty."""
+    """Escape a value for HTML, including control characters, unless it is `Markup`; nan and None become empty."""
     if hasattr(value, "__html__"):
         return value
     if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -31,33 +31,33 @@ def escape(value):
 
 
 def element(name, *content, **attributes):
-    """One element; ``class_`` for class, ``aria_label`` for aria-label, content escaped."""
+    """Return an HTML element with escaped content; ``class_`` is class, ``aria_label`` is aria-label."""
     written = "".join(f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"' for key, value in attributes.items())
     return Markup(f"<{name}{written}>{''.join(map(escape, content))}</{name}>")
 
 
 def apart(text):
-    """A text of documents within a sentence: by itself, where it is written from right to left."""
+    """Isolate a text within a sentence (``<bdi>``), so that right-to-left scripts do not change the order around it."""
     return element("bdi", text) if LEFTWARD.search(text) else escape(text)
 
 
 def number(value, form=".3f"):
-    """A number as text; empty for nan."""
+    """Format a number; empty for nan."""
     return "" if value is None or math.isnan(value) else format(value, form)
 
 
 def mean_sd(mean, sd, form=".3f"):
-    """Mean and standard deviation, ``0.812 ± 0.010``; the mean alone where there is one seed."""
+    """Format mean and standard deviation, ``0.812 ± 0.010``; only the mean if the deviation is nan."""
     return number(mean, form) + (f" ± {sd:{form}}" if mean == mean and sd == sd else "")
 
 
 def percent(value):
-    """A share as text; empty for nan."""
+    """Format a share as a percentage; empty for nan."""
     return "" if value != value else f"{100 * value:.1f}\u00a0%"
 
 
 def embedded(stem):
-    """The address of a figure that has its file inside: the SVG, or the PNG where the SVG is large."""
+    """Return a data URL of a figure: the SVG, or the PNG if the SVG is larger than `MAX_SVG_BYTES`."""
     path, kind = f"{stem}.svg", "svg+xml"
     if os.path.getsize(path) > MAX_SVG_BYTES:
         path, kind = f"{stem}.png", "png"
@@ -66,20 +66,20 @@ def embedded(stem):
 
 
 def render(template, **values):
-    """Return a template filled in; its values are escaped as by `escape`.
+    """Render a template; values are escaped by `escape`.
 
     Parameters
     ----------
     template : str
-        Its file, below this folder or below the package.
+        Path of its file, relative to this folder or to the package.
     **values
-        What it names.
+        Values of the names in the template.
     """
     return Markup(_TEMPLATES.get_template(template).render(values))
 
 
 def macros(template, **values):
-    """Return the macros of a template as functions; the values are what they name beside their arguments."""
+    """Return the macros of a template as functions; `values` are further names that the macros use."""
     return _TEMPLATES.get_template(template).make_module(values)
 
 

@@ -1,8 +1,7 @@
-"""The house style of figures, and how they are saved.
+"""Style of all figures, helpers to draw them, and saving with reproducible bytes.
 
-Learners differ by colour (colour-blind safe), marker and line, so that a black-and-white print
-can be read; what needs no dictionary (neighbours, unseen words, published values) is grey. Nothing
-here depends on the time, the machine or global state: equal data give equal bytes.
+Learners differ by colour (colour-blind safe), marker and line, so that a black-and-white print is readable. Baselines
+and published values are grey. Equal data give equal bytes: nothing depends on the time, the machine or global state.
 """
 
 import os
@@ -23,7 +22,7 @@ from odl.files.escaping import visible
 
 COLOURS = [color_palette("colorblind").as_hex()[place] for place in (0, 3, 2, 4, 1, 9, 5, 6)]
 MARKERS = "osD^vPX*"
-LINES = ["-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)), (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1)), "--", ":"]
+LINE_STYLES = ["-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)), (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1)), "--", ":"]
 INK, GREY, PALE = "0.15", "0.45", "0.8"
 RC = {
     **axes_style("ticks"),
@@ -40,19 +39,19 @@ RC = {
     "svg.fonttype": "path",
     "figure.dpi": 100,
     "savefig.dpi": 200,
-    "figure.autolayout": False,  # that of a matplotlibrc would lay out again what is saved
+    "figure.autolayout": False,  # a matplotlibrc could set it, and change the layout when saving
     "figure.constrained_layout.use": False,
     "axes.unicode_minus": False,
-    "text.parse_math": False,  # tokens, titles and names hold "$"; see `logarithmic` for powers of ten
+    "text.parse_math": False,  # tokens, titles and names may contain "$"; `logarithmic` formats powers of ten
 }
-FAR = 8  # times the smallest size: from there on sizes are drawn on a logarithmic axis
+FAR = 8  # ratio of the largest to the smallest size above which the axis is logarithmic
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @contextmanager
 def style():
-    """The house style, while a figure is drawn; also a decorator of what draws one."""
-    with matplotlib.style.context(["default", RC]):  # whatever a matplotlibrc of the working folder says
+    """Apply the style of all figures; a context manager, and a decorator of drawing functions."""
+    with matplotlib.style.context(["default", RC]):  # ignores any matplotlibrc
         yield
 
 
@@ -63,7 +62,7 @@ def new_figure(width, height, rows=1, columns=1, **options):
 
 
 def panels(n, width, height, **options):
-    """Return a figure of so many panels, three in a row, and their axes."""
+    """Return a figure with n panels, three in a row, and a list of their axes."""
     columns = min(3, n)
     rows = -(-n // columns)
     figure, axes = new_figure(max(3.8, width * columns), height * rows, rows, columns, **options)
@@ -73,7 +72,7 @@ def panels(n, width, height, **options):
 
 
 def legend_below(figure, columns):
-    """Name what is drawn in the first panel below all of them, and draw no frames; return the figure."""
+    """Draw the legend of the first panel below all panels, remove frames, and return the figure."""
     handles = figure.axes[0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside lower center", ncols=min(columns, len(handles[1])))
     despine(figure)
@@ -81,7 +80,7 @@ def legend_below(figure, columns):
 
 
 def ranking(axis, rows):
-    """Draw rows of values, the first below: dots with their mean and spread, or a grey stroke for what has no look.
+    """Draw a row per run, the first at the bottom: a dot per value with mean and spread, or a grey stroke without look.
 
     Parameters
     ----------
@@ -104,7 +103,7 @@ def ranking(axis, rows):
 
 
 class Powers(LogFormatterSciNotation):
-    """Ticks of a logarithmic axis as matplotlib chooses them, in plain text: ``10⁻²``."""
+    """Formatter for ticks of a logarithmic axis in plain text, such as ``10⁻²``."""
 
     def __call__(self, x, pos=None):
         text = super().__call__(x, pos).removeprefix(r"$\mathdefault{").removesuffix("}$").replace(r"\times", "×")
@@ -112,7 +111,7 @@ class Powers(LogFormatterSciNotation):
 
 
 def logarithmic(axis, *names):
-    """Make axes logarithmic (``"x"``, ``"y"``) without mathematics in their ticks."""
+    """Make axes (``"x"``, ``"y"``) logarithmic, with ticks in plain text."""
     for name in names:
         axis.set(**{f"{name}scale": "log"})
         ticks = getattr(axis, f"{name}axis")
@@ -121,7 +120,7 @@ def logarithmic(axis, *names):
 
 
 def sizes_below(axis, sizes):
-    """Name the sizes of dictionaries, which rise, below an axis; it is logarithmic where they differ much."""
+    """Label the x axis with sizes of dictionaries, sorted; it is logarithmic if they differ by more than `FAR`."""
     if sizes[-1] > FAR * sizes[0]:
         logarithmic(axis, "x")
     axis.set(xlabel="atoms k")
@@ -130,19 +129,19 @@ def sizes_below(axis, sizes):
 
 
 def lines(axis, frame, x, y, spread=None, **look):
-    """Draw a line a run.
+    """Draw one line per run.
 
     Parameters
     ----------
     axis : matplotlib.axes.Axes
     frame : DataFrame
-        With a column ``run``; runs and rows are drawn in their order.
+        Has the column ``run``; runs and points are drawn in the order of rows.
     x, y : str
         Columns.
     spread : str, optional
         Column of deviations, drawn as bars.
     **look
-        In place of that of `look_of`.
+        Line properties that replace those of `look_of`.
     """
     for position, (run, rows) in enumerate(frame.groupby("run", sort=False)):
         bars = rows[spread].fillna(0.0) if spread else None
@@ -154,7 +153,7 @@ def look_of(position):
     return {
         "color": COLOURS[position % len(COLOURS)],
         "marker": MARKERS[position % len(MARKERS)],
-        "linestyle": LINES[position % len(LINES)],
+        "linestyle": LINE_STYLES[position % len(LINE_STYLES)],
     }
 
 
@@ -165,15 +164,15 @@ def save(figure, stem):
     ----------
     figure : matplotlib.figure.Figure
     stem : path-like
-        Path without an ending.
+        Path without extension.
     """
-    with style():  # to look for texts makes the ticks, which keep the style of that moment
+    with style():  # finding texts creates the ticks, which keep the style that is active now
         for text in figure.findobj(Text):
             text.set_text(visible(text.get_text()))
         figure.set_dpi(RC["savefig.dpi"])
-        if layout := figure.get_layout_engine():  # once for both: it is half of the work
+        if layout := figure.get_layout_engine():  # compute the layout once for both files; it takes half of the time
             layout.execute(figure)
-            figure.set_layout_engine(None)  # by "none" one would stay, and everything be drawn twice for it
+            figure.set_layout_engine(None)  # "none" would leave a placeholder engine, which draws everything twice
         for suffix, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
             with storage.replacing(f"{os.fspath(stem)}.{suffix}") as temporary:
                 figure.savefig(temporary, format=suffix, metadata=metadata)
@@ -181,7 +180,7 @@ def save(figure, stem):
 
 @style()
 def note(text):
-    """A figure that only says why there is nothing to draw."""
+    """Return a figure that only shows a text: why there is nothing to draw."""
     figure = Figure(figsize=(6.4, 1.2))
     FigureCanvasAgg(figure)
     figure.text(0.5, 0.5, "\n".join(textwrap.wrap(text, 80)), ha="center", va="center", color=GREY)

@@ -1,4 +1,4 @@
-"""Selection that figures and page of one corpus are made from: its tables, its shown run, its score files."""
+"""The data that figures and page of one corpus are made from: its tables, its shown run, its score files."""
 
 import numpy as np
 
@@ -6,19 +6,19 @@ from odl.evaluation import study
 from odl.evaluation.scorefiles import read_scores, without_window
 from odl.evaluation.study import BASELINE, choose_shown, score_path
 
-# Baselines drawn beside the learners
+# Baselines that figures of learners include
 REFERENCES = ("nearest5-logtf", "nearest-logtf", "nearest-tfidf", "out-of-vocabulary")
 MOST_RUNS = 6
 
 
 def references(runs):
-    """Those of some runs that are drawn beside the learners, in their order; names may say a window."""
+    """Return the baselines among some runs that figures of learners include; names may have a window."""
     drawn = {run for run in runs if without_window(run) in REFERENCES}
     return sorted(drawn, key=lambda run: (REFERENCES.index(without_window(run)), run))
 
 
 class Selection:
-    """What the figures of one corpus are drawn from.
+    """The data that figures of one corpus are drawn from.
 
     Parameters
     ----------
@@ -27,9 +27,9 @@ class Selection:
         Tables as `odl.evaluation.study.read_tables` returns them.
     corpus : str
     settings : dict, optional
-        ``runs``: the runs drawn as lines (default: those with the most dictionary sizes, at most
-        six); ``run``, ``k``, ``seed``: what is shown in detail (default: the best average AUC of
-        these runs); ``topics``: "all" or "dominant".
+        ``runs``: the runs drawn as lines (default: those with the most dictionary sizes, at most six); ``run``, ``k``,
+        ``seed``: the run shown in detail (default: the best average AUC among `runs`); ``topics``: "all" or
+        "dominant".
     """
 
     def __init__(self, plan, tables, corpus, settings=None):
@@ -55,49 +55,49 @@ class Selection:
         return [run for run in sizes if run in best]
 
     def frame(self, name):
-        """Rows of one table about this corpus, as a data frame."""
-        import pandas  # slow to import: asked for only where there is something to draw
+        """Return the rows of one table about this corpus, as a data frame."""
+        import pandas  # slow to import, and not needed if there is nothing to draw
 
-        return pandas.DataFrame(self.tables[name], columns=list(study.COLUMNS[name]))
+        return pandas.DataFrame(self.tables[name], columns=list(study.STUDY_COLUMNS[name]))
 
     def in_order(self, frame, *columns, runs=None):
-        """Rows of a data frame in the order in which the runs are drawn, or of `runs`, then by columns."""
+        """Sort a data frame by run, in the order of the figures (or of `runs`), then by columns."""
         return frame.assign(order=frame["run"].map((runs or self.runs).index)).sort_values(["order", *columns])
 
     def entry(self, run):
-        """The plan's entry of a run at the shown size (or its nearest) and seed."""
+        """Return the entry of the plan for a run at the shown seed and the size nearest to the shown one."""
         same = [entry for entry in self.plan if entry["run"] == run and entry["seed"] == self.shown["seed"]]
         return min(same, key=lambda entry: abs(entry["k"] - self.shown["k"]), default=None)
 
     def sizes(self):
-        """The number of atoms at which each run is drawn."""
+        """Return the number of atoms of the shown entry of each run."""
         return {run: self.entry(run)["k"] for run in self.runs}
 
     def baselines(self):
-        """The plan's entry of the baselines for the shown seed, or for seed 0 where seeds share batches."""
+        """Return the entry of the plan for the baselines of the shown seed, or the first if seeds share batches."""
         entries = [entry for entry in self.plan if entry["algorithm"] == BASELINE]
         return next(
             (entry for entry in entries if entry["seed"] == self.shown["seed"]), entries[0] if entries else None
         )
 
     def batch(self, entry, t):
-        """Read one score file, once."""
+        """Read one score file; it is cached."""
         path = score_path(entry, t)
         if path not in self._cache:
             self._cache[path] = read_scores(path)
         return self._cache[path]
 
     def labels(self, batch):
-        """Labels of a batch under the study's rule."""
+        """Return the labels of a batch by the rule of the study (``topics``)."""
         return batch.labels(self.settings.get("topics", "all"))
 
     def name(self):
-        """The shown run in words."""
+        """Describe the shown run in words."""
         return f"{self.shown['run']}, k = {self.shown['k']}, seed {self.shown['seed']}"
 
 
 def thin(values, most):
-    """At most `most` of the values, evenly spaced, the first and the last among them."""
+    """Return at most `most` of the values, evenly spaced, including the first and the last."""
     values = list(values)
     if len(values) <= most:
         return values

@@ -1,4 +1,4 @@
-"""Self-contained page about a study, with what its tables and lists show; its main table for the terminal."""
+"""Self-contained HTML page about a study, and its main table as plain text."""
 
 import json
 import os
@@ -19,9 +19,9 @@ from odl.report import page
 from odl.report.page import element, mean_sd, number, percent
 from odl.report.selection import Selection, references, thin
 
-# Sections of the page about a corpus and their tables (macros of studysections.jinja), at places 1, 2, ...; a figure
-# says where it stands itself.
-TABLES = {
+# Sections of a corpus on the page, with their tables (macros of studysections.jinja) at places 1, 2, ...; each figure
+# declares its own place.
+SECTION_TABLES = {
     "Result": ("main", "full"),
     "Timesteps": ("by_timestep", "intervals"),
     "Scores": ("ties",),
@@ -32,12 +32,12 @@ TABLES = {
     "Time and memory": ("timing",),
     "Runs": ("runs",),
 }
-MOST_STEPS, MOST_ATOMS = 60, 40  # timesteps whose most novel documents are listed, and atoms whose words are
+MOST_STEPS, MOST_ATOMS = 60, 40  # largest numbers of listed timesteps and listed atoms
 UNDEFINED = (float("nan"),) * 3
 
 
 def main_table(tables_folder):
-    """The main table of a study as plain text: learners by k, baselines, published rows.
+    """Return the main table of a study as plain text: learners by k, baselines, published values.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def _average(row):
 
 
 def _picture(selection, streams, name, entry):
-    """What stands in the place of a figure: itself, or why there is none."""
+    """Return a figure as HTML, or the reason why there is none."""
     if not entry["drawn"]:
         return element("p", entry["caption"], class_="note")
     stem = os.path.join(streams.figures, f"{selection.corpus}-{name}")
@@ -83,9 +83,9 @@ def _picture(selection, streams, name, entry):
 
 
 def _corpus(selection, streams):
-    """Sections that have anything in them: a key and a title each, then its tables and pictures in their places."""
+    """Return the non-empty sections of a corpus: key, title, and tables and figures sorted by place."""
     tables, sections = page.macros("studysections.jinja", facts=FACTS), {}
-    for title, names in TABLES.items():
+    for title, names in SECTION_TABLES.items():
         shows = [*(getattr(tables, name) for name in names), *streams.sections.get(title, ())]
         sections[title] = [(place, show(selection)) for place, show in enumerate(shows, start=1)]
     for name, entry in read_json(os.path.join(streams.figures, f"{selection.corpus}-figures.json")).items():
@@ -98,25 +98,25 @@ def _corpus(selection, streams):
 
 
 def verdict(selection):
-    """Say in a sentence or two how the best learner compares with the best baseline."""
+    """Return a sentence or two that compare the best learner with the best baseline."""
     text = page.macros("studysections.jinja", facts=FACTS).verdict(selection)
     return page.Markup(" ".join(text.split(None)))
 
 
 @dataclass(frozen=True)
 class Streams:
-    """What the page shows of the streams of a study.
+    """The data for the part of the page about the streams of a study.
 
     Attributes
     ----------
     plan : list of dict or path-like
         As for `odl.evaluation.study.summarise`.
     tables, figures : path-like
-        What `odl.evaluation.study.summarise` and `odl.report.figures.write` wrote.
+        Folders written by `odl.evaluation.study.summarise` and `odl.report.figures.write`.
     settings : dict
-        As for `odl.report.selection.Selection`; the same that the figures were drawn with.
+        As for `odl.report.selection.Selection`, equal to those of the figures.
     sections : dict
-        Of the title of a section more functions of a `Selection` that return what stands there.
+        Maps titles of sections to further functions, which return HTML for a `Selection`.
     """
 
     plan: Any
@@ -126,7 +126,7 @@ class Streams:
     sections: dict = field(default_factory=dict)
 
     def corpora(self):
-        """The selection and the sections of each corpus of the plan."""
+        """Return the selection and the sections of each corpus of the plan."""
         plan, tables = load_plan(self.plan), study.read_tables(self.tables)
         for corpus in dict.fromkeys(entry["corpus"] for entry in plan):
             selection = Selection(plan, tables, corpus, self.settings)
@@ -134,7 +134,7 @@ class Streams:
 
 
 def write(path, streams=None, *, title, config=None, experiments=()):
-    """Write the page of a study: one HTML file that needs nothing else.
+    """Write the page of a study, one self-contained HTML file.
 
     Parameters
     ----------
@@ -142,9 +142,9 @@ def write(path, streams=None, *, title, config=None, experiments=()):
     streams : Streams, optional
     title : str
     config : dict, optional
-        The configuration, shown as it is (but for the mirror, which changes nothing).
+        The configuration; shown without the mirror, which does not change results.
     experiments : list of (str, str, Markup)
-        Of each experiment a name, its heading and what is shown of it (`odl.papers.experiments.section`).
+        Name, heading and content of each experiment (`odl.papers.experiments.section`).
 
     Raises
     ------
@@ -165,7 +165,7 @@ def write(path, streams=None, *, title, config=None, experiments=()):
 
 
 def pivot(summary):
-    """Names of sizes, and rows of the main table: of a learner one or None for each, of baselines the best first."""
+    """Return column names of sizes, and the rows of the main table: a cell per size for learners, baselines by AUC."""
     learners, sizes = {}, sorted({row["k"] for row in summary if row["algorithm"] != BASELINE})
     for row in summary:
         if row["algorithm"] != BASELINE:
@@ -176,14 +176,14 @@ def pivot(summary):
 
 
 def best_of(summary, baseline):
-    """The row with the largest average AUC among baselines or among learners; None without one."""
+    """Return the row with the largest average AUC among baselines, or among learners; None if there are none."""
     rows = [row for row in summary if (row["algorithm"] == BASELINE) == baseline]
     rows = [row for row in rows if row["average_mean"] == row["average_mean"]]
     return max(rows, key=lambda row: row["average_mean"], default=None)
 
 
 def averages(rows, best):
-    """Average AUC of rows as text, the best one marked."""
+    """Format the average AUC of rows; the best one is marked."""
     texts = ["" if row is None else mean_sd(row["average_mean"], row["average_sd"]) or "undefined" for row in rows]
     return [
         element("b", text, class_="best") if row is not None and row is best else text
@@ -192,12 +192,12 @@ def averages(rows, best):
 
 
 def paired(selection, name):
-    """Paired difference of the shown run and a baseline over all evaluated documents of the shown seed."""
+    """Return the paired difference of AUC between the shown run and a baseline, over all evaluated documents."""
     base, ours, others, labels = selection.baselines(), [], [], []
     for t in selection.shown["timesteps"]:
         if t > 0:
             batch, beside = selection.batch(selection.shown, t), selection.batch(base, t)
-            if batch.ids != beside.ids:  # baselines of another seed only
+            if batch.ids != beside.ids:  # there are only baselines of another seed
                 return UNDEFINED
             ours.append(batch.scores[selection.shown["run"]])
             others.append(beside.scores[without_window(name)])
@@ -208,7 +208,7 @@ def paired(selection, name):
 
 
 def stream(selection):
-    """Seeds, batches, documents, novel documents and listed timesteps of the stream."""
+    """Return the facts about the stream: seeds, batches, documents, novel documents, listed timesteps."""
     novel, steps = selection.tables["novel"], sorted({len(entry["timesteps"]) for entry in selection.plan})
     return {
         "seeds": sorted({entry["seed"] for entry in selection.plan}),
@@ -220,7 +220,7 @@ def stream(selection):
 
 
 def runs(selection):
-    """Name, algorithm, sizes and parameters of every run."""
+    """Return name, algorithm, sizes and parameters of every run."""
     rows = {}
     for entry in selection.plan:
         if entry["algorithm"] != BASELINE:
@@ -230,7 +230,7 @@ def runs(selection):
 
 
 def by_timestep(selection):
-    """Names of runs and baselines, and cells of every batch: its documents, and the AUC of these."""
+    """Return the names of runs and baselines, and for every batch its documents and the AUC of each."""
     sizes, drawn = selection.sizes(), references(row["run"] for row in selection.tables["timesteps"])
     values = {
         (row["run"], row["t"]): mean_sd(row["auc_mean"], row["auc_sd"])
@@ -251,13 +251,13 @@ def _sized(sizes):
 
 
 def by_batch(selection):
-    """Rows of the AUC of the shown run, where it has one."""
+    """Return the rows of timesteps in which the shown run has an AUC."""
     rows = read_table(os.path.join(selection.shown["folder"], "auc.tsv"))
     return [row for row in rows if row["auc"] == row["auc"]]
 
 
 def ties(selection):
-    """Shares of documents without a code and of tied scores, and how many documents have no known term."""
+    """Return the shares of documents with the code 0 and with tied scores, and the number without a known term."""
     batches = [selection.batch(selection.shown, t) for t in selection.shown["timesteps"] if t > 0]
     scores = np.concatenate([batch.scores[selection.shown["run"]] for batch in batches]) if batches else np.ones(1)
     counts = np.unique(scores, return_counts=True)[1]
@@ -266,7 +266,7 @@ def ties(selection):
 
 
 def top(selection):
-    """The most novel documents of every timestep with their unexplained words, and how many are novel."""
+    """Return the most novel documents of every timestep with their unexplained words, and how many are novel."""
     for t in thin([t for t in selection.shown["timesteps"] if t > 0], MOST_STEPS):
         batch = selection.batch(selection.shown, t)
         labels, score = selection.labels(batch), batch.scores[selection.shown["run"]]
@@ -281,13 +281,13 @@ def top(selection):
 
 
 def _shares(text):
-    """Write ``word:0.034`` as ``word 3.4 %``."""
+    """Reformat ``word:0.034`` as ``word 3.4 %``."""
     parts = [part.rsplit(":", 1) for part in text.split()]
     return ", ".join(f"{word}\u00a0{percent(float(share))}" for word, share in parts)
 
 
 def topics(selection):
-    """Names of timesteps, and cells of the most used atoms: number, use, top words at these, how many of them stay."""
+    """Return names of timesteps, and for the most used atoms: number, use, top words then, words in common."""
     batches = [selection.batch(selection.shown, t) for t in selection.shown["timesteps"]]
     use = np.zeros((max(len(batch.use) for batch in batches), len(batches)))
     for column, batch in enumerate(batches):
@@ -295,12 +295,12 @@ def topics(selection):
     share = (use / np.maximum(use.sum(axis=0), 1e-300)).mean(axis=1)
     told, rows = thin(batches, 3), []
     for atom in [atom for atom in np.argsort(-share, kind="stable")[:MOST_ATOMS] if share[atom] > 0]:
-        words = [batch.atoms[atom] if atom < len(batch.atoms) else "" for batch in told]  # of one that came later
+        words = [batch.atoms[atom] if atom < len(batch.atoms) else "" for batch in told]  # the atom was added later
         first, last = set(words[0].split()), set(words[-1].split())
         rows.append([int(atom), percent(share[atom]), *words, f"{len(first & last)} of {len(last)}"])
     return [f"after timestep {batch.t}" for batch in told], rows
 
 
-# What the templates of the page ask for.
-SHOWN = (best_of, pivot, averages, paired, stream, runs, by_timestep, by_batch, ties, top, topics)
-FACTS = SimpleNamespace(**{function.__name__: function for function in SHOWN})
+# The functions that templates of the page call.
+PAGE_FUNCTIONS = (best_of, pivot, averages, paired, stream, runs, by_timestep, by_batch, ties, top, topics)
+FACTS = SimpleNamespace(**{function.__name__: function for function in PAGE_FUNCTIONS})

@@ -1,27 +1,26 @@
-"""Registry of the experiments: studies of a method beside the streams, one module each, imported when asked for.
+"""Registry of the experiments, one module each, imported when used.
 
-A module is an experiment if it has::
+A module of this package is an experiment if it has::
 
     TITLE : str                             heading on the page
-    SETTINGS : dict                         name of a setting -> JSON schema with its default
-    TAKES : tuple of str                    what it works on: some of "files", "streams", "learners", "experiments"
-    ALGORITHMS : tuple of str               learners whose kernels it uses
-    run(settings, folder, files) -> None    measure; write tables (.tsv) and figures (.png, .svg) into `folder`;
-                                            with a fourth argument `study`, where it works on streams
-    shown(tables) -> dict                   what ``NAME.jinja`` beside it names beside `folder`, `tables`, `figures`,
-                                            from the rows of the tables; left out where there is nothing to compute
+    SETTINGS : dict                         maps names of settings to JSON schemas with defaults
+    TAKES : tuple of str                    its inputs: some of "files", "streams", "learners", "experiments"
+    ALGORITHMS : tuple of str               learners that it uses
+    run(settings, folder, files) -> None    write tables (.tsv) and figures (.png, .svg) into `folder`;
+                                            with a fourth argument `study` if it takes streams
+    shown(tables) -> dict                   optional; further values for its template ``NAME.jinja``, which also gets
+                                            `folder`, `tables` and `figures`
 
-Where there is no ``NAME.jinja``, another experiment shows it. A module may have,
+An experiment without ``NAME.jinja`` is shown by another one. If the work has independent parts, a module has, instead
+of `run`::
 
-where the work falls into parts that know nothing of each other, instead of `run`::
+    PART : str                              name of a setting that is a list of numbers; a part has one of them
+    UNMEASURED : tuple of str               names of the settings that only `finish` uses
+    measure(settings, files) -> dict        rows of each table, sorted by number
+    finish(settings, folder, files, measured)  write tables and figures from these rows
 
-    PART : str                              name of the setting, a list of numbers, of which a part has one
-    UNMEASURED : tuple of str               names of settings that only `finish` uses
-    measure(settings, files) -> dict        name -> rows, those of one number after those of the one before
-    finish(settings, folder, files, measured)  write and draw what was measured
-
-so that parts can be jobs of their own. `measure` is in a file without what only `finish` needs, whose changes
-then measure nothing again. Every setting is there, checked. Equal settings and files give equal bytes.
+so that each part can be a job. `measure` is in a module without drawing, so that changes of figures do not repeat
+measurements. `settings` are complete and checked. Equal settings and files give equal bytes.
 """
 
 import os
@@ -38,7 +37,7 @@ from odl.files.tables import read_json, read_table, write_json, write_table
 from odl.report import page
 
 EXPERIMENTS = tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
-RECORD = "settings.json"  # in the folder of an experiment, written last
+SETTINGS_FILE = "settings.json"  # in the folder of an experiment; it is written last, so it marks a finished one
 
 
 def module_of(name):
@@ -47,7 +46,7 @@ def module_of(name):
     Raises
     ------
     ConfigError
-        If there is none of that name, naming the nearest one.
+        If no experiment has this name; the message suggests the nearest one.
     """
     if name not in EXPERIMENTS:
         expected = "one of " + ", ".join(EXPERIMENTS)
@@ -56,12 +55,12 @@ def module_of(name):
 
 
 def complete(name, settings):
-    """Return the settings of an experiment, checked, those left out with their defaults.
+    """Check the settings of an experiment, and add the defaults of missing ones.
 
     Raises
     ------
     ConfigError
-        At the first setting that is wrong, naming the nearest key for a typo.
+        If a setting is wrong; the message suggests the nearest key.
     """
     known = module_of(name).SETTINGS
     check_map(settings, closed(known), name)
@@ -70,7 +69,7 @@ def complete(name, settings):
 
 
 def measure(name, output, part, settings=None, files=()):
-    """Measure one part of an experiment, for `run` to go on from.
+    """Compute one part of an experiment, and write its rows for `run`.
 
     Parameters
     ----------
@@ -79,7 +78,7 @@ def measure(name, output, part, settings=None, files=()):
     output : path-like
         Receives rows of tables, as JSON.
     part : int
-        The one value of the setting that the module names; whatever `settings` has there.
+        Value of the setting that the module names in ``PART``; it replaces that of `settings`.
     settings, files
         As `run`.
 
@@ -97,7 +96,7 @@ def measure(name, output, part, settings=None, files=()):
 
 
 def _head(name, settings, part):
-    """Return what a part belongs to: equal heads are parts of one experiment, measured by the same code."""
+    """Return the identity of a part: experiment, part, settings, and digest of the code that computes it."""
     module = module_of(name)
     measured = {key: value for key, value in settings.items() if key not in (module.PART, *module.UNMEASURED)}
     code = sources.digest(module.measure.__module__.removeprefix("odl.").replace(".", "/"))
@@ -114,13 +113,13 @@ def run(name, folder, settings=None, files=(), study=None, parts=()):
     folder : path-like
         Receives its tables and figures, and ``settings.json``.
     settings : dict, optional
-        Those that differ from the defaults.
+        Settings that differ from the defaults.
     files : sequence of path-like
-        The data it works on, as its settings want them: documents of streams, folders of other experiments.
+        The data: files, documents of streams, or folders of other experiments, as ``TAKES`` of the module says.
     study : dict, optional
-        Streams and learners, as `odl.config.chains.study_of` makes it.
+        Streams and learners, from `odl.config.chains.study_of`.
     parts : sequence of path-like, optional
-        What `measure` wrote of every part, in their order; measured here where there is none.
+        Files written by `measure` for every part, in order; if empty, the parts are computed here.
     """
     settings, module = complete(name, dict(settings or {})), module_of(name)
     files = [os.fspath(file) for file in files]
@@ -133,11 +132,11 @@ def run(name, folder, settings=None, files=(), study=None, parts=()):
         else:
             module.run(settings, place, files, *((study,) if study else ()))
     record = {"experiment": name, "settings": settings, **({"study": study} if study else {})}
-    write_json(os.path.join(folder, RECORD), record)
+    write_json(os.path.join(folder, SETTINGS_FILE), record)
 
 
 def write(folder, tables, figures):
-    """Write the tables of an experiment (name to rows, or to rows and columns; none without either) and its figures."""
+    """Write tables (name to rows, or to (rows, columns)) and figures; tables without rows and columns are omitted."""
     from odl.report import plots
 
     for name, table in tables.items():
@@ -149,15 +148,15 @@ def write(folder, tables, figures):
 
 
 def section(folder):
-    """Return name, title and content of the part of the page about a finished experiment; no content, no part.
+    """Return name, title and HTML of a finished experiment for the page; the HTML is empty if it has no template.
 
     Raises
     ------
     DataError
-        If the folder holds no finished experiment.
+        If the folder has no finished experiment.
     """
     try:
-        record = read_json(os.path.join(folder, RECORD))
+        record = read_json(os.path.join(folder, SETTINGS_FILE))
         module, folder = module_of(record["experiment"]), os.fspath(folder)
         template = f"papers/experiments/{record['experiment']}.jinja"
         content = ""
@@ -170,12 +169,12 @@ def section(folder):
     except (StorageError, OSError, LookupError, TypeError, ValueError, ArithmeticError, TemplateError) as error:
         what = error.given if isinstance(error, StorageError) else " ".join(str(error).split())
         defect = f"{folder} holds no finished experiment ({what})"
-        raise DataError(defect, f"{RECORD} and its results", f"delete {folder} and run it again") from error
+        raise DataError(defect, f"{SETTINGS_FILE} and its results", f"delete {folder} and run it again") from error
     return os.path.basename(os.path.normpath(folder)), module.TITLE, content
 
 
 def _gathered(name, settings, parts):
-    """Return the rows of all parts, table by table; refuse what is not the part expected."""
+    """Read the rows of all parts by table; raise DataError if a file is not the expected part."""
     values, tables_of = settings[module_of(name).PART], {}
     if len(parts) != len(values):
         raise DataError(f"{len(parts)} parts of {name}", f"{len(values)}, one for each of {values}", "name them all")

@@ -1,8 +1,8 @@
 """Bi-clustering of gene expression over agents: rank-one layers w_j y_j^T, sparse in subjects and in genes.
 
-Genes are the stream and subjects the terms, so an atom is a pattern over subjects and a code says how a gene follows
-it. Every agent owns one atom. What the atoms know of the subjects' classes, which learning never sees, is measured
-against the truncated singular value decomposition.
+Genes are the documents and subjects the terms, so an atom is a pattern over subjects, and a code is the weight of the
+pattern in a gene. Every agent owns one atom. Learning does not use the classes of subjects; how well the atoms recover
+them is compared with the truncated singular value decomposition.
 Source: Chen, Towfic and Sayed 2014, section IV; Lee, Shen, Huang and Marron 2010 (the data and the picture).
 The data: lung cancer (Bhattacharjee et al. 2001, Affymetrix 95av2), values centred per gene, 56 subjects, the 5000
 genes of highest variance of 12625 as the R package sparseBC ships them.
@@ -22,8 +22,8 @@ from odl.papers.experiments import write
 from odl.report.page import mean_sd
 from odl.report.plots import INK, new_figure, style
 
-FILE = "lung_5000x56.csv.gz"
-CLASSES = {"Carcinoid": 20, "Colon": 13, "Normal": 17, "SmallCell": 6}
+LUNG_FILE = "lung_5000x56.csv.gz"
+SUBJECT_CLASSES = {"Carcinoid": 20, "Colon": 13, "Normal": 17, "SmallCell": 6}
 GENES = 5000
 TITLE = "Bi-clustering of lung cancer expression"
 TAKES, ALGORITHMS = ("files",), ("diffusion",)
@@ -33,15 +33,18 @@ SETTINGS = {
     "iterations": {"type": "integer", "minimum": 1, "default": 2000},
     "seeds": {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 1, "default": list(range(10))},
 }
-GAMMA, DELTA = 0.5, 0.1  # of the codes
-STEP, MU = 0.005, 0.01  # of the dictionary at each gene, and of the diffusion on the grid, where agent 0 sees the genes
-NETWORKS = {"fully_connected": 1.0, "grid": 0.0}  # share of the agents that see the genes
-COLUMNS = ("method", "network", "beta", "seed", "ari", "explained", "atoms_nonzero", "codes_nonzero")
-SVD, RAW = "singular vectors", "all genes"
+GAMMA, DELTA = 0.5, 0.1  # l1 and l2 penalties of the codes
+DICTIONARY_STEP, MU = (
+    0.005,
+    0.01,
+)  # steps of the dictionary update, and of diffusion on the grid
+INFORMED_SHARE = {"fully_connected": 1.0, "grid": 0.0}  # share of the agents that see a gene; 0: agent 0 only
+RECOVERY_COLUMNS = ("method", "network", "beta", "seed", "ari", "explained", "atoms_nonzero", "codes_nonzero")
+SVD_METHOD, RAW_METHOD = "singular vectors", "all genes"
 
 
 def learn(values, model, owner, network, iterations, rng):
-    """Go once through the genes, in drawn order, from atoms drawn on the sphere.
+    """Learn atoms in one pass over the genes, in random order, from random atoms on the unit sphere.
 
     Parameters
     ----------
@@ -51,28 +54,28 @@ def learn(values, model, owner, network, iterations, rng):
         Agent of each atom.
     network : Network
     iterations : int
-        Most exchanges for a gene.
+        Maximum number of exchanges for a gene.
     rng : numpy.random.Generator
 
     Returns
     -------
     atoms : ndarray, shape (subjects, atoms)
     codes : ndarray, shape (genes, atoms)
-        The optimum of every gene on the atoms that were learned.
+        Optimal code of every gene for the learned atoms.
     """
     start = rng.standard_normal((values.shape[1], len(owner)))
     A = sparse.csc_array(start / np.linalg.norm(start, axis=0))
     stream = sparse.csr_array(values[rng.permutation(len(values))])
     if network.exact:
-        A = coding.learn_centralised(stream, A, model, STEP, tolerance=1e-3)
+        A = coding.learn_centralised(stream, A, model, DICTIONARY_STEP, tolerance=1e-3)
     else:
         ends = {"iterations": iterations, "tolerance": 1e-3}
-        A = coding.learn_over_network(stream, A, model, STEP, owner, network, mu=MU, **ends)
+        A = coding.learn_over_network(stream, A, model, DICTIONARY_STEP, owner, network, mu=MU, **ends)
     return A.toarray(), coding.centralised(sparse.csr_array(values), A, model).codes.toarray()
 
 
 def _row(values, classes, atoms, codes, **names):
-    """Return a row of the table; a subject's coordinates are its atoms times the length of their codes."""
+    """Return a row of the table; coordinates of subjects are atoms times the l2 norm of their codes."""
     rest = values - codes @ atoms.T
     return {
         **names,
@@ -84,18 +87,18 @@ def _row(values, classes, atoms, codes, **names):
 
 
 def decompose(values, k):
-    """Return the first k singular vectors over subjects and the codes of the genes on them."""
+    """Return the first k singular vectors over subjects, and the coordinates of genes."""
     left, sizes, right = np.linalg.svd(values.T, full_matrices=False)
     return left[:, :k], (sizes[:k, None] * right[:k]).T
 
 
 def measure(expression, settings):
-    """Return the rows of the table, and the atoms and codes of the first run of every beta on the first network."""
+    """Return the rows of the table, and for every beta the atoms and codes of the first network and seed."""
     values, classes, k = expression.values, expression.classes, settings["atoms"]
-    rows = [_row(values, classes, *decompose(values, k), method=SVD)]
-    rows.append({"method": RAW, "ari": recovery(values.T, classes), "explained": 1.0})
+    rows = [_row(values, classes, *decompose(values, k), method=SVD_METHOD)]
+    rows.append({"method": RAW_METHOD, "ari": recovery(values.T, classes), "explained": 1.0})
     first, owner = {}, np.arange(k)
-    for name, seen_by in NETWORKS.items():
+    for name, seen_by in INFORMED_SHARE.items():
         network = networks.network(name, k, seen_by=seen_by)
         for beta in settings["betas"]:
             model = models.task("biclustering", gamma=GAMMA, delta=DELTA, beta=beta)
@@ -109,39 +112,39 @@ def measure(expression, settings):
 
 
 def run(settings, folder, files):
-    """Measure, write ``recovery.tsv``, draw the checkerboard."""
+    """Learn and evaluate, write ``recovery.tsv`` and draw the figure ``checkerboard``."""
     expression = read_expression(files)
     rows, first = measure(expression, settings)
     middle = first[settings["betas"][len(settings["betas"]) // 2]]
-    write(folder, {"recovery": (rows, COLUMNS)}, {"checkerboard": draw_layers(expression, *middle)})
+    write(folder, {"recovery": (rows, RECOVERY_COLUMNS)}, {"checkerboard": draw_layers(expression, *middle)})
 
 
 def shown(tables):
-    """Return the values of the page: rows of the table by method, network and beta, and the classes in words."""
+    """Return the values for the template: rows by method, network and beta, and the classes in words."""
     rows = []
     for (method, network, beta), runs in grouped(tables["recovery"], ("method", "network", "beta")):
         name, seeds = method, ""
         if method == "diffusion":
             name, seeds = f"diffusion, {networks.shown(network)}, beta {beta:g}", len(runs)
-        rows.append([name, seeds, *(mean_sd(*spread([row[key] for row in runs])) for key in COLUMNS[4:])])
-    classes = ", ".join(f"{number} {name}" for name, number in CLASSES.items())
+        rows.append([name, seeds, *(mean_sd(*spread([row[key] for row in runs])) for key in RECOVERY_COLUMNS[4:])])
+    classes = ", ".join(f"{number} {name}" for name, number in SUBJECT_CLASSES.items())
     return {"methods": rows, "genes": GENES, "classes": classes}
 
 
 def recovery(points, classes, starts=20, seed=0):
-    """Return how well classes are recovered from points that were learned without them.
+    """Return the agreement of k-means clusters of points with their classes.
 
     Parameters
     ----------
     points : ndarray, shape (n, dimensions)
     classes : sequence of str, length n
     starts, seed : int
-        Of k-means.
+        Number of starts and seed of k-means.
 
     Returns
     -------
     float
-        Adjusted Rand index of k-means with as many groups as classes.
+        Adjusted Rand index, with as many clusters as classes.
     """
     from sklearn.cluster import KMeans
     from sklearn.metrics import adjusted_rand_score
@@ -157,7 +160,7 @@ class Expression(NamedTuple):
     Attributes
     ----------
     values : ndarray, shape (genes, subjects)
-        Mean 0 for every gene.
+        Every gene has mean 0.
     genes : list of str
     classes : list of str
         Class of each subject.
@@ -187,7 +190,7 @@ def parse_expression(path):
 
 
 def read_expression(sources):
-    """Read the file of the registry.
+    """Read the expression file of the registry, and check its content.
 
     Parameters
     ----------
@@ -201,11 +204,11 @@ def read_expression(sources):
     Raises
     ------
     DataError
-        If the file is missing, damaged or another one.
+        If the file is missing, damaged or has other content.
     """
-    (path,) = check_sources("lung", sources, [FILE])
+    (path,) = check_sources("lung", sources, [LUNG_FILE])
     expression = parse_expression(path)
-    known = {"number of genes": GENES, "classes of subjects": CLASSES}
+    known = {"number of genes": GENES, "classes of subjects": SUBJECT_CLASSES}
     counted = {name: expression.classes.count(name) for name in dict.fromkeys(expression.classes)}
     check_content(path, {"number of genes": len(expression.genes), "classes of subjects": counted}, known)
     return expression
@@ -213,7 +216,7 @@ def read_expression(sources):
 
 @style()
 def draw_layers(expression, atoms, codes):
-    """Draw the data and every layer, subjects by class, genes in the order of their codes.
+    """Draw the data and every layer, with subjects sorted by class and genes by their codes.
 
     Parameters
     ----------
@@ -223,7 +226,7 @@ def draw_layers(expression, atoms, codes):
     """
     names = list(dict.fromkeys(expression.classes))
     place = np.array([names.index(name) for name in expression.classes])
-    starts = np.searchsorted(np.sort(place), np.arange(len(names) + 1)) - 0.5  # of each class, and the end
+    starts = np.searchsorted(np.sort(place), np.arange(len(names) + 1)) - 0.5  # of each class, and the end of the last
     layers = [(f"layer of atom {j + 1}", np.outer(atoms[:, j], codes[:, j]), j) for j in range(atoms.shape[1])]
     figure, axes = new_figure(7.6, 1.75 * (len(layers) + 1) + 0.3, len(layers) + 1, 1)
     for axis, (title, matrix, j) in zip(axes[:, 0], [("data", expression.values.T, 0), *layers], strict=True):

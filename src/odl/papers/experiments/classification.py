@@ -1,4 +1,4 @@
-"""Two newsgroups told apart by a linear SVM on a few topics: PCA, NMF, LDA, flat and tree-structured dictionaries.
+"""Classification of two newsgroups by a linear SVM on topics of PCA, NMF, LDA, flat and tree-structured dictionaries.
 
 Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), section 4.2, figure 5.
 """
@@ -15,8 +15,8 @@ __all__ = ["PART", "SETTINGS", "TITLE", "UNMEASURED", "finish", "measure", "show
 
 TITLE = "Two newsgroups: a linear SVM on topics"
 TAKES, ALGORITHMS = ("files",), ("hierarchical",)
-NAMES = {"pca": "PCA", "nmf": "NMF", "lda": "LDA", "flat": "flat", "tree": "tree"}
-NORMS = {"frequencies": "rows of unit l1 norm", "counts": "counts", "directions": "rows of unit l2 norm"}
+METHOD_NAMES = {"pca": "PCA", "nmf": "NMF", "lda": "LDA", "flat": "flat", "tree": "tree"}
+NORM_NAMES = {"frequencies": "rows of unit l1 norm", "counts": "counts", "directions": "rows of unit l2 norm"}
 CHOSEN = "chosen"
 SCALED = {
     CHOSEN: "the scaling chosen by cross-validation",
@@ -27,10 +27,7 @@ SCALED = {
 
 
 def finish(settings, folder, files, measured):
-    """Write and draw what was measured over random splits.
-
-    Writes ``accuracy.tsv`` (every split), ``summary.tsv``, ``corpus.tsv`` and the figure.
-    """
+    """Write ``accuracy.tsv`` (every split), ``summary.tsv`` and ``corpus.tsv``, and draw the figure."""
     rows = measured["accuracy"]
     summary = summarise(rows)
     tables = {"accuracy": rows, "summary": summary, "corpus": measured["corpus"][:1]}
@@ -38,15 +35,15 @@ def finish(settings, folder, files, measured):
 
 
 def scalings_of(summary):
-    """Return name and words of the scalings of a summary, in the order of `SCALED`."""
+    """Return name and description of the scalings in a summary, in the order of `SCALED`."""
     scalings = {row["scaling"] for row in summary}
     return {name: text for name, text in SCALED.items() if name in scalings}
 
 
 def summarise(rows):
-    """Return mean and deviation over splits by scaling, method and topics, and tree minus flat by split.
+    """Return mean and deviation over splits by scaling, method and number of topics, and of tree minus flat.
 
-    The scaling ``chosen`` has of every split the row that cross-validation chose.
+    The scaling ``chosen`` is the one that cross-validation chose in each split.
     """
     summary = []
     for scaling in (CHOSEN, *dict.fromkeys(row["scaling"] for row in rows)):
@@ -63,14 +60,14 @@ def summarise(rows):
 
 
 def shown(tables):
-    """Return the values of the page: rows by scaling and number of topics, by norm of a post."""
+    """Return the values for the template: tables by scaling and number of topics, and by norm of a post."""
     summary, (corpus,) = tables["summary"], tables["corpus"]
     scalings, by_topics = scalings_of(summary), []
     values = {(row["scaling"], row["method"], row["topics"]): row for row in summary}
     sizes = sorted({row["topics"] for row in summary if row["method"] not in RAW})
     for scaling, text in scalings.items():
         rows = [
-            [NAMES[method], *(_cell(values.get((scaling, method, p))) for p in sizes)]
+            [METHOD_NAMES[method], *(_cell(values.get((scaling, method, p))) for p in sizes)]
             for method in METHODS
             if any(row["method"] == method for row in summary)
         ]
@@ -78,7 +75,7 @@ def shown(tables):
         by_topics.append((text, [f"p = {p:g}" for p in sizes], rows))
     larger = 100.0 * max(corpus["first"], corpus["documents"] - corpus["first"]) / corpus["documents"]
     words = [
-        [NORMS[kind], *(_cell(values[scaling, kind, corpus["words"]]) for scaling in scalings)]
+        [NORM_NAMES[kind], *(_cell(values[scaling, kind, corpus["words"]]) for scaling in scalings)]
         for kind in RAW
         if (CHOSEN, kind, corpus["words"]) in values
     ]
@@ -92,9 +89,9 @@ def _cell(row, name="mean"):
 
 @plots.style()
 def draw_accuracy(summary):
-    """Draw a panel for each scaling: a group of bars for each number of topics (figure 5 of the paper).
+    """Draw a panel for each scaling, with a group of bars for each number of topics (figure 5 of the paper).
 
-    What is not among `NAMES` is raw words, whose best mean is a line.
+    A line shows the best mean with all words, the methods not in `METHOD_NAMES`.
     """
     scalings = scalings_of(summary)
     figure, panels = plots.new_figure(7.5, 0.8 + 2.4 * len(scalings), len(scalings), 1, sharex=True)
@@ -108,9 +105,9 @@ def draw_accuracy(summary):
 
 
 def _bars(axes, rows):
-    """Draw the bars of one scaling, and the line of all words."""
-    sizes = sorted({row["topics"] for row in rows if row["method"] in NAMES})
-    methods = [method for method in NAMES if any(row["method"] == method for row in rows)]
+    """Draw the bars of one scaling, and the line for all words."""
+    sizes = sorted({row["topics"] for row in rows if row["method"] in METHOD_NAMES})
+    methods = [method for method in METHOD_NAMES if any(row["method"] == method for row in rows)]
     width = 0.8 / len(methods)
     for position, method in enumerate(methods):
         by_size = {row["topics"]: row for row in rows if row["method"] == method}
@@ -123,9 +120,9 @@ def _bars(axes, rows):
             hatch=("", "///", "...", "", "\\\\\\")[position % 5],
             edgecolor="white",
             error_kw={"ecolor": plots.INK, "elinewidth": 1.0, "capsize": 2},
-            label=NAMES[method],
+            label=METHOD_NAMES[method],
         )
-    words = max((row["mean"] for row in rows if row["method"] not in NAMES), default=None)
+    words = max((row["mean"] for row in rows if row["method"] not in METHOD_NAMES), default=None)
     if words is not None:
         axes.axhline(words, color=plots.GREY, linestyle=":", label="all words, best")
     axes.set_xticks(range(len(sizes)), [f"{p:g}" for p in sizes])

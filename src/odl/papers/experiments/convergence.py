@@ -1,8 +1,8 @@
-"""Convergence of inference over a network: diffusion beside consensus ADMM, and the bias of diffusion against its step.
+"""Convergence of inference over a network: diffusion and consensus ADMM, and the bias of diffusion by its step size.
 
-Three time scales: documents; exchanges with the neighbours for a document; gradient steps of an agent between two
-exchanges (one for diffusion, several for ADMM). Distances are to the optimum of the whole dictionary, which coordinate
-descent finds.
+There are three time scales: documents; exchanges between neighbours for a document; gradient steps of an agent between
+two exchanges (one for diffusion, several for ADMM). Distances are to the optimum of the complete dictionary, found by
+coordinate descent.
 Source: Chen, Towfic and Sayed 2014, equations 31 and 37 to 39, and the O(mu^2) law behind them.
 """
 
@@ -33,19 +33,19 @@ SETTINGS = {
     "fixed_point_iterations": {**POSITIVE_INTEGER, "default": 3000},
 }
 TASK = {"task": "nmf", "gamma": 0.1, "delta": 1.0}
-NETWORKS = ("fully_connected", "ring")
-INNER = (1, 5, 20)  # gradient steps of ADMM between two exchanges
-SHARES = (1.0, 0.3, 0.1, 0.03, 0.01)  # steps of the second figure, of the safe one
-SEED = 0  # of the synthetic problem and of the start on TDT2
+COMPARED_NETWORKS = ("fully_connected", "ring")
+INNER_STEPS = (1, 5, 20)  # gradient steps of ADMM between two exchanges
+STEP_SHARES = (1.0, 0.3, 0.1, 0.03, 0.01)  # step sizes of the second figure, as shares of the largest safe one
+SEED = 0  # seed of the synthetic problem, and of the initial atoms on TDT2
 PATH_COLUMNS = ("problem", "network", "method", "exchanges", "inner", "floats", "distance", "score_error")
 STEP_COLUMNS = ("problem", "network", "mu", "distance", "iterations", "moved")
 SMALL = "diffusion, mu/10"
-POINTS = 60  # of a curve
-DEGREE = 2  # of the ring
+CURVE_POINTS = 60  # number of points of a curve
+DEGREE = 2  # neighbours of an agent on the ring
 
 
-class Problem(NamedTuple):
-    """Documents and a dictionary: one atom an agent.
+class InferenceProblem(NamedTuple):
+    """Documents, a dictionary with one atom per agent, and the optimum.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Problem(NamedTuple):
     optima : ndarray, shape (n, terms)
         Dual variables at the optimum.
     scores : ndarray
-        Smallest objectives.
+        Optimal objectives.
     """
 
     name: str
@@ -66,14 +66,14 @@ class Problem(NamedTuple):
 
 
 def problem(name, X, atoms, model):
-    """Return a problem with its optima: nu is the gradient of f at the residual of the best code."""
+    """Return a problem with its optima; the dual optimum is the gradient of f at the residual of the optimal code."""
     optimum = coding.centralised(sparse.csr_array(X), sparse.csc_array(atoms), model, tolerance=1e-13)
     rest = X - optimum.codes.toarray() @ atoms.T
-    return Problem(name, X, atoms, model.residual.gradient(rest), optimum.score)
+    return InferenceProblem(name, X, atoms, model.residual.gradient(rest), optimum.score)
 
 
 def synthetic(model, settings):
-    """Return a seeded problem: atoms on the sphere, documents of three atoms each and noise, of unit length."""
+    """Return a synthetic problem: random atoms of unit norm; documents of three atoms and noise, of unit norm."""
     rng = np.random.default_rng(SEED)
     atoms = np.abs(rng.standard_normal((settings["terms"], settings["agents"])))
     atoms = model.project(atoms / np.linalg.norm(atoms, axis=0))
@@ -85,7 +85,7 @@ def synthetic(model, settings):
 
 
 def text(path, model, settings):
-    """Return documents of the second batch of TDT2 on atoms learned from the first, on the terms that occur."""
+    """Return a problem of TDT2: documents of the second batch, atoms learned from the first."""
     documents = tdt2.read([path], {})
     order = batching.order(documents.ids, documents.times, SEED)
     first, second = order[:1000], order[1000:2000]
@@ -111,29 +111,29 @@ def consensus_admm(
     inner: int = 20,
     record: Callable[[int, np.ndarray], Any] | None = None,
 ) -> Inference:
-    """Maximise the dual by consensus ADMM, which diffusion is compared with: Jacobi updates (compare eqs 38 and 39).
+    """Maximise the dual by consensus ADMM with Jacobi updates (compare equations 38 and 39), to compare with diffusion.
 
     min sum_k J_k(nu_k) such that nu_k = nu_l for neighbours:
 
         p_k  <- p_k + c sum_{l in N_k} (nu_k - nu_l)
         nu_k <- argmin_{nu in V_f} J_k(nu) + p_k^T nu + c sum_{l in N_k} ||nu - (nu_k + nu_l)/2||^2
 
-    (Mateos, Bazerque and Giannakis 2010; the printed recursion of the paper is lost, this is the edge-based one of
-    that structure). The argmin is found by `inner` projected gradient steps: the third time scale.
+    (Mateos, Bazerque and Giannakis 2010; the printed recursion of the paper was not available, this is the edge-based
+    recursion of the same structure). The argmin is approximated by `inner` projected gradient steps.
 
     Parameters
     ----------
     share, x, iterations, record
-        As in `odl.distributed.inference.diffuse`, of all agents; what is exchanged is nu_k.
+        As in `odl.distributed.inference.diffuse`, for all agents; agents exchange nu_k.
     penalty : float, optional
-        c; default c_f/N + 1/(delta N), the scale of the curvatures of the J_k.
+        c; default c_f/N + 1/(delta N), the scale of the curvature of J_k.
     inner : int
         Gradient steps of each agent between exchanges.
 
     Returns
     -------
     Inference
-        Converges to the optimum itself.
+        It converges to the optimum, without bias.
 
     Examples
     --------
@@ -176,15 +176,15 @@ def _distance(nu, optimum):
 
 
 def follow(problem, network, model, settings):
-    """Return the rows of one problem and network: distance of every method after exchanges, mean over documents."""
+    """Return rows with the distance of every method after numbers of exchanges, for one problem and network."""
     share = share_all(model, network, list(problem.atoms.T[:, :, None]))
     largest = 0.9 * model.largest_step(share.norms, network.n_agents)
     steps = {"diffusion": largest, SMALL: largest / 10}
-    methods = {"diffusion": 1, SMALL: 1, **{f"ADMM, {inner} inner": inner for inner in INNER}}
+    methods = {"diffusion": 1, SMALL: 1, **{f"ADMM, {inner} inner": inner for inner in INNER_STEPS}}
     rows = []
     for name, inner in methods.items():
         last = max(1, settings["steps"] // inner)
-        marks = sorted({int(mark) for mark in np.geomspace(1, last, POINTS)})
+        marks = sorted({int(mark) for mark in np.geomspace(1, last, CURVE_POINTS)})
         sums = np.zeros((len(marks), 2))
         for x, optimum, score in zip(problem.documents, problem.optima, problem.scores, strict=True):
 
@@ -209,12 +209,12 @@ def follow(problem, network, model, settings):
 
 
 def fixed_point(share, x, optimum, mu, iterations):
-    """Iterate diffusion from the optimum until nothing moves.
+    """Iterate diffusion from the optimum to its fixed point.
 
     Returns
     -------
     distance, moved : float
-        Mean over agents of the squared distance from the optimum, and of the last move as a share of that distance.
+        Mean squared distance of agents from the optimum, and squared last move relative to that distance.
     iterations : int
     """
     moves, used, moved = share.moves(np.repeat(optimum[None], len(share.agents), axis=0), x, mu), 0, np.inf
@@ -226,10 +226,10 @@ def fixed_point(share, x, optimum, mu, iterations):
 
 
 def bias(problem, network, model, settings):
-    """Return the rows of the fixed points of diffusion against mu, mean over documents."""
+    """Return rows with the distance of the fixed point of diffusion by mu, averaged over documents."""
     share = share_all(model, network, list(problem.atoms.T[:, :, None]))
     largest, rows = 0.9 * model.largest_step(share.norms, network.n_agents), []
-    for part in SHARES:
+    for part in STEP_SHARES:
         fixed_points = [
             fixed_point(share, x, optimum, part * largest, settings["fixed_point_iterations"])
             for x, optimum in zip(problem.documents, problem.optima, strict=True)
@@ -240,21 +240,21 @@ def bias(problem, network, model, settings):
 
 
 def slope(rows):
-    """Return the exponent p of distance ~ mu^p, from the smaller half of the steps (at least two)."""
+    """Fit the exponent p of distance ~ mu^p to the smaller half of the steps (at least two)."""
     points = sorted((row["mu"], row["distance"]) for row in rows if row["distance"] > 0)
     points = np.log(points[: max(2, (len(points) + 1) // 2)])
     return float(np.polyfit(points[:, 0], points[:, 1], 1)[0]) if len(points) > 1 else float("nan")
 
 
 def measure(settings, files):
-    """Return the rows of both tables."""
+    """Return the rows of the tables ``paths`` and ``steps``."""
     if len(files) > 1:
         raise ParameterError(f"{len(files)} files", "none, or tdt2/TDT2_with_time.mat", "correct files")
     model = models.task(TASK["task"], gamma=TASK["gamma"], delta=TASK["delta"])
     problems = [synthetic(model, settings), *(text(path, model, settings) for path in files)]
     paths, steps = [], []
     for problem in problems:
-        for name in NETWORKS:
+        for name in COMPARED_NETWORKS:
             network = networks.network(name, settings["agents"], degree=DEGREE)
             names = {"problem": problem.name, "network": name}
             paths += [{**names, **row} for row in follow(problem, network, model, settings)]
@@ -264,14 +264,14 @@ def measure(settings, files):
 
 
 def run(settings, folder, files):
-    """Measure, write ``paths.tsv`` and ``steps.tsv``, draw the paths."""
+    """Write ``paths.tsv`` and ``steps.tsv``, and draw the paths."""
     paths, steps = measure(settings, files)
     named = [{**row, "network": networks.shown(row["network"], degree=DEGREE)} for row in paths]
     write(folder, {"paths": (paths, PATH_COLUMNS), "steps": (steps, STEP_COLUMNS)}, {"paths": draw_paths(named)})
 
 
 def shown(tables):
-    """Return the values of the page: what each curve took to 1 % and ended with, and the exponents of the steps."""
+    """Return the values for the template: cost of each curve to a distance of 1 %, its end, exponents of the steps."""
     nowhere = dict.fromkeys(("exchanges", "inner", "floats"), float("nan"))
     curves = []
     for (name, network, method), rows in grouped(tables["paths"], ("problem", "network", "method")):
@@ -284,13 +284,13 @@ def shown(tables):
     return {"curves": curves, "law": law}
 
 
-FLOOR = 1e-12  # below is rounding
+DRAWN_FLOOR = 1e-12  # smaller distances are rounding errors
 CLOCKS = (("exchanges", "exchanges"), ("inner", "gradient steps of an agent"), ("floats", "floats sent by an agent"))
 
 
 @style()
 def draw_paths(rows):
-    """Draw squared distances, a row of panels for each problem and network, a panel for each clock.
+    """Draw squared distances: a row of panels for each problem and network, a panel for each unit of `CLOCKS`.
 
     Parameters
     ----------
@@ -304,7 +304,7 @@ def draw_paths(rows):
         for axis, (key, label) in zip(line, CLOCKS, strict=True):
             for number, ((method,), part) in enumerate(curves):
                 look = {**look_of(number), "markevery": 8, "markersize": 4, "linewidth": 1.4}
-                values = [max(row["distance"], FLOOR) for row in part]
+                values = [max(row["distance"], DRAWN_FLOOR) for row in part]
                 axis.plot([row[key] for row in part], values, label=method, **look)
             logarithmic(axis, "x", "y")
             if line[0] is axes[-1, 0]:

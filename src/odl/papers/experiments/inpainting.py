@@ -19,16 +19,16 @@ __all__ = ["PART", "SETTINGS", "TITLE", "UNMEASURED", "finish", "measure", "show
 TITLE = "Inpainting of image patches: flat against tree"
 TAKES, ALGORITHMS = ("files",), ("hierarchical",)
 # Table 1 of the paper: missing percentage -> mean square error x 100, flat and tree.
-PUBLISHED = {50: (19.3, 18.6), 60: (26.8, 25.7), 70: (36.7, 35.0), 80: (50.6, 48.0), 90: (72.1, 65.9)}
+PUBLISHED_ERRORS = {50: (19.3, 18.6), 60: (26.8, 25.7), 70: (36.7, 35.0), 80: (50.6, 48.0), 90: (72.1, 65.9)}
 
 
 def finish(settings, folder, files, rows_by):
-    """Write what was measured, learn the dictionary that is drawn, and draw.
+    """Write all tables, learn the dictionary for the figure, and draw the figures.
 
-    Writes ``validation.tsv`` (what was tried on how many validation patches), ``test.tsv`` (the selected ones),
-    ``structures.tsv`` (every tree at the largest share of missing pixels, if asked for), ``equal.tsv`` (flat
-    dictionaries of as many atoms as the selected tree), ``gaussian.tsv``, ``summary.tsv``, ``depths.tsv`` (of the
-    drawn tree) and the figures.
+    Tables: ``validation.tsv`` (all that was tried, with the number of patches), ``test.tsv`` (selected dictionaries),
+    ``structures.tsv`` (every tree at the largest share of missing pixels, if configured), ``equal.tsv`` (flat
+    dictionaries with as many atoms as the selected tree), ``gaussian.tsv``, ``summary.tsv`` and ``depths.tsv`` (of the
+    drawn tree).
     """
     drawn = _drawn(settings, reconstruction.read_images(files, settings["scale"]))
     tables = {**rows_by, "summary": summarise(rows_by), "depths": depths(*drawn)}
@@ -39,11 +39,11 @@ def finish(settings, folder, files, rows_by):
 
 
 def summarise(rows_by):
-    """Return a row for each share of missing pixels: means and deviations over seeds, differences paired by seed.
+    """Return a row for each share of missing pixels: means and deviations over seeds, and paired differences.
 
-    ``better`` counts the seeds in which the tree has the smaller error; ``flat_equal`` is the flat dictionary of the
-    tree's size, ``gaussian`` the Gaussian estimate; ``*_missing_pixels`` leaves the known pixels out, which the codes
-    do not reproduce exactly.
+    ``better`` is the number of seeds in which the tree has the smaller error, ``flat_equal`` the flat dictionary with
+    as many atoms as the tree, ``gaussian`` the Gaussian estimate. ``*_missing_pixels`` are errors of missing pixels
+    only.
     """
     names = ("test", "equal", "gaussian")
     both, *others = (pandas.DataFrame(rows_by[name]).set_index(["missing", "seed"]) for name in names)
@@ -56,13 +56,13 @@ def summarise(rows_by):
     summary["better"], summary["better_equal"] = ((tree < other).groupby("missing").sum() for other in (flat, equal))
     for name, test in zip(PENALTIES, tests, strict=True):
         summary[f"{name}_missing_pixels"] = test["missing_pixels"].groupby("missing").mean()
-    published = [PUBLISHED.get(missing, (float("nan"),) * 2) for missing in summary.index]
+    published = [PUBLISHED_ERRORS.get(missing, (float("nan"),) * 2) for missing in summary.index]
     summary["flat_paper"], summary["tree_paper"] = zip(*published, strict=True)
     return summary.reset_index().to_dict("records")
 
 
 def _drawn(settings, images):
-    """Learn the dictionary that is shown, on larger patches; return its tree, itself, and the side of its patches."""
+    """Learn the drawn dictionary, on larger patches; return its tree, the dictionary, and the side of a patch."""
     tree = branched(settings["drawn_tree"])
     side, rng = settings["drawn_patch"], np.random.default_rng(0)
     least = reconstruction.contrast(images, side, settings["min_contrast"])
@@ -72,10 +72,10 @@ def _drawn(settings, images):
 
 
 def depths(tree, D, side):
-    """Return for every depth of a tree: atoms, roughness, and how like its atoms are to their parents.
+    """Return for every depth of a tree the number of atoms, their roughness, and their similarity to parents.
 
-    Roughness is the sum of squared differences of neighbouring pixels over the sum of squares; likeness the mean
-    absolute cosine between an atom and its parent's, beside that with all atoms of the parents' depth.
+    Roughness is the sum of squared differences of neighbouring pixels over the sum of squares. Similarity is the mean
+    absolute cosine of an atom with its parent, and with all atoms of the depth above.
     """
     unit = D / np.maximum(np.linalg.norm(D, axis=0), 1e-300)
     atoms = unit.T.reshape(-1, side, side)
@@ -94,13 +94,13 @@ def depths(tree, D, side):
 
 
 def shown(tables):
-    """Return the values of the page: where the flat dictionary is better."""
+    """Return the values for the template: at which shares of missing pixels the flat dictionary is better."""
     return {"worse": ", ".join(f"{row['missing']:g} %" for row in tables["summary"] if row["difference"] > 0)}
 
 
 @plots.style()
 def draw_structures(rows):
-    """Draw a pair of bars for each tree, by its number of atoms."""
+    """Draw a pair of bars, flat and tree, for each tree, sorted by number of atoms."""
     shapes = sorted({(row["atoms"], row["tree"]) for row in rows})
     figure, ((axes,),) = plots.new_figure(max(4.0, 1.6 + 0.5 * len(shapes)), 3.2)
     for position, (name, colour) in enumerate((("flat", "white"), ("tree", plots.COLOURS[1]))):
@@ -126,12 +126,12 @@ def draw_structures(rows):
 
 
 def places(tree):
-    """Return the place of every node of a tree, its roots near (0, 0): leaves evenly around, parents amid them.
+    """Return a radial layout of a tree: leaves evenly spaced by angle, parents at the mean angle of their children.
 
     Returns
     -------
     ndarray, shape (n_nodes, 2)
-        The distance from the middle is the depth (one more in a forest).
+        Coordinates; the distance from (0, 0) is the depth (plus one in a forest).
     """
     angle, leaves = np.zeros(tree.n_nodes), [node for node in tree.preorder if not tree.children[node]]
     angle[leaves] = 2.0 * np.pi * np.arange(len(leaves)) / len(leaves)
@@ -144,7 +144,7 @@ def places(tree):
 
 @plots.style()
 def draw_dictionary(tree, D, side):
-    """Draw a dictionary of patches as a tree, its root in the middle; each patch has its own grey scale around 0."""
+    """Draw a dictionary of patches as a tree, its root in the centre; each patch has its own grey scale around 0."""
     spots = places(tree)
     nearest = [
         np.hypot(*(spots[np.arange(len(spots)) != node] - spots[node]).T).min() if len(spots) > 1 else 1.0

@@ -1,4 +1,4 @@
-"""Topics that enter among the same sentences in many languages: AUC by words, and by words with their pieces."""
+"""AUC on the same sentences in many languages, with novel topics: by words, and by words with their pieces."""
 
 import numpy as np
 from scipy import sparse
@@ -17,7 +17,7 @@ NEAREST = 5
 
 
 def neighbours(stream, t, form):
-    """Return the mean distance of a batch to the five nearest documents before it, all by the weights of today."""
+    """Return the mean cosine distance of documents to their five nearest earlier ones, with weights of the batch."""
     batch = stream.batches[t]
     now, counts = Weighed(batch, Weighting(**form), "l2"), [earlier.counts[:] for earlier in stream.batches[:t]]
     past = sparse.csr_array(sparse.vstack([widen(part, n_columns=batch.counts.shape[1]) for part in counts]))
@@ -26,7 +26,7 @@ def neighbours(stream, t, form):
 
 
 def rows_of(stream, runs, share):
-    """Return the AUC of neighbours (by the weights of the first run) and of each run, with this weight of pieces."""
+    """Return rows with the AUC of five nearest neighbours and of each run, for one weight of pieces."""
     forms = {run: {**entry["features"], "pieces": share} for run, entry in runs.items()}
     first = next(iter(forms.values()))
     scores = {"nearest5": {t: neighbours(stream, t, first) for t in stream.listed}}
@@ -36,13 +36,13 @@ def rows_of(stream, runs, share):
 
 
 def run(settings, folder, files, study):
-    """Measure, and write ``draws.tsv`` and its means, ``languages.tsv``."""
+    """Write ``draws.tsv``, a row for each seed, and its means, ``languages.tsv``."""
     draws, means = [], []
     for (name, setting), file in zip(study["streams"].items(), files, strict=True):
         documents, measured = batchfile.read(file), []
         share = pieces.weight(documents.counts, documents.vocabulary)
         for seed in study["seeds"]:
-            stream = quality.Stream(name, documents, setting, study["evaluate"], seed)
+            stream = quality.SeededStream(name, documents, setting, study["evaluate"], seed)
             for way, weight in (("words", 0.0), ("pieces", share)):
                 rows = rows_of(stream, study["learners"], weight)
                 measured += [{"stream": name, "seed": seed, "by": way, **row} for row in rows]

@@ -1,6 +1,6 @@
-"""Learners of bounded memory against nearest neighbours: tables of one stream or several.
+"""Compare learners of bounded memory with nearest neighbours on one or several streams.
 
-`quality_overview` draws and shows them, so that a change of a picture measures nothing again.
+`quality_overview` draws the tables, so that a change of a figure does not repeat the measurements.
 """
 
 import math
@@ -11,41 +11,41 @@ from odl.config.sections import Order
 from odl.errors import ConfigError, DataError
 from odl.evaluation import averages, metrics
 from odl.papers import experiments, qualitystudy
-from odl.papers.qualitystudy import PARTS
+from odl.papers.qualitystudy import QUALITY_PARTS
 from odl.stream import batchfile, batching, features
 
 TITLE = "Quality of a stream"
 TAKES, ALGORITHMS = ("streams", "learners"), ("levels", "adaptive")
-NAMES = {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1}
-COUNTS = {"type": "array", "items": {"type": "integer", "minimum": 1}, "minItems": 1}
+NAME_LIST = {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1}
+POSITIVE_INTEGERS = {"type": "array", "items": {"type": "integer", "minimum": 1}, "minItems": 1}
 SETTINGS = {
-    "parts": {**NAMES, "items": {"type": "string", "enum": [*PARTS]}, "default": [*PARTS]},
-    "runs": {**NAMES, "default": ["levels", "levels-context", "adaptive", "adaptive-context"]},
+    "parts": {**NAME_LIST, "items": {"type": "string", "enum": [*QUALITY_PARTS]}, "default": [*QUALITY_PARTS]},
+    "runs": {**NAME_LIST, "default": ["levels", "levels-context", "adaptive", "adaptive-context"]},
     "k": {"type": "integer", "minimum": 1, "default": 500},
-    "atoms": {**COUNTS, "default": [50, 100, 200, 500, 1000]},
-    "memory": {**COUNTS, "default": [9000, 18000, 37500, 75000, 150000, 300000]},
-    "windows": {**COUNTS, "default": [125, 250, 500, 1000, 2000, 4000]},
-    "sizes": {**COUNTS, "default": [50, 250, 1000, 2000]},
+    "atoms": {**POSITIVE_INTEGERS, "default": [50, 100, 200, 500, 1000]},
+    "memory": {**POSITIVE_INTEGERS, "default": [9000, 18000, 37500, 75000, 150000, 300000]},
+    "windows": {**POSITIVE_INTEGERS, "default": [125, 250, 500, 1000, 2000, 4000]},
+    "sizes": {**POSITIVE_INTEGERS, "default": [50, 250, 1000, 2000]},
     "batches": {"type": "integer", "minimum": 0, "default": 0},
     "seeds": {"type": "array", "items": {"type": "integer", "minimum": 0}, "default": []},
 }
 
 
-class Stream:
-    """A corpus in the order of one seed: batches, labels, and the timesteps that are evaluated.
+class SeededStream:
+    """A corpus in the order of one seed: batches, labels, and the evaluated timesteps.
 
     Parameters
     ----------
     name : str
     documents : Documents
     setting : dict
-        protocol, topic_entry, ties, batches and timesteps, as of a corpus in the configuration.
+        protocol, topic_entry, ties, batches and timesteps of the corpus in the configuration.
     rule : dict
         topics, min_novel, min_known, bootstrap, seed, as `evaluate` in the configuration.
     seed : int
-        Of the order and of the learners' start.
+        Seed of the order and of initial atoms.
     most : int
-        Batches that are used; 0: all.
+        Maximum number of batches; 0: all.
 
     Raises
     ------
@@ -65,13 +65,13 @@ class Stream:
             [t for t in setting["timesteps"] if t < len(self.batches)],
             **{name: rule[name] for name in ("min_novel", "min_known")},
         )
-        if not self.listed and rule["min_novel"]:  # which a stream of another size does not ask for
+        if not self.listed and rule["min_novel"]:  # `cut` sets it to 0
             expected = f"{rule['min_novel']} novel and {rule['min_known']} known documents in one of them"
             raise DataError(f"no timestep of {name} can be evaluated", expected, "lower evaluate.min_novel")
         self.weighed, self.judged = {}, {"plain": {}, "context": {}}
 
     def cut(self, size):
-        """Return the same stream in batches of another size; withheld topics enter less than a batch later."""
+        """Return the same stream with batches of another size; held-back topics enter up to a batch later."""
         documents, setting = self.made_of
         ratio, entry = setting["batches"]["documents"] / size, setting["topic_entry"]
         first = max(1, math.ceil((entry["first"] - 1) * ratio) + 1)
@@ -79,10 +79,10 @@ class Stream:
         batches = {**setting["batches"], "by": "documents", "documents": size}
         other = {**setting, "topic_entry": entry, "batches": batches, "timesteps": []}
         rule = {**self.rule, "min_novel": 0, "min_known": 0}
-        return Stream(self.name, documents, other, rule, self.seed)
+        return SeededStream(self.name, documents, other, rule, self.seed)
 
     def P(self, t, weighting=None):
-        """Return a weighted batch of unit l2 rows; without a weighting log-tf with the idf of the past."""
+        """Return a weighted batch with rows of unit l2 norm; the default weighting is log tf with idf of the past."""
         form = weighting or {"tf": "log"}
         key = (t, *sorted(form.items()))
         if key not in self.weighed:
@@ -90,30 +90,30 @@ class Stream:
         return self.weighed[key]
 
     def average(self, scores):
-        """Return the mean AUC over the listed timesteps."""
+        """Return the mean AUC of scores over the evaluated timesteps."""
         aucs = {t: metrics.auc(scores[t], self.labels[t]) for t in self.listed}
         return averages.average_auc(aucs, self.listed)
 
     def forget(self):
-        """Let go of everything but what was judged."""
+        """Free the memory of everything except results of `judge`."""
         self.batches, self.labels, self.weighed, self.made_of = [], [], {}, None
 
     def judge(self, kind, scores):
-        """Return average AUC of each run, and those of documents drawn again, the same ones for all; both are kept.
+        """Compute and store the average AUC of each run, and its bootstrap replicates, on the same resampled documents.
 
         Parameters
         ----------
         kind : {"plain", "context"}
-            What the runs may look at: they are compared with those of the same kind.
+            Whether the runs score documents one by one, or use the batch; only runs of one kind are compared.
         scores : dict of str to dict of int to ndarray
-            Run to timestep to scores.
+            Scores by run and timestep.
 
         Returns
         -------
         dict of str to (float, ndarray)
         """
         batches = [([results[t] for results in scores.values()], self.labels[t]) for t in self.listed]
-        # Of each seed other draws: what is averaged over seeds is not of the same ones.
+        # Seeds have different replicates, so that their average does not use the same ones.
         seed = (self.rule["seed"], self.seed)
         drawn = metrics.mean_bootstrap(batches, replicates=self.rule["bootstrap"], seed=seed)
         results = {run: (self.average(own), values) for (run, own), values in zip(scores.items(), drawn, strict=True)}
@@ -122,7 +122,7 @@ class Stream:
 
 
 def _variants(settings, study):
-    """Return the study with runs of `ALGORITHMS` only; the other learners of a study are not compared here."""
+    """Check the runs of the settings; return the study with runs of `ALGORITHMS` only."""
     for run in settings["runs"]:
         if run not in study["learners"]:
             expected = "one of " + ", ".join(study["learners"])
@@ -136,17 +136,17 @@ def _variants(settings, study):
 
 
 def measure(settings, study, files):
-    """Return the rows of every table.
+    """Compute the rows of every table.
 
     Parameters
     ----------
     settings : dict
         As `SETTINGS`.
     study : dict
-        streams (name to protocol, topic_entry, ties, batches, timesteps), learners (name to learner, features),
-        evaluate and seeds, as `odl.config.chains.study_of` makes it.
+        From `odl.config.chains.study_of`: streams (name to protocol, topic_entry, ties, batches, timesteps), learners
+        (name to learner, features), evaluate and seeds.
     files : list of str
-        The streams' documents.
+        Documents of each stream.
 
     Returns
     -------
@@ -155,15 +155,15 @@ def measure(settings, study, files):
     tables = defaultdict(list)
     for (name, setting), file in zip(study["streams"].items(), files, strict=True):
         corpus = batchfile.read(file)
-        # Seeds that give the same order would be counted twice.
+        # Seeds with the same order count once.
         seeds = settings["seeds"] or study["seeds"]
         orders = dict.fromkeys(chains.order_seed({"corpora": {name: setting}}, name, seed) for seed in seeds)
         streams = []
         for seed in orders:
-            stream = Stream(name, corpus, setting, study["evaluate"], seed, settings["batches"])
+            stream = SeededStream(name, corpus, setting, study["evaluate"], seed, settings["batches"])
             for part in settings["parts"]:
                 print(f"{name}, seed {seed}: {part}", flush=True)
-                for table, rows in PARTS[part](stream, study["learners"], settings).items():
+                for table, rows in QUALITY_PARTS[part](stream, study["learners"], settings).items():
                     tables[table] += [{"stream": name, "seed": seed, **row} for row in rows]
             stream.forget()
             streams.append(stream)
@@ -174,5 +174,5 @@ def measure(settings, study, files):
 
 
 def run(settings, folder, files, study):
-    """Measure, and write one table a part."""
+    """Compute and write all tables."""
     experiments.write(folder, measure(settings, _variants(settings, study), files), {})

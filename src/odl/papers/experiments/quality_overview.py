@@ -1,4 +1,4 @@
-"""Pictures and tables over all the streams that runs of `quality` measured; quick, so it can be drawn again alone."""
+"""Figures and tables over all streams of `quality` experiments; it only reads their tables, so it is fast."""
 
 import os
 import re
@@ -12,26 +12,26 @@ from odl.files.tables import read_table
 from odl.papers import rivals
 from odl.papers.experiments import write
 from odl.report.page import mean_sd, number
-from odl.report.plots import GREY, INK, LINES, despine, logarithmic, look_of, new_figure, style
+from odl.report.plots import GREY, INK, LINE_STYLES, despine, logarithmic, look_of, new_figure, style
 
 TITLE = "Learners of bounded memory and nearest neighbours"
 TAKES, ALGORITHMS = ("experiments",), ()
 SETTINGS = {"shown": {"type": "array", "items": {"type": "string", "minLength": 1}, "default": []}}
-TABLES = ("table", "pairs", "memory", "ablation", "rivals", "sizes")
+QUALITY_TABLES = ("table", "pairs", "memory", "ablation", "rivals", "sizes")
 CONTEXT = re.compile("-(levels|adaptive)-context$")
-PLAIN, AROUND = "nearest documents, window", "nearest documents, window, whole batch"
-POSITIVE_INTEGER, WHOLE_CONTEXT = "nearest documents, whole past", "nearest documents, whole past, whole batch"
+WINDOW_PLAIN, WINDOW_CONTEXT = "nearest documents, window", "nearest documents, window, whole batch"
+PAST_PLAIN, PAST_CONTEXT = "nearest documents, whole past", "nearest documents, whole past, whole batch"
 
 
 def run(settings, folder, files):
-    """Gather the tables of the folders, and draw them.
+    """Join the tables of several folders, and draw them.
 
     Raises
     ------
     DataError
-        If a stream to show was not measured.
+        If a stream of the setting `shown` was not measured.
     """
-    tables = {name: [] for name in TABLES}
+    tables = {name: [] for name in QUALITY_TABLES}
     for name, rows in tables.items():
         for path in filter(os.path.exists, (os.path.join(place, f"{name}.tsv") for place in files)):
             rows += read_table(path, delete=os.path.dirname(path))
@@ -50,14 +50,14 @@ def run(settings, folder, files):
 
 
 def shown(tables):
-    """Return the values of the page: of each table its further headers and its rows, of every figure that it is there.
+    """Return the values for the template: column names and rows of each table.
 
     Parameters
     ----------
     tables : dict of str to list of dict
-        Those of `TABLES` that were measured.
+        The existing tables of `QUALITY_TABLES`.
     """
-    tables = {name: tables.get(name, []) for name in TABLES}
+    tables = {name: tables.get(name, []) for name in QUALITY_TABLES}
     sizes = sorted({row["size"] for row in tables["sizes"]})
     streams = {name: list(dict.fromkeys(row["stream"] for row in tables[name])) for name in ("table", "ablation")}
     return {
@@ -70,7 +70,7 @@ def shown(tables):
 
 
 def by_stream(rows, cells_of, *columns):
-    """Return the rows of a table: what is said of each stream, below its name where there are several."""
+    """Return rows of cells for all streams; if there are several, a row with the name precedes each."""
     lines, streams = [], grouped(rows, ("stream",))
     for (name,), part in streams:
         lines += [[name]] if len(streams) > 1 else []
@@ -79,14 +79,14 @@ def by_stream(rows, cells_of, *columns):
 
 
 def averages(rows):
-    """Return runs by streams: mean and spread of the average AUC."""
+    """Return a row per run: mean and standard deviation of the average AUC on each stream."""
     streams, cells = dict.fromkeys(row["stream"] for row in rows), dict(grouped(rows, ("run", "stream")))
     runs = dict.fromkeys(row["run"] for row in rows)
     return [[named(run), *(mean_sd(*over(cells.get((run, name), []), "average")) for name in streams)] for run in runs]
 
 
 def _paired(rows):
-    """Runs against the best method of the same kind, over all seeds."""
+    """Yield a row per run: its average AUC, the best other methods, and differences with intervals."""
     for (run,), pairs in grouped(rows, ("run",)):
         cells = [run, number(pairs[0]["average"])]
         for row in pairs:
@@ -96,7 +96,7 @@ def _paired(rows):
 
 
 def _competing(rows):
-    """Other methods: quality plain and in the contexts, what they store, and time."""
+    """Yield a row per other method: AUC with and without use of the batch, stored numbers, and time."""
     runs = dict(grouped(rows, ("run",)))
     for (run,), plain in runs.items():
         if not CONTEXT.search(run):
@@ -107,7 +107,7 @@ def _competing(rows):
 
 
 def _sized(rows, sizes):
-    """Quality in batches of other sizes, and how many documents are novel."""
+    """Yield a row per run: AUC by batch size; the last row has the numbers of novel documents."""
     cells = dict(grouped(rows, ("run", "size")))
     for run in dict.fromkeys(row["run"] for row in rows):
         yield [named(run), *(mean_sd(*over(cells.get((run, size), []), "pooled")) for size in sizes)]
@@ -116,17 +116,17 @@ def _sized(rows, sizes):
 
 
 def over(rows, column):
-    """Return mean and standard deviation of a column over the rows that have a value; nan where there are none."""
+    """Return mean and standard deviation of a column over rows, ignoring nan."""
     return spread([row[column] for row in rows])
 
 
 def described(run):
-    """Say in words what a rival is."""
+    """Return the description of another method, or the name of a run."""
     return rivals.RIVALS[run].WORDS if run in rivals.RIVALS else run
 
 
 def named(run):
-    """Say in words what a run is."""
+    """Describe a run in words."""
     text, context = CONTEXT.sub("", run), CONTEXT.search(run)
     words = described(text)
     for start, kind in (("nearest5-", "5 nearest documents, "), ("nearest-", "nearest document, ")):
@@ -137,7 +137,7 @@ def named(run):
 
 
 def best_of(rows, labels):
-    """Return, plain and using the batch, rows of the run with the highest mean over all that was measured."""
+    """Return the rows of the best run without and with use of the batch, by the mean over all rows."""
     best = {}
     for label, context in zip(labels, (False, True), strict=True):
         if runs := dict(grouped([row for row in rows if row["run"].endswith("-context") == context], ("run",))):
@@ -146,23 +146,27 @@ def best_of(rows, labels):
 
 
 def curves_of(rows):
-    """Split the rows of a stream into curves: learners, the better window of neighbours, plain and using the batch."""
+    """Split rows of a stream into curves: each learner, and the best window of neighbours with and without batch."""
     learned = grouped([row for row in rows if "-window" not in row["run"]], ("run",))
-    windows = best_of([row for row in rows if "-window" in row["run"]], (PLAIN, AROUND))
+    windows = best_of([row for row in rows if "-window" in row["run"]], (WINDOW_PLAIN, WINDOW_CONTEXT))
     return {run: of_run for (run,), of_run in learned} | windows
 
 
 def lines_of(rows):
-    """Return label to average AUC of the best cosine over the whole past, plain and using the batch."""
-    best = best_of([row for row in rows if row["run"].startswith("nearest")], (POSITIVE_INTEGER, WHOLE_CONTEXT))
+    """Return the average AUC of the best cosine over the complete past, without and with use of the batch, by label."""
+    best = best_of([row for row in rows if row["run"].startswith("nearest")], (PAST_PLAIN, PAST_CONTEXT))
     return {label: over(of_run, "average")[0] for label, of_run in best.items()}
 
 
 def _look(label, learned):
     if label in learned:
         return look_of(learned.index(label))
-    plain = label == PLAIN
-    return {"color": GREY if plain else INK, "marker": "P" if plain else "X", "linestyle": LINES[1 if plain else 2]}
+    plain = label == WINDOW_PLAIN
+    return {
+        "color": GREY if plain else INK,
+        "marker": "P" if plain else "X",
+        "linestyle": LINE_STYLES[1 if plain else 2],
+    }
 
 
 def _panel(axis, rows, lines, learned):
@@ -174,12 +178,12 @@ def _panel(axis, rows, lines, learned):
         axis.errorbar(x[order] / 1000, average[order, 0], label=label, capsize=2.5,
                       yerr=np.nan_to_num(average[order, 1]), markersize=5, linewidth=1.5,
                       **_look(label, learned))  # fmt: skip
-    for (label, value), colour, line in zip(lines.items(), (GREY, INK), (LINES[4], LINES[3]), strict=False):
+    for (label, value), colour, line in zip(lines.items(), (GREY, INK), (LINE_STYLES[4], LINE_STYLES[3]), strict=False):
         axis.axhline(value, label=label, color=colour, linestyle=line, linewidth=1.1, zorder=0)
 
 
 def _decades(axis):
-    """Mark 1, 2 and 5 of each decade, or where these would touch one or two of them."""
+    """Place ticks at 1, 2 and 5 of each decade; on longer axes at 1 and 3, or at 1."""
     low, high = axis.get_xlim()
     decades = np.log10(high / low)
     axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if decades < 1.6 else (1, 3) if decades < 2.2 else (1,)))
@@ -188,7 +192,7 @@ def _decades(axis):
 
 
 def points_of(rows):
-    """Return name to (stored numbers, thousands; average AUC) of the other methods of a stream, means over seeds."""
+    """Return (stored numbers in thousands, average AUC) of the other methods of a stream by name, means over seeds."""
     return {
         described(run): (over(part, "entries")[0] / 1000, over(part, "average")[0])
         for (run,), part in grouped(rows, ("run",))
@@ -198,16 +202,16 @@ def points_of(rows):
 
 @style()
 def curves(memory, compared=(), others=()):
-    """Draw average AUC against memory: one panel a stream, mean and sd over seeds.
+    """Draw average AUC against memory, a panel for each stream, with mean and standard deviation over seeds.
 
     Parameters
     ----------
     memory : list of dict
         stream, seed, run, size, entries, average.
     compared : list of dict
-        stream, seed, run, average: for the horizontal lines of nearest documents over the whole past.
+        stream, seed, run, average: horizontal lines of nearest neighbours over the complete past.
     others : list of dict
-        stream, seed, run, entries, average: other methods, a point each.
+        stream, seed, run, entries, average: other methods, drawn as points.
 
     Returns
     -------

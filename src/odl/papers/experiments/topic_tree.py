@@ -1,4 +1,4 @@
-"""A tree of topics learned from the documents of a corpus, to be read.
+"""A tree of topics learned from the NIPS proceedings, as a table and a figure.
 
 Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), section 4.2, figure 4.
 """
@@ -22,21 +22,21 @@ SETTINGS = {
     "tolerance": {"type": "number", "exclusiveMinimum": 0, "default": 0.001},
     "iterations": {**POSITIVE_INTEGER, "default": 500},
 }
-FACTORS, LAM = (3, 3), 2.0**-15
-OCCURRENCES = 10  # fewest of a word, in all papers
-STARTS = ("documents", "clusters")
-TOLD, DRAWN = 20, 5  # words of a topic, in the table and in the picture
-WIDE, HIGH = 3.8, 0.36  # inches of a depth and of a leaf in the picture
+BRANCHING, LAM = (3, 3), 2.0**-15
+OCCURRENCES = 10  # smallest number of occurrences of a word in the corpus
+START_KINDS = ("documents", "clusters")
+LISTED_WORDS, DRAWN_WORDS = 20, 5  # words of a topic in the table and in the figure
+INCHES_PER_DEPTH, INCHES_PER_LEAF = 3.8, 0.36  # size of the figure
 
 
 def run(settings, folder, files):
-    """Learn the tree from every start and keep the one with the smallest objective.
+    """Learn trees from several starts, and use the one with the smallest objective.
 
-    Writes ``topics.tsv`` (words and use of every node), ``starts.tsv``, ``corpus.tsv`` and the picture ``tree``.
+    Writes ``topics.tsv`` (words and use of every node), ``starts.tsv``, ``corpus.tsv`` and the figure ``tree``.
     """
     words, vocabulary = frequent(nips.read(files, {}), OCCURRENCES)
-    fits, rows, tree = [], [], trees.balanced(FACTORS)
-    for start in STARTS:
+    fits, rows, tree = [], [], trees.balanced(BRANCHING)
+    for start in START_KINDS:
         for seed in settings["seeds"]:
             fits.append(fitted(words, tree, settings, start, seed))
             first, last = fits[-1].objective[0], fits[-1].objective[-1]
@@ -49,7 +49,7 @@ def run(settings, folder, files):
 
 
 def frequent(documents, occurrences):
-    """Return word frequencies (documents x words, rows sum to 1) of the words that occur often enough, and these."""
+    """Return frequencies (documents x words, rows sum to 1) of the words that occur often enough, and the words."""
     kept = np.flatnonzero(np.asarray(documents.counts.sum(axis=0)).ravel() >= occurrences)
     counts = sparse.csr_array(documents.counts[:, kept], dtype=float)
     counts = counts[np.flatnonzero(np.diff(counts.indptr))]
@@ -58,7 +58,7 @@ def frequent(documents, occurrences):
 
 
 def fitted(words, tree, settings, start, seed):
-    """Return the `odl.dictionary.structured.StructuredFit` from one start: atoms and codes non-negative, mu = 1."""
+    """Learn a tree of non-negative atoms and codes (mu = 1) from one start."""
     ends = {name: settings[name] for name in ("tolerance", "iterations")}
     problem = structured.Problem(LAM, tree, "linf", mu=1.0, **ends)
     rng = np.random.default_rng(seed)
@@ -70,9 +70,9 @@ def fitted(words, tree, settings, start, seed):
 
 
 def describe(tree, fit, vocabulary):
-    """Return a row for each node: parent, share of all codes, share of documents that use it, heaviest words."""
+    """Return a row for each node: parent, share of the sum of codes, share of documents that use it, top words."""
     X = fit.codes.X
-    use, tops = np.asarray(X.sum(axis=0)).ravel(), top_terms(sparse.csc_array(fit.D), TOLD)
+    use, tops = np.asarray(X.sum(axis=0)).ravel(), top_terms(sparse.csc_array(fit.D), LISTED_WORDS)
     return [
         {
             "node": node,
@@ -88,7 +88,7 @@ def describe(tree, fit, vocabulary):
 
 @plots.style()
 def drawing(nodes):
-    """Return the picture of the nodes of a table from left to right: leaves below each other, parents centred."""
+    """Draw the nodes of a table from left to right, leaves below each other and parents centred."""
     tree = trees.Tree(tuple(int(row["parent"]) for row in nodes))
     below, height, n_leaves = [row["use"] for row in nodes], {}, 0
     for node in reversed(tree.preorder):
@@ -96,10 +96,10 @@ def drawing(nodes):
         height[node] = (height[children[0]] + height[children[-1]]) / 2 if children else n_leaves
         n_leaves += not children
         below[node] += sum(below[child] for child in children)
-    figure, ((axis,),) = plots.new_figure(WIDE * (max(tree.depths) + 1), HIGH * n_leaves)
+    figure, ((axis,),) = plots.new_figure(INCHES_PER_DEPTH * (max(tree.depths) + 1), INCHES_PER_LEAF * n_leaves)
     for node, row in enumerate(nodes):
         depth, parent = tree.depths[node], tree.parents[node]
-        words = ", ".join(str(row["words"]).split()[:DRAWN]) or "no word"
+        words = ", ".join(str(row["words"]).split()[:DRAWN_WORDS]) or "no word"
         box = {"facecolor": "white", "edgecolor": plots.GREY, "pad": 3}
         axis.text(depth, height[node], words, va="center", fontsize=8, bbox=box)
         if parent >= 0:
@@ -111,5 +111,5 @@ def drawing(nodes):
 
 
 def shown(tables):
-    """Return the values of the page: the corpus, the topic that most papers use."""
+    """Return the values for the template: the corpus, and the topic that most papers use."""
     return {"corpus": tables["corpus"][0], "used": max(tables["topics"], key=lambda row: row["documents"])}

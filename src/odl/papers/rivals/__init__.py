@@ -1,24 +1,24 @@
-"""Other methods that score a stream: one file each, a class that scores a batch before it learns it.
+"""Other methods that score a stream, to compare the learners with. Each class scores a batch before it learns it.
 
-A class is a rival if it has
+A class has
 
-    NAME : str                      of its row in tables
-    WORDS : str                     the same for people
-    NEEDS : str                     what a batch must have: "counts", or "vectors"
-    __init__(seed)                  an empty memory
-    score(batch) -> ndarray         one number a document, more is newer, 1 for nothing like it; changes nothing
-    learn(batch) -> None            take in a batch (`odl.stream.features.Features`); the first is never scored
-    rows(batch) -> csr_array        what documents of a batch are compared by, for their context; words without it
-    stored -> int                   numbers that are stored: weights, counts, parameters, without their positions
+    NAME : str                      name in tables
+    WORDS : str                     description in words
+    NEEDS : str                     what it uses of a batch: "counts", or "vectors"
+    __init__(seed)                  starts with an empty memory
+    score(batch) -> ndarray         one score per document, larger is more novel, 1 if nothing is similar
+    learn(batch) -> None            learns a batch (`odl.stream.features.Features`); the first is never scored
+    rows(batch) -> csr_array        optional; rows by which documents of a batch are similar; default: words
+    stored -> int                   how many numbers are stored (weights, counts, parameters), without indices
 
-and nothing of a batch is looked at before it is scored. Imports name the rivals, so that a study knows their code.
+The classes are imported here by name, so that the record of a study's code includes them.
 """
 
 from odl.papers.rivals.first_story import FirstStory
 from odl.papers.rivals.meaning import FusedRanks, NearestMeaning
 from odl.papers.rivals.windows import Decaying, LastTenThousand, LastThousand, Recent, TemporalIdf, WholePast
 
-CLASSES = (
+RIVAL_CLASSES = (
     WholePast,
     LastThousand,
     LastTenThousand,
@@ -29,11 +29,11 @@ CLASSES = (
     NearestMeaning,
     FusedRanks,
 )
-RIVALS = {one.NAME: one for one in CLASSES}
+RIVALS = {one.NAME: one for one in RIVAL_CLASSES}
 
 
 def names(needs: str = "counts") -> list[str]:
-    """Return the names of the rivals that need counts of words, or vectors.
+    """Return the names of the methods that use counts of words, or vectors.
 
     Examples
     --------

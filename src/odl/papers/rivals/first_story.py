@@ -6,17 +6,17 @@ from scipy import sparse
 from odl.learners.sparse_atoms import widen
 from odl.stream.features import Features
 
-DRAWN = 4096  # words whose sides of the hyperplanes are drawn at once
+WORD_BLOCK = 4096  # number of words whose hyperplane signs are drawn at a time
 
 
 class FirstStory:
-    """Distance to the nearest of a bounded number of earlier documents: those that collide, and the last ones.
+    """Distance to the nearest document in the same hash buckets, or among the last documents.
 
-    Each of `TABLES` hash tables sorts documents by the sides of `BITS` random hyperplanes (of signs, one for each
-    word). A bucket holds its last `BUCKET` documents. A document is compared with the 3 `TABLES` documents that share
-    most buckets with it and, against the chance that none of them is the nearest, with the last `RECENT` documents.
-    A document that is in no bucket any more and not among the last is forgotten. It keeps the tf-idf weights of its own
-    time.
+    Each of `TABLES` hash tables assigns documents to buckets by the sides of `BITS` random hyperplanes, whose normals
+    have entries 1 and -1. A bucket stores its last `BUCKET` documents. A document is compared with the 3 `TABLES`
+    documents that share most buckets with it, and with the last `RECENT` documents, in case none of these is the
+    nearest. Documents in no bucket and not among the last are dropped. The tf-idf weights of a document are those of
+    its own batch.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class FirstStory:
         self.vectors = sparse.csr_array((0, 0))
 
     def score(self, batch: Features) -> np.ndarray:
-        """Compare each document with its candidates; 1 where there are none."""
+        """Return the distance of each document to its nearest candidate; 1 without candidates."""
         P = batch.weighed(norm="l2", tf="log")[:]
         vectors, nearest = widen(self.vectors, n_columns=P.shape[1]), np.zeros(P.shape[0])
         last = sparse.csr_array(vectors[max(0, vectors.shape[0] - self.RECENT) :].T)
@@ -61,7 +61,7 @@ class FirstStory:
         return 1.0 - np.minimum(nearest, 1.0)
 
     def learn(self, batch: Features) -> None:
-        """Sort the documents into their buckets, and forget those that nothing leads to."""
+        """Add the documents to their buckets, and drop earlier documents that are no longer reachable."""
         P = batch.weighed(norm="l2", tf="log")[:]
         keys, tables, before = self._keys(P), np.arange(self.TABLES), self.vectors.shape[0]
         for row, key in enumerate(keys):
@@ -71,16 +71,16 @@ class FirstStory:
         reached = np.zeros(vectors.shape[0] + 1, dtype=bool)
         reached[self.buckets[self.buckets >= 0]] = True
         reached[max(0, vectors.shape[0] - self.RECENT) : -1] = True
-        numbers = np.append(np.cumsum(reached[:-1]) - 1, -1).astype(np.int32)  # an empty place, -1, stays one
+        numbers = np.append(np.cumsum(reached[:-1]) - 1, -1).astype(np.int32)  # -1 marks an empty place
         self.buckets, self.vectors = numbers[self.buckets], vectors[np.flatnonzero(reached)]
 
     @property
     def stored(self) -> int:
-        """Weights of documents and entries of buckets; the hyperplanes can be drawn again."""
+        """Number of weights and bucket entries; hyperplanes do not count, since they can be drawn again."""
         return self.vectors.nnz + int(np.count_nonzero(self.buckets >= 0))
 
     def _most(self, numbers_of):
-        """Return the documents that occur most often, the later of equals."""
+        """Return the documents that occur most often; of equals, the later ones."""
         numbers, times = np.unique(numbers_of[numbers_of >= 0], return_counts=True)
         return numbers[::-1][np.argsort(-times[::-1], kind="stable")[: 3 * self.TABLES]]
 
@@ -88,7 +88,7 @@ class FirstStory:
         """Return the bucket of each document in each table, (n_documents, TABLES)."""
         while len(self.signs) < P.shape[1]:
             rng = np.random.default_rng([self.seed, len(self.signs)])
-            drawn = rng.integers(0, 2, size=(DRAWN, self.signs.shape[1]), dtype=np.int8)
+            drawn = rng.integers(0, 2, size=(WORD_BLOCK, self.signs.shape[1]), dtype=np.int8)
             self.signs = np.concatenate([self.signs, 2 * drawn - 1])
         used = np.unique(P.indices)
         sides = P[:, used] @ self.signs[used].astype(np.float64) > 0

@@ -1,7 +1,7 @@
-"""Nearest neighbours by vectors of meaning: alone, and beside words.
+"""Nearest neighbours by embeddings (vectors), alone and combined with words.
 
-Short texts share few words though they mean the same, long ones share words that vectors forget: the weight of vectors
-follows from how long documents are (`weight_of`), without labels.
+The weight of the vectors follows from the length of documents (`weight_of`): vectors help short texts, which share few
+words, and words are better for long ones.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ NEAREST = 5
 class NearestMeaning:
     """1 - (c_1 + ... + c_5)/5 with the largest cosines of centred vectors to all earlier documents.
 
-    All documents are centred by today's mean of the past.
+    The mean of all earlier vectors is subtracted first.
 
     Examples
     --------
@@ -45,30 +45,30 @@ class NearestMeaning:
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
-        self.vectors: Any = None  # of all documents so far
+        self.vectors: Any = None  # vectors of all documents so far
 
     def score(self, batch: Features) -> np.ndarray:
-        """Compare with all vectors that are stored."""
+        """Return the distances to the five nearest earlier vectors."""
         past = dense.centred(self.vectors, batch.vector_mean)
         return 1.0 - _five(batch.vectors @ past.T)
 
     def learn(self, batch: Features) -> None:
-        """Hold the vectors of a batch."""
+        """Store the vectors of a batch."""
         rows = batch.raw_vectors
         self.vectors = rows if self.vectors is None else np.concatenate([self.vectors, rows])
 
     def rows(self, batch: Features) -> sparse.csr_array:
-        """Return what the documents of a batch are compared by, for their context."""
+        """Return the vectors of a batch, by which its documents are similar."""
         return sparse.csr_array(batch.vectors)
 
     @property
     def stored(self) -> int:
-        """Numbers of all vectors."""
+        """Number of stored vector entries."""
         return 0 if self.vectors is None else self.vectors.size
 
 
 class FusedRanks(NearestMeaning):
-    """(1 - a) r + a q, with the ranks r of distances by words and q of those by vectors within the batch.
+    """Score (1 - a) r + a q with the ranks, within the batch, of distances by words (r) and by vectors (q).
 
     Examples
     --------
@@ -99,32 +99,32 @@ class FusedRanks(NearestMeaning):
         self.words.learn(batch)
 
     def score(self, batch: Features) -> np.ndarray:
-        """Rank the batch by both, 0 to 1; equal distances share a rank."""
+        """Return the weighted mean of both ranks, from 0 to 1; ties share a rank."""
         return (1.0 - self.weight) * _ranked(self.words.score(batch)) + self.weight * _ranked(super().score(batch))
 
     @property
     def stored(self) -> int:
-        """Numbers of all vectors, and word counts."""
+        """Number of vector entries and word counts."""
         return super().stored + self.words.stored
 
     @property
     def weight(self) -> float:
-        """The weight of the vectors."""
+        """Weight a of the vectors, from the lengths of earlier documents."""
         return weight_of(np.concatenate([np.diff(earlier.counts.indptr) for earlier in self.words.past]))
 
     def rows(self, batch: Features) -> sparse.csr_array:
-        """Return words and vectors, joined with the weight."""
+        """Return rows of words and vectors, joined with their weights."""
         return joined(batch.weighed(norm="l2", tf="log")[:], batch.vectors, self.weight)  # type: ignore[arg-type]
 
 
 def _five(cosines):
-    """Return the mean of the five largest of each row."""
+    """Return the mean of the five largest values of each row."""
     most = min(NEAREST, cosines.shape[1])
     return np.partition(cosines, -most, axis=1)[:, -most:].mean(axis=1)
 
 
 def _ranked(values):
-    """Return the share of the batch below each value, and half of those equal."""
+    """Return the rank of each value as the share of smaller values plus half of equal ones."""
     return (rankdata(values) - 0.5) / len(values)
 
 

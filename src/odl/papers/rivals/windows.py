@@ -1,4 +1,4 @@
-"""Memories that only count: nearest neighbours in the last documents or in all, by age too, and temporal idf."""
+"""Nearest neighbours in all earlier or the last documents, or weighted by age; temporal idf."""
 
 from types import SimpleNamespace
 
@@ -6,13 +6,13 @@ import numpy as np
 from scipy import sparse
 
 from odl.evaluation import baselines
-from odl.evaluation.baselines import NEIGHBOURS
+from odl.evaluation.baselines import N_NEIGHBOURS
 from odl.learners import clusters, likeness
 from odl.stream.features import Features
 
 
 class WholePast:
-    """1 - (c_1 + ... + c_5)/5 with the largest cosines to earlier documents (`odl.evaluation.baselines.nearest`).
+    """Score 1 - (c_1 + ... + c_5)/5 with the largest cosines to earlier documents (`odl.evaluation.baselines.nearest`).
 
     Examples
     --------
@@ -30,29 +30,29 @@ class WholePast:
 
     NAME, NEEDS = "nearest5-logtf-past", "counts"
     WORDS = "5 nearest documents, whole past"
-    LAST: int | None = None  # documents that are remembered; None: all
+    LAST: int | None = None  # number of stored documents; None: all
 
     def __init__(self, seed: int = 0) -> None:
         self.past = []
 
     def score(self, batch: Features) -> np.ndarray:
-        """Compare with what is remembered, weighted by today's document frequencies."""
+        """Return the distances to stored documents, weighted by the document frequencies of the batch."""
         return baselines.nearest(batch, self.past, {"logtf": "log"})["nearest5-logtf"]
 
     def learn(self, batch: Features) -> None:
-        """Hold the counts of a batch, and let go of documents that are too many."""
+        """Store the counts of a batch, and drop all but the last documents."""
         self.past.append(SimpleNamespace(t=batch.t, counts=batch.counts[:], terms=batch.terms))
         if self.LAST is not None:
             self.past = baselines.latest(reversed(self.past), self.LAST)
 
     @property
     def stored(self) -> int:
-        """Word counts of the documents that are remembered."""
+        """Number of stored word counts."""
         return sum(earlier.counts.nnz for earlier in self.past)
 
 
 class LastThousand(WholePast):
-    """As `WholePast`, of the last 1000 documents.
+    """`WholePast` restricted to the last 1000 documents.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class LastThousand(WholePast):
 
 
 class LastTenThousand(WholePast):
-    """As `WholePast`, of the last 10,000 documents.
+    """`WholePast` restricted to the last 10,000 documents.
 
     Examples
     --------
@@ -86,10 +86,10 @@ class LastTenThousand(WholePast):
     WORDS = "5 nearest of the last 10,000 documents"
 
 
-class Memory:
-    """Log term frequencies of earlier documents by inverted lists, to be compared with a batch by the idf of today.
+class InvertedPast:
+    """Inverted lists of the log term frequencies of earlier documents, for cosines with the idf of the present batch.
 
-    The squares of the idf go to the documents of the batch, so that the lists stay when frequencies change.
+    The squared idf multiplies the documents of the batch, so that the lists do not change with it.
     """
 
     def __init__(self):
@@ -98,7 +98,7 @@ class Memory:
 
     @property
     def ages(self):
-        """Documents that came after each one."""
+        """Age of each stored document: the number of documents after it."""
         return np.arange(self.rows.shape[0])[::-1]
 
     def learn(self, batch):
@@ -112,18 +112,18 @@ class Memory:
         self.index.set_columns(new, fresh, self.rows.shape[0], n_terms)
 
     def nearest(self, batch, factors):
-        """Return places and values of the five largest cosines times the factors of their documents, by document.
+        """Return, for each document, indices and values of the five largest cosines times factors of earlier documents.
 
         Parameters
         ----------
         batch : odl.stream.features.Features
         factors : dict of str to ndarray
-            A factor for each document, of each way; where the first ones are 0 it is faster.
+            For each way to weight, a factor for each stored document. Leading zeros make it faster.
 
         Returns
         -------
         dict of str to (ndarray, ndarray)
-            As of `odl.learners.likeness.nearest`.
+            Indices and values for each way, as in `odl.learners.likeness.nearest`.
         """
         today, idf = baselines.weighed(batch, "log"), np.log((1 + batch.n_before) / (1 + batch.frequencies)) + 1.0
         today.data, found = today.data * idf[today.indices], {}
@@ -134,13 +134,13 @@ class Memory:
             first = first if 2 * first > len(inverse) else 0
             index = likeness.indexed(self.rows[first:].T, 1.0) if first else self.index
             scale = (factor * inverse)[first + index.owner]
-            places, best = likeness.nearest(index.numbers.known_rows(today), index, NEIGHBOURS, scale)
+            places, best = likeness.nearest(index.numbers.known_rows(today), index, N_NEIGHBOURS, scale)
             found[way] = np.where(places < 0, -1, places + first), best
         return found
 
 
 class Decaying(WholePast):
-    """As `WholePast`, by cosines times 2^(-age / `HALF_LIFE`), the age being the documents between match and batch.
+    """`WholePast` with cosines times 2^(-age / `HALF_LIFE`); the age is the number of later documents.
 
     Examples
     --------
@@ -160,29 +160,29 @@ class Decaying(WholePast):
     WORDS = "5 nearest documents, cosines halved every 2000"
 
     def __init__(self, seed: int = 0) -> None:
-        self.memory = Memory()
+        self.memory = InvertedPast()
 
     def score(self, batch: Features) -> np.ndarray:
-        """Compare with what is remembered, weighted by today's document frequencies and by age."""
+        """Return the distances to stored documents, with cosines weighted by age."""
         _, best = self.memory.nearest(batch, {"": self.factors(self.memory.ages)})[""]
-        return 1.0 - best.sum(axis=1) / NEIGHBOURS
+        return 1.0 - best.sum(axis=1) / N_NEIGHBOURS
 
     def factors(self, ages: np.ndarray) -> np.ndarray:
-        """Return what cosines are multiplied by."""
+        """Return the factor of the cosine with each stored document, given their ages."""
         return 0.5 ** (ages / self.HALF_LIFE)
 
     def learn(self, batch: Features) -> None:
-        """Hold the counts of a batch."""
+        """Store the counts of a batch."""
         self.memory.learn(batch)
 
     @property
     def stored(self) -> int:
-        """Word counts of the documents that are remembered."""
+        """Number of stored word counts."""
         return self.memory.rows.nnz
 
 
 class Recent(Decaying):
-    """As `WholePast`, by cosines times the recency of their documents (`odl.learners.clusters`).
+    """`WholePast` with cosines times the recency of earlier documents (`odl.learners.clusters`).
 
     Examples
     --------
@@ -206,35 +206,35 @@ class Recent(Decaying):
         self.counters = {name: array.zeros({}) for name, array in clusters.AGES.items()}
 
     def factors(self, ages: np.ndarray) -> np.ndarray:
-        """Return what cosines are multiplied by."""
+        """Return the factor of the cosine with each stored document, given their ages."""
         return clusters.recency_of(self.counters, ages, self.POWER)
 
     def learn(self, batch: Features) -> None:
-        """Count the ages of the five best matches, then hold the counts of the batch."""
+        """Count the ages of the five best matches, then store the counts of the batch."""
         if len(ages := self.memory.ages):
             self.count(self.memory.nearest(batch, {"": np.ones(len(ages))})[""][0])
         super().learn(batch)
 
     def count(self, places: np.ndarray) -> None:
-        """Count the ages of the best matches of a batch, by their places in the past."""
+        """Count the ages of the best matches of a batch, given their indices."""
         ages = self.memory.ages
         self.counters = clusters.with_matches(self.counters, ages, np.ones(len(ages)), places)
 
     @property
     def stored(self) -> int:
-        """Word counts of the documents that are remembered, and counters."""
+        """Number of stored word counts and counters."""
         return super().stored + sum(values.size for values in self.counters.values())
 
 
 class TemporalIdf:
-    """Mean idf of the words of a document, by document frequencies that decay (Karkali et al. 2014, arXiv 1401.1456).
+    """Mean idf of the words of a document, with decaying document frequencies (Karkali et al. 2014, arXiv 1401.1456).
 
-    With the decayed number N of documents and n_w of those that hold word w, idf_w = log((1 + N) / (1 + n_w)), the
+    With the decayed numbers N of documents and n_w of documents with word w, idf_w = log((1 + N) / (1 + n_w)), the
     score is
 
         sum_w tf_w idf_w / (log(1 + N) sum_w tf_w),   tf_w = 1 + log(count),
 
-    between 0 and 1. No document is compared with another; memory is one number a word.
+    between 0 and 1. Memory is one number per word.
 
     Examples
     --------
@@ -252,13 +252,13 @@ class TemporalIdf:
 
     NAME, NEEDS = "temporal-idf", "counts"
     WORDS = "temporal idf of the document"
-    HALF_LIFE = 20000  # documents, as of `adaptive`
+    HALF_LIFE = 20000  # documents, as in `adaptive`
 
     def __init__(self, seed: int = 0) -> None:
         self.total, self.frequencies = 0.0, np.zeros(0)
 
     def score(self, batch: Features) -> np.ndarray:
-        """Weigh each word by how rare it is; a document without words has the score 1."""
+        """Return the mean idf of each document; 1 for documents without words."""
         counts = batch.counts[:]
         idf = np.log(
             (1.0 + self.total) / (1.0 + np.pad(self.frequencies, (0, counts.shape[1] - len(self.frequencies))))
@@ -269,7 +269,7 @@ class TemporalIdf:
         return np.where(sizes > 0, tf @ idf / np.where(sizes > 0, sizes, 1.0), 1.0)
 
     def learn(self, batch: Features) -> None:
-        """Let the frequencies decay and count the documents of a batch."""
+        """Decay the frequencies, and count the documents of a batch."""
         counts = batch.counts[:]
         kept = 0.5 ** (counts.shape[0] / self.HALF_LIFE)
         holders = np.bincount(counts.indices, minlength=counts.shape[1])
@@ -278,5 +278,5 @@ class TemporalIdf:
 
     @property
     def stored(self) -> int:
-        """Frequencies of words."""
+        """Number of stored frequencies, and one for the number of documents."""
         return len(self.frequencies) + 1

@@ -1,14 +1,13 @@
-"""Figures of a stream: one file each, drawn from the plan and the tables of a study, imported when they are drawn.
+"""Figures of a stream, one module each, drawn from the plan and the tables of a study.
 
-A module is a figure, under the name of its file, if it has
+A module of this package is a figure if it has
 
-    PLACE : (str, float)        section of the page, and where in it: its tables stand at 1, 2, ..., so 1.5 is between
-                                the first two; a section that the page does not have comes last
-    draw(selection) -> Picture  from a `odl.report.selection.Selection`; `absent(reason)` where there is nothing to draw
+    PLACE : (str, float)        section of the page, and place in it: tables have places 1, 2, ..., so 1.5 is between
+                                the first two; unknown sections come last
+    draw(selection) -> Picture  draws an `odl.report.selection.Selection`; returns `absent(reason)` without data
 
-A picture is written as PNG and SVG under ``{corpus}-{name}``; ``{corpus}-figures.json`` holds its place, its caption,
-its text alternative and whether there was anything to draw. Pictures of seconds differ from run to run; the others are
-reproducible bytes.
+Figures are written as ``{corpus}-{name}.png`` and ``.svg``; ``{corpus}-figures.json`` has place, caption, text
+alternative, and whether there were data. All but figures of CPU times have reproducible bytes.
 """
 
 import functools
@@ -26,14 +25,14 @@ from odl.report.selection import Selection
 
 @functools.cache
 def modules():
-    """Return the figures by name; all are imported."""
+    """Import all figures; return a dict of name to module."""
     known = {file.name: import_module(f"{__name__}.{file.name}") for file in pkgutil.iter_modules(__path__)}
     return {name: known[name] for name in sorted(known) if hasattr(known[name], "PLACE")}
 
 
 @dataclass
 class Picture:
-    """A figure with its caption and its text alternative; `drawn` is False where there was no data."""
+    """A figure with its caption and its text alternative; `drawn` is False if there were no data."""
 
     figure: object
     caption: str
@@ -42,28 +41,28 @@ class Picture:
 
 
 def absent(reason):
-    """Return a picture that only says why there is nothing to draw."""
+    """Return a picture that only shows why there is nothing to draw."""
     return Picture(plots.note(reason), reason, reason, drawn=False)
 
 
 def draw(name, selection):
-    """Draw one of `modules` for a `odl.report.selection.Selection`, in the house style."""
+    """Draw the figure `name` of a selection, in the style of `odl.report.plots`."""
     with plots.style():
         return modules()[name].draw(selection)
 
 
 def write(plan, tables_folder, output_folder, settings=None):
-    """Draw the pictures of every corpus of a plan.
+    """Draw the figures of every corpus of a plan.
 
     Parameters
     ----------
     plan : list of dict or path-like
         As for `odl.evaluation.study.summarise`.
     tables_folder : path-like
-        What `odl.evaluation.study.summarise` wrote.
+        Folder written by `odl.evaluation.study.summarise`.
     output_folder : path-like
-        Receives ``{corpus}-{name}.png``, ``.svg`` and ``{corpus}-figures.json``. Where there is nothing
-        to draw the picture says so, so that the files always exist.
+        Receives ``{corpus}-{name}.png``, ``.svg`` and ``{corpus}-figures.json``. A figure without data shows a
+        sentence, so all files always exist.
     settings : dict, optional
         As for `odl.report.selection.Selection`.
     """

@@ -1,10 +1,10 @@
-"""Average AUC against the number of atoms (ICASSP 2013, figure 1 a, c), or of every run where there is one size."""
+"""Average AUC against the number of atoms (ICASSP 2013, figure 1 a, c); with one size, a ranking of runs."""
 
 import numpy as np
 
 from odl.evaluation.study import BASELINE
 from odl.report.figures import Picture, absent
-from odl.report.plots import GREY, LINES, despine, legend_below, lines, look_of, new_figure, ranking, sizes_below
+from odl.report.plots import GREY, LINE_STYLES, despine, legend_below, lines, look_of, new_figure, ranking, sizes_below
 from odl.report.selection import references
 
 PLACE = ("Result", 1.1)
@@ -29,7 +29,7 @@ def draw(selection):
 
 
 def _references(selection):
-    """Return names and values of baselines and of what was published."""
+    """Return names and average AUC of baselines and of published results."""
     summary = selection.frame("summary")
     values = summary[summary["algorithm"] == BASELINE].set_index("run")["average_mean"]
     known = [(name, float(values[name])) for name in references(values.index) if not np.isnan(values[name])]
@@ -38,19 +38,19 @@ def _references(selection):
 
 
 def _against_k(frame, sizes, beside):
-    """Draw mean and deviation over seeds by the number of atoms, and references as horizontal lines."""
+    """Draw mean and deviation over seeds against the number of atoms, with references as horizontal lines."""
     figure, ((axis,),) = new_figure(7.2, 4.6)
     lines(axis, frame, "k", "average_mean", "average_sd")
     sizes_below(axis, sizes)
     for position, (name, value) in enumerate(beside, start=1):
-        look = {"color": GREY, "linewidth": 1.1, "linestyle": LINES[position % len(LINES)], "zorder": 0}
+        look = {"color": GREY, "linewidth": 1.1, "linestyle": LINE_STYLES[position % len(LINE_STYLES)], "zorder": 0}
         axis.axhline(value, label=f"{name} {value:.3f}", **look)
     axis.set(ylabel="average AUC")
     return legend_below(figure, 4)
 
 
 def _ranked(selection, beside):
-    """Draw a row for each run and reference, the best above, with a dot a seed."""
+    """Draw a row for each run and reference, the best at the top, with a dot per seed."""
     averages = selection.frame("averages").dropna(subset=["average"])
     averages = selection.in_order(averages[averages["run"].isin(selection.runs)], "seed")
     rows = [(name, None, [value]) for name, value in beside]

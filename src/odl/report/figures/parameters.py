@@ -1,4 +1,4 @@
-"""Average AUC against one parameter of each algorithm, all else equal."""
+"""Average AUC against one parameter of each algorithm, with all others fixed."""
 
 import json
 from operator import itemgetter
@@ -29,21 +29,21 @@ def draw(selection):
 
 
 def find_sweeps(averages, prefer=None):
-    """Find runs of one algorithm and k that differ in one number only.
+    """Find runs of one algorithm and k that differ in one numeric parameter only.
 
     Parameters
     ----------
     averages : DataFrame
         algorithm, k, run, seed, parameters (JSON), average.
     prefer : int, optional
-        Dictionary size to take where several have equally many values.
+        Dictionary size to take if several have the same number of values.
 
     Returns
     -------
     list of (algorithm, k, parameter, DataFrame with value, seed, average)
         For each algorithm and parameter the dictionary size with the most values.
     """
-    import pandas  # slow to import: the page imports this module for its place
+    import pandas  # slow to import, and the page only needs PLACE
 
     rows, flattened = [], pandas.json_normalize([json.loads(text) for text in averages["parameters"]])
     for row, flat in zip(averages.to_dict("records"), flattened.to_dict("records"), strict=True):
@@ -63,7 +63,7 @@ def find_sweeps(averages, prefer=None):
 
 
 def sensitivity(sweeps):
-    """Average AUC against one parameter of each algorithm, mean and deviation over seeds (figure 2).
+    """Draw average AUC against one parameter of each algorithm, mean and deviation over seeds (ICASSP 2013, figure 2).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Novelty score of every document in the order of the stream, truly novel ones marked."""
+"""Novelty score of every document in the order of the stream; novel documents are marked."""
 
 import numpy as np
 
@@ -33,9 +33,9 @@ def draw(selection):
 
 
 def lower_limit(scores, labels):
-    """Where to cut the axis of scores: few low scores shall not press the others into a line.
+    """Return the lower limit of the score axis, so that a few low scores do not compress the others.
 
-    Never above a truly novel document, and only where it gains at least a quarter of the axis.
+    It is never above the score of a novel document, and the minimum unless it saves a quarter of the axis.
     """
     if not len(scores):
         return 0.0
@@ -44,14 +44,13 @@ def lower_limit(scores, labels):
 
 
 def scores_over_time(scores, labels, starts, ticks):
-    """Novelty score of every document in the order of the stream, truly novel ones marked.
+    """Draw the novelty score of every document in the order of the stream; novel documents are marked.
 
     Parameters
     ----------
     scores : ndarray of float, shape (n_documents,)
     labels : ndarray of int, shape (n_documents,)
-        1 novel, 0 known, -1 unlabelled.
-        Scores below `lower_limit` are drawn on the lower edge.
+        1 novel, 0 known, -1 unlabelled. Scores below `lower_limit` are drawn on the lower edge.
     starts : sequence of int
         Position of the first document of each batch.
     ticks : sequence of str

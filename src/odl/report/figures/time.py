@@ -1,4 +1,4 @@
-"""CPU seconds per timestep, to score and to learn, against the number of atoms (ICASSP 2013, figure 1 b, d)."""
+"""CPU seconds per timestep for scoring and for learning, against the number of atoms (ICASSP 2013, figure 1 b, d)."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Average AUC against the CPU seconds of the whole stream (NIPS 2012, appendix, figure 1)."""
+"""Average AUC against CPU seconds of the complete stream (NIPS 2012, appendix, figure 1)."""
 
 from odl.report.figures import Picture, absent
 from odl.report.plots import INK, legend_below, lines, logarithmic, new_figure

@@ -10,16 +10,16 @@ from odl import learners
 from odl.evaluation import baselines
 
 SIZES = ((200, 300), (500, 300), (1000, 150), (2000, 40))
-MOST = within(100e-6)  # a document
+MOST = within(100e-6)  # per document
 LIMITS = {(200, 300): within(40e-6), (500, 300): MOST, (1000, 150): MOST, (2000, 40): MOST}
-MEMORY = {150000: MOST, 60000: within(40e-6)}  # numbers of `levels`
+MEMORY = {150000: MOST, 60000: within(40e-6)}  # limit per document by stored numbers of `levels`
 WINDOW, NEIGHBOURS = 1000, 5
 
 
 def adaptive(material):
-    """Rows of one run over the stream: sizes, the window, a large vocabulary."""
+    """Measure all sizes of both learners, the window of neighbours, and a vocabulary of 1,000,000."""
     P = [batch.weighed(tf="log", norm="l2")[:] for batch in material.batches]
-    # Of the made stream of a try-out other sizes.
+    # a made stream is for trying, with other sizes
     sizes = SIZES if material.real else tuple((atoms, 30) for atoms in material.size.atoms)
     found = in_turn(
         {size: lambda size=size: stream(P, *size) for size in sizes}
@@ -51,7 +51,7 @@ def adaptive(material):
 
 
 def in_turn(calls, repeats):
-    """Return the median of each number of what the calls return, one call after the other in every repetition."""
+    """Return the element-wise medians of what each call returns; every repetition runs all calls by turns."""
     found = {name: [] for name in calls}
     for _ in range(repeats):
         for name, call in calls.items():
@@ -60,19 +60,19 @@ def in_turn(calls, repeats):
 
 
 def start(P, atoms, terms):
-    """Return the learner and what it has learned from the first batch."""
+    """Return a learner and its state after the first batch."""
     learner = learners.make("adaptive", terms=terms)
     filled = int((np.diff(P.indptr) > 0).sum())
     return learner, learner.with_room(learner.start(P, min(atoms, filled), None), atoms)
 
 
 def stream(P, atoms, terms):
-    """Return CPU us a document to score and to learn after the first batch, and the numbers stored at the end."""
+    """Return `follow` of the learner `adaptive`."""
     return follow(P, *start(P[0], atoms, terms))
 
 
 def levels(P, memory=150000):
-    """Return the same of the learner `levels`."""
+    """Return `follow` of the learner `levels`."""
     learner = learners.make("levels", memory=memory)
     return follow(P, learner, learner.start(P[0], 1, None))
 
@@ -91,7 +91,7 @@ def follow(P, learner, state):
 
 
 def window(P):
-    """Return CPU us a document of the nearest neighbours among the last documents, as the baselines find them."""
+    """Return CPU us per document of the nearest neighbours among the last documents, by the code of the baselines."""
     seconds, past = 0.0, P[0]
     for batch in P[1:]:
         past = sparse.csr_array((past.data, past.indices, past.indptr), shape=(past.shape[0], batch.shape[1]))
@@ -102,5 +102,5 @@ def window(P):
 
 
 def widened(P, n_terms=1_000_000):
-    """Return the batches with columns that nothing uses."""
+    """Add empty columns to batches."""
     return [sparse.csr_array((one.data, one.indices, one.indptr), shape=(one.shape[0], n_terms)) for one in P]

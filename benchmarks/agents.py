@@ -1,4 +1,4 @@
-"""Dictionary learning over agents: inference of one batch, fully connected and over a sparse graph."""
+"""The part `agents`: dictionary learning over agents, fully connected and on a sparse graph, for one batch."""
 
 from functools import partial
 from statistics import median
@@ -35,7 +35,7 @@ def _agents(material, name, settings):
     code = partial(coding.centralised, tolerance=1e-3)
     code(P[:2], A, model)
     took, best = zip(*[cpu(code, P, A, model) for _ in range(size.repeats)], strict=True)
-    excess = float((best[0].gap / best[0].score).max())  # the coder stops at this share of the objective
+    excess = float((best[0].gap / best[0].score).max())  # relative gap at which the coder stops
     learned = median(cpu(learner.learn, state, P, None)[0] for _ in range(size.repeats))
     what = f"{material.name}, {name} residual, {k} agents"
     rows = [
@@ -64,7 +64,7 @@ def _agents(material, name, settings):
 
 
 def _at_once(where, P, A, model, owner, network, exact, seconds):
-    """Time the fixed point found at once, beside the `seconds` of the iterations that end there."""
+    """Time the direct solver of the fixed point, and compare it with `seconds` of the iterations."""
     at_fixed_point = partial(coding.over_network, at_fixed_point=True)
     at_fixed_point(P[:1], A, model, owner, network)  # the first call is not counted
     took, _ = cpu(at_fixed_point, P, A, model, owner, network)

@@ -1,4 +1,4 @@
-"""The part `tree`: the tree prox and hierarchical codes against their limits, and beside spams-bin where it is."""
+"""The part `tree`: the tree prox and hierarchical codes, and the same by spams-bin if it is installed."""
 
 import os
 import tempfile
@@ -16,22 +16,22 @@ from odl.kernels import tree_norm
 from odl.papers import reconstruction
 from odl.prox import treeprox
 
-PEER = "ODL_SPAMS_PYTHON"  # interpreter of an environment that has spams-bin
+PEER = "ODL_SPAMS_PYTHON"  # environment variable: a Python that has spams-bin
 PROX = {"l2": within(0.05), "linf": within(0.2)}
 LAM, PROX_LAM = 0.01, 1.0
-PATCH_LAM, PATCH_GAP = 2.0**-6, 0.01  # of inpainting
-ITERATIONS = (5, 10, 20, 50, 100, 200, 500)  # of spams; the first that is accurate enough counts
+PATCH_LAM, PATCH_GAP = 2.0**-6, 0.01  # lam and tolerance of inpainting
+ITERATIONS = (5, 10, 20, 50, 100, 200, 500)  # iterations of spams that are tried; the first accurate result counts
 
 
 def prox(place, U, tree, lam, norm):
-    """Write the prox of the rows of U into `place`: new memory for every call would be timed with it."""
+    """Write the prox of the rows of U into `place`, so that allocating memory is not timed."""
     np.copyto(place, U)
     tree_norm.prox_rows(place, treeprox.layout(tree)[1], np.full(len(U), lam), norm == "linf", False)
     return place
 
 
 def tree(material):
-    """Time the prox of 10,000 vectors of 401 atoms and the codes of a batch of 1000, and spams in the same run."""
+    """Time the prox of 10,000 vectors of 401 atoms and the codes of a batch of 1000, by odl and by spams."""
     rng, quick = np.random.default_rng(0), material.size.rounds is not None
     shape = trees.balanced((3, 2)) if quick else trees.balanced((10, 3, 12))
     shape = trees.Tree(preorder_parents(shape))
@@ -58,7 +58,7 @@ def tree(material):
 
 
 def patch_rows(shape, count, repeats):
-    """Return the rows of patches on a dictionary of patches: fewer pixels than atoms, so ADMM, and FISTA beside it."""
+    """Return rows for codes of patches by ADMM, the default for fewer pixels than atoms, and by FISTA."""
     drawn = reconstruction.draw(reconstruction.read_images([]), 8, count + shape.n_nodes, np.random.default_rng(0))
     P, D, rows = drawn[:count], drawn[count:].T.copy(), []
     for name, tree_of_atoms in (("tree, linf", shape), ("flat", None)):
@@ -78,13 +78,13 @@ def patch_rows(shape, count, repeats):
 
 
 def preorder_parents(shape):
-    """Return the parents of the same tree with its nodes numbered in preorder, as spams numbers them."""
+    """Return the parents of a tree with nodes numbered in preorder, as spams needs them."""
     place = {node: position for position, node in enumerate(shape.preorder)}
     return tuple(place[shape.parents[node]] if shape.parents[node] >= 0 else -1 for node in shape.preorder)
 
 
 def batch_and_dictionary(material, atoms, nodes):
-    """Return a full batch in the middle of the stream, and what the hierarchical learner has by then."""
+    """Return a full batch in the middle of the stream, and the dictionary of the hierarchical learner then."""
     say(f"tree: learning {atoms} atoms")
     text = "parents " + ",".join(map(str, nodes.parents))
     rounds = material.size.rounds or 10
@@ -98,7 +98,7 @@ def batch_and_dictionary(material, atoms, nodes):
 
 
 def timed(function, repeats):
-    """Return (median CPU seconds, result), after a first call that is not counted."""
+    """Return (median CPU seconds, result) after one call that is not timed."""
     function()
     results = [cpu(function) for _ in range(repeats)]
     return median(seconds for seconds, _ in results), results[0][1]
@@ -109,12 +109,12 @@ def total(found):
 
 
 def optimum(P, D, nodes, norm):
-    """Return the optimal objectives, to a certified 1e-9."""
+    """Return the optimal objectives, with a certified gap of 1e-9."""
     return total(fista.codes(P, D, LAM, nodes, norm=norm, tolerance=1e-9, iterations=100_000))
 
 
 def peer(material, U, shape, P, D, nodes, proxes, codes):
-    """Return the rows of spams-bin, or one that says why there are none."""
+    """Return the rows of spams-bin, or one row that says why there are none."""
     interpreter = os.environ.get(PEER)
     if not interpreter:
         return [Row("tree", f"beside spams-bin: {PEER} names no interpreter that has it", None, "times")]
@@ -138,7 +138,7 @@ def peer(material, U, shape, P, D, nodes, proxes, codes):
 
 
 def _codes_row(found, norm, few, documents, D, nodes, ours):
-    """Return how much faster codes are than spams' first setting that is as accurate."""
+    """Return a row: CPU time of spams at its first accurate setting over that of the codes."""
     best, dense = optimum(few, D, nodes, norm), few.toarray()
     for most in ITERATIONS:
         X = np.maximum(found[f"codes_{norm}_{most}"], 0.0)

@@ -19,7 +19,7 @@ CODER, STEP = within(10e-6), within(0.15)
 
 
 def coder(material):
-    """Time the exact coder on every batch with the dictionary it is scored with, and two peers in turn with it."""
+    """Time the exact coder on every batch with the dictionary that scores it, by turns with two other solvers."""
     rows = []
     for name in ("PG", "DA"):
         for atoms in material.size.atoms:
@@ -79,7 +79,7 @@ def _coder(material, name, atoms):
 
 
 def in_turn(calls):
-    """Return the median CPU milliseconds a document of each call, one after the other in every repetition.
+    """Return the median CPU milliseconds per document of each call; every repetition runs all calls by turns.
 
     Parameters
     ----------
@@ -94,12 +94,12 @@ def in_turn(calls):
 
 
 def spread(P, count):
-    """Return `count` documents at equal distances."""
+    """Return `count` evenly spaced documents."""
     return sparse.csr_array(P[np.linspace(0, P.shape[0] - 1, min(count, P.shape[0])).astype(int)])
 
 
 def highs():
-    """Return a HiGHS object as the restricted duals want it, or None where highspy is not installed."""
+    """Return a HiGHS object with options for the restricted duals; None without highspy."""
     try:
         import highspy
     except ImportError:
@@ -111,7 +111,7 @@ def highs():
 
 
 def restricted(P, A):
-    """Return (model, norm, norm on the touched terms) of each document; no model where x = 0."""
+    """Return (model, norm, norm on the terms of atoms) of each document; the model is None if x = 0."""
     found = []
     norms = np.asarray(P.sum(axis=1)).ravel()
     for norm, (p, weights, _, bound, atoms) in zip(norms, peers.reduced(P, A, LAM), strict=True):
@@ -123,7 +123,7 @@ def restricted(P, A):
 
 
 def by_highs(solver, problems):
-    """Return the optimal objective of each document from its restricted dual."""
+    """Solve the restricted dual of each document; return the optimal objectives."""
     values = []
     for model, norm, touched in problems:
         value = norm
@@ -137,7 +137,7 @@ def by_highs(solver, problems):
 
 
 def timestep(material):
-    """Time scoring and learning of whole batches: first, middle and last, the two sizes in turn."""
+    """Time scoring and learning of the first, middle and last full batch, by turns for both sizes."""
     size, rows = material.size, []
     chosen = material.full()
     chosen = sorted({chosen[0], chosen[len(chosen) // 2], chosen[-1]})
@@ -180,7 +180,7 @@ def checkpoint(material):
 
 
 def write_checkpoint(path, chain, t):
-    """Write what a chain is after timestep t, as its job does."""
+    """Write the checkpoint of a chain after timestep t, as `odl step update` does."""
     P, before, after = chain.P[t], chain.states[t], chain.states[t + 1]
     codes = chain.learner.score(chain.learner.fit_terms(before, P.shape[1]), P).codes
     uncoded = float(np.mean(np.diff(codes.indptr) == 0))

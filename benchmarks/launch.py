@@ -1,9 +1,9 @@
 """Run one command and write what it cost: ``python -IS launch.py REPORT COMMAND ...``.
 
-Processes that outlive it are waited for and counted.
+It also waits for processes that outlive the command, and counts them.
 
-The peak memory that the kernel reports of a process includes what its parent held when it was started, so a
-benchmark that holds a corpus cannot measure a child itself: this small process stands between them.
+The peak memory that the kernel reports for a process includes the memory of its parent at the start. So a benchmark
+with a corpus in memory cannot measure a child directly; this small process starts it instead.
 """
 
 import ctypes
@@ -15,7 +15,7 @@ import time
 
 PR_SET_CHILD_SUBREAPER = 36
 report, command = sys.argv[1], sys.argv[2:]
-if sys.platform == "linux":  # what lives on becomes ours
+if sys.platform == "linux":  # orphaned processes become our children
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 began = time.monotonic()
 child = os.posix_spawnp(command[0], command, os.environ)

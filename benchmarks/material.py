@@ -1,4 +1,4 @@
-"""What is measured: TDT2 in batches with the dictionaries of each learner, or a made stream of like size."""
+"""Data that parts measure: batches of TDT2, or of a made stream of the same size, and learned dictionaries."""
 
 import os
 import tempfile
@@ -18,28 +18,29 @@ from odl.files.documents import Documents
 from odl.stream import batching, features
 
 RUNS = {"DA": "dual-averaging", "PG": "projected-gradient", "ADMM": "admm", "adaptive": "adaptive", "levels": "levels"}
-MORE = {name: {"algorithm": name, "features": {"tf": "log"}} for name in ("adaptive", "levels")}  # not in the study
+# Learners that config/tdt2.yaml does not have
+MORE = {name: {"algorithm": name, "features": {"tf": "log"}} for name in ("adaptive", "levels")}
 MORE["levels"]["recency"] = 0.5  # as `odl init` writes it
-LEVELS = (800, 2000)  # atoms of `levels` that 60,000 and 150,000 numbers hold
+LEVELS = (800, 2000)  # atoms of `levels` with 60,000 and 150,000 numbers
 SEED = 0
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much is run.
+    """Sizes of a run of the benchmark.
 
     Parameters
     ----------
     atoms : tuple of int
-        Two sizes of dictionary: the one that the limits name, and the larger one compared with it.
+        Two sizes of dictionary: that of the limits, and a larger one to compare with.
     repeats : int
-        Repetitions that a median is taken of.
+        Number of repetitions of a median.
     batch, batches, terms, topics, own, tokens : int
-        Of the made stream, `own` being the words of a topic; `batch` also of the real one.
+        Sizes of the made stream; `own` is the number of words of a topic. TDT2 has the same `batch`.
     highs, admm : int
-        Documents a batch that highspy gets; documents in all that the dense ADMM gets.
+        Documents per batch for highspy; total number of documents for the dense ADMM.
     rounds : int, optional
-        Alternations of the initialisation; as in the configuration if None.
+        Alternations of the initialisation; by default those of the configuration.
     """
 
     atoms: tuple = (200, 500)
@@ -63,15 +64,15 @@ QUICK = Size(
 
 @dataclass(frozen=True)
 class Chain:
-    """One learner over the whole stream.
+    """One learner over the complete stream.
 
     Attributes
     ----------
     learner : odl.learners.Learner
     run : dict
-        What `odl step update` takes as --run.
+        Argument --run of `odl step update`.
     states : list of odl.learners.State
-        states[t] is what batch t is scored with: at 0 the initialised one, then what timestep t - 1 left.
+        states[t] scores batch t: states[0] is the initial state, states[t] the state after timestep t - 1.
     P : list of csr_array
         Weighted batches.
     """
@@ -84,7 +85,7 @@ class Chain:
 
 @dataclass
 class Material:
-    """The stream and everything learned from it; chains are learned when first asked for.
+    """The stream and the chains of learners, which are learned on first use.
 
     Parameters
     ----------
@@ -112,15 +113,15 @@ class Material:
             self.batches.append(features.follow(documents.select(part), previous, f"{self.place.name}/{t}.h5"))
 
     def full(self):
-        """Return the timesteps after the initialisation that have a whole batch."""
+        """Return the timesteps after the first with a full batch."""
         return [batch.t for batch in self.batches[1:] if len(batch.ids) == self.size.batch]
 
     def atoms(self, name):
-        """Return the two sizes of the dictionary of a learner: of `levels` those of its memories."""
+        """Return the two numbers of atoms of a learner; those of `levels` follow from its two memories."""
         return LEVELS if name == "levels" and self.size is FULL else self.size.atoms
 
     def promised(self, name):
-        """Return the size that the limits speak of: the smaller one, of `levels` the one that ships."""
+        """Return the number of atoms that limits are for: the smaller one; for `levels` the default."""
         return self.atoms(name)[name == "levels"]
 
     def chain(self, name, atoms):
@@ -155,9 +156,9 @@ def step(learner, state, P):
 
 
 def made(size, seed=0):
-    """Return a stream of documents in time: half of the words of one law for all, half of the document's topic.
+    """Make a stream of documents; half of the words are common to all topics, half belong to the document's topic.
 
-    Two thirds of the topics occur from the start, the others enter one by one.
+    Two thirds of the topics occur from the start; the others enter one by one.
     """
     rng = np.random.default_rng(seed)
     n, topics, own = size.batch * size.batches, size.topics, size.own
@@ -179,11 +180,11 @@ def made(size, seed=0):
 
 
 def find_corpora(given=None):
-    """Return the folder of the corpora: the argument, ODL_CORPORA, ODL_MIRROR, or one beside the repository."""
+    """Return the folder of the corpora: the argument, ODL_CORPORA, ODL_MIRROR, or ../shared/corpora."""
     if given or os.environ.get("ODL_CORPORA"):
         place = Path(given or os.environ["ODL_CORPORA"])
         return place.resolve() if place.is_dir() else None
-    # A mirror may also be an address: nothing to read from here.
+    # ODL_MIRROR may also be an address, which is not read here.
     for place in (os.environ.get("ODL_MIRROR"), ROOT.parent / "shared" / "corpora"):
         if place and Path(place).is_dir():
             return Path(place).resolve()

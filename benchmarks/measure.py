@@ -1,4 +1,4 @@
-"""What the parts share: rows and their limits, CPU time here and of other processes, facts about the machine."""
+"""Shared by all parts: rows and limits, CPU time of this and other processes, facts about the machine."""
 
 import functools
 import importlib.metadata
@@ -21,7 +21,7 @@ PACKAGES = ("odl", "numpy", "scipy", "h5py", "highspy", "snakemake")
 COLUMNS = ("part", "what", "value", "unit", "in units", "limit", "verdict")
 SECONDS = {"CPU s": 1.0, "CPU ms": 1e-3, "CPU us": 1e-6, "CPU min": 60.0}
 ON_THE_CLOCK = ("s", "ms", "us", "min")
-# What the unit takes on the machine of docs/results.md while that is quiet: goals are stated for it.
+# CPU seconds of the unit on the idle machine of docs/results.md, which goals are stated for
 UNIT_OF_DOCS = 0.06
 
 
@@ -32,10 +32,10 @@ class Row(NamedTuple):
     ----------
     part, what : str
     value : float or None
-        None for what could not be measured; `what` says why.
+        None if it could not be measured; `what` says why.
     unit : str
     limit : str
-        ``<= 0.25``, ``>= 30``, or empty where nothing is promised; of CPU times ``<= 4 units`` (`within`).
+        ``<= 0.25``, ``>= 30``, or empty without a limit; for CPU times ``<= 4 units`` (`within`).
     units : float or None
         A CPU time as a multiple of the unit of the machine (`unit`).
     """
@@ -48,12 +48,12 @@ class Row(NamedTuple):
     units: float | None = None
 
     def over(self, unit):
-        """Return the row with its CPU time as a multiple of a unit of so many seconds.
+        """Return a copy with the CPU time as a multiple of a unit in seconds.
 
         Raises
         ------
         ValueError
-            If its limit is a time.
+            If the limit is a time.
         """
         of_units = self.limit.endswith("units")
         if self.limit and (of_units != (self.unit in SECONDS) or self.unit in ON_THE_CLOCK):
@@ -65,7 +65,7 @@ class Row(NamedTuple):
         return self._replace(units=self.value * SECONDS[self.unit] / unit)
 
     def verdict(self):
-        """Return ok or over, or nothing where there is no limit; ``not run`` without a value."""
+        """Return "ok" or "over", "" without a limit, "not run" without a value."""
         if self.value is None:
             return "not run"
         if not self.limit:
@@ -81,21 +81,21 @@ class Row(NamedTuple):
 
 
 def show(value):
-    """Return a number with three digits that count, without an exponent where it can be read."""
+    """Format a number with three significant digits, without an exponent if it is readable so."""
     if value == 0 or 1e-4 <= abs(value) < 1e5:
         return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
     return f"{value:.1e}"
 
 
 def within(seconds):
-    """Return the limit of a CPU time: so many seconds on the machine of docs/results.md, as a multiple of its unit."""
+    """Return a limit in units for a CPU time in seconds on the machine of docs/results.md."""
     return f"<= {show(seconds / UNIT_OF_DOCS)} units"
 
 
 def unit(times=5):
-    """Return the unit of the machine: median CPU seconds of a fixed piece of work, half compiled and half Python.
+    """Return the unit of the machine: median CPU seconds of fixed work, half of it compiled and half in Python.
 
-    2000 made documents of 100 words are multiplied with each other (scipy), and 400,000 numbers are counted in a dict.
+    It multiplies 2000 made documents of 100 words with each other (scipy), and counts 400,000 numbers in a dict.
     """
     documents, transposed = _documents()
     return median(cpu(_work, documents, transposed)[0] for _ in range(times))
@@ -117,7 +117,7 @@ def _documents(count=2000, words=100, terms=20_000):
 
 
 class Cost(NamedTuple):
-    """CPU seconds and peak bytes of a process with all it waited for, seconds on the clock, and what it printed."""
+    """CPU seconds and peak bytes of a process and its children, wall seconds, and its output."""
 
     cpu: float
     rss: float
@@ -133,7 +133,7 @@ def cpu(function, *arguments):
 
 
 def child(command, folder=ROOT, environment=None):
-    """Run a command to its end.
+    """Run a command until it ends.
 
     Returns
     -------
@@ -142,10 +142,10 @@ def child(command, folder=ROOT, environment=None):
     Raises
     ------
     RuntimeError
-        If it fails, with the end of what it printed.
+        If it fails; the message has the end of its output.
     """
     variables = {**os.environ, **(environment or {})}
-    variables.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)  # installed packages have bytecode
     with tempfile.TemporaryDirectory() as place:
         report, launcher = Path(place) / "cost.json", Path(__file__).with_name("launch.py")
         done = subprocess.run(
@@ -159,7 +159,7 @@ def child(command, folder=ROOT, environment=None):
 
 
 def repeated(command, times, **options):
-    """Return the median cost of a command run several times (each figure its own median)."""
+    """Run a command several times; return the median of each cost."""
     costs = [child(command, **options) for _ in range(times)]
     return Cost(*(median(cost[figure] for cost in costs) for figure in range(3)), costs[-1].printed)
 
@@ -171,7 +171,7 @@ def tool(name):
 
 
 def say(text):
-    """Tell the person who waits; the table alone goes to standard output."""
+    """Print progress to standard error; standard output has the table only."""
     print(f"bench: {text}", file=sys.stderr, flush=True)
 
 
@@ -198,7 +198,7 @@ def facts():
 
 
 def table(rows):
-    """Return the rows as aligned text."""
+    """Format rows as an aligned table."""
     cells = [list(COLUMNS), *(row.cells() for row in rows)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(COLUMNS))]
     lines = []

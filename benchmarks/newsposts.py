@@ -1,4 +1,4 @@
-"""Raw posts as a person has them, of 20 Newsgroups or made: with groups that enter later, as JSONL without labels."""
+"""Raw posts of 20 Newsgroups, or made ones, with groups that enter later, as JSONL without labels."""
 
 import json
 from typing import NamedTuple
@@ -16,7 +16,7 @@ SYLLABLES = [first + second for first in "bdfglmnprst" for second in "aeiou"]
 
 
 class Post(NamedTuple):
-    """A post with its group, which only the judge sees; times are milliseconds since 1970."""
+    """A post with its group, which is used for evaluation only; `time` is in milliseconds since 1970."""
 
     id: str
     group: str
@@ -25,7 +25,7 @@ class Post(NamedTuple):
 
 
 def read(folder):
-    """Return the posts of 20 Newsgroups, headers and all, in the order of posting; None where they are not there."""
+    """Return the posts of 20 Newsgroups with headers, by time; None without the files."""
     archive, table = (folder / "20news" / name for name in FILES) if folder else (None, None)
     if not archive or not archive.exists() or not table.exists():
         return None
@@ -34,13 +34,13 @@ def read(folder):
         match = news20.POST_MEMBER.search(name)
         if match:
             _, group, number = match.groups()
-            # The number alone would be an id twice, the group in it a label.
+            # numbers alone are not unique, and the group would be a label
             posts.append(Post(f"post{len(posts):05}", group, times[group, number], data.decode("latin-1")))
     return sorted(posts, key=lambda post: (post.time, post.id))
 
 
 def made(n=420, seed=0):
-    """Return posts of eight groups, each with words of its own."""
+    """Make posts of eight groups, each with its own words."""
     rng = np.random.default_rng(seed)
     words = sorted({"".join(rng.choice(SYLLABLES, 3)) for _ in range(1200)})
     shared, own = words[:200], [words[200 + 100 * group : 300 + 100 * group] for group in range(8)]
@@ -53,17 +53,17 @@ def made(n=420, seed=0):
 
 
 def entering(posts, seed, size, entry):
-    """Return the posts that are left when groups are held back until they enter (`odl.stream.batching`), in order.
+    """Hold groups back until they enter (`odl.stream.batching`); return the remaining posts in order.
 
     Parameters
     ----------
     posts : list of Post
-        In the order of the stream.
+        Sorted by time.
     seed : int
     size : int
         Documents of a batch.
     entry : dict
-        Of `odl.config.sections.TopicEntry`.
+        Fields of `odl.config.sections.TopicEntry`.
     """
     listed = batching.Listed(
         [""] * len(posts), np.array([post.time for post in posts]), [""] * len(posts), [(post.group,) for post in posts]
@@ -75,7 +75,7 @@ def entering(posts, seed, size, entry):
 
 
 def weeks(posts, first, most):
-    """Return posts of some whole weeks, thinned evenly to so many, and those of the next week, thinned alike."""
+    """Return at most `most` evenly spaced posts of the first weeks, and the same share of the next week."""
     place = [(post.time - WEEK) // LENGTH for post in posts]
     early = [post for post, week in zip(posts, place, strict=True) if 0 <= week < first]
     later = [post for post, week in zip(posts, place, strict=True) if week == first]
@@ -84,7 +84,7 @@ def weeks(posts, first, most):
 
 
 def write(path, posts):
-    """Write posts as a person has them: no group."""
+    """Write posts as JSONL, without groups."""
     with open(path, "w", encoding="utf-8") as file:
         for post in posts:
             sent = f"{np.datetime64(post.time, 'ms').astype('datetime64[s]')}Z"

@@ -1,6 +1,6 @@
-"""The diffusion over MPI ranks: time and bytes with 1, 2 and 4 ranks, on the same documents and atoms.
+"""The part `ranks`: diffusion over MPI, time and bytes with 1, 2 and 4 ranks on the same documents and atoms.
 
-Run by mpiexec it is a rank: ``over_ranks.py FOLDER``; the parts of the benchmark import `rows_of_ranks`.
+mpiexec runs ``over_ranks.py FOLDER`` for each rank; run.py imports `rows_of_ranks`.
 """
 
 import argparse
@@ -21,7 +21,7 @@ SEED, DOCUMENTS = 0, 10
 
 
 def rows_of_ranks(material):
-    """Time the diffusion of a few documents of the second batch of the stream over ranks."""
+    """Time the diffusion of a few documents of the second batch over ranks."""
     from odl import learners, novelty
     from odl.distributed import coding
 
@@ -62,7 +62,7 @@ def rows_of_ranks(material):
 
 
 def rank(folder, comm):
-    """Do the share of one rank; the first one writes what it cost."""
+    """Run one rank; the first one writes the costs."""
     from odl import learners
     from odl.distributed import messages
 
@@ -79,7 +79,7 @@ def rank(folder, comm):
 
 
 def measure(P, agents, step):
-    """Return what inference and learning of some documents cost, summed over the ranks, and their scores."""
+    """Return the cost of inference and learning of some documents, summed over ranks, and their scores."""
     among = agents.ranks
     among.comm.Barrier()
     among.sent = 0
@@ -97,7 +97,7 @@ def measure(P, agents, step):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", help="with P.npz and A.npz; score.npy and cost.json are written there")
-    folder = parser.parse_args().folder  # before MPI, so that a wrong word ends like any other
+    folder = parser.parse_args().folder  # before MPI starts, so that a wrong argument ends with the usual message
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = "1"
     from odl.distributed import messages

@@ -1,9 +1,9 @@
-"""What Snakemake takes to plan a study of ten thousand jobs: CPU until it knows them all, before any runs.
+"""The part `plan`: CPU time that Snakemake takes to plan a study of ten thousand jobs, before the first one runs.
 
     python benchmarks/planning.py 1000 10000
 
-measures chains of so many timesteps with the steps of a folder of one's own (batch, features, update, alerts): the
-plan, the start of the first job, and from which timestep on a checkpoint that is asked for by name is too deep.
+measures chains of 1000 and 10,000 timesteps with the steps batch, features, update and alerts: CPU time of the plan,
+CPU time until the first job starts, and the first timestep whose checkpoint Snakemake cannot plan by its name.
 """
 
 import argparse
@@ -57,13 +57,13 @@ def _study():
 
 
 def _chain():
-    """Return a study of one run with its alerts, as in a folder of one's own."""
+    """Return the configuration of a study of one run with alerts, as `odl init` writes it."""
     off = {name: {"enabled": False} for name in ("baselines", "emerging")}
     return {**_study(), **off, "runs": ["levels"], "alerts": {"run": "levels"}, "report": {"runs": ["levels"]}}
 
 
 def _indexed(place, timesteps, study):
-    """Make a folder with a stream of so many timesteps and its index; return the command of the workflow there."""
+    """Write a stream with an index of `timesteps` batches; return the command of the workflow there."""
     for name in ("Snakefile", "workflow", "config", "profiles", "data"):
         (place / name).symlink_to(ROOT / name)
     _write_documents(place / "documents.jsonl", INITIAL + BATCH * (timesteps - 1))
@@ -75,7 +75,7 @@ def _indexed(place, timesteps, study):
 
 
 def _until(begin, command, folder):
-    """Return jobs, CPU s, s and MB at the line that begins so, after the count of jobs; nothing is waited for."""
+    """Run a command until it prints a line that begins with `begin`; return jobs, CPU s, s and MB then."""
     began, jobs, last = time.monotonic(), None, ""
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:
@@ -91,7 +91,7 @@ def _until(begin, command, folder):
 
 
 def _deep(words, folder, timesteps):
-    """Return the first timestep whose checkpoint Snakemake cannot plan by its name; None where it can the last."""
+    """Return the first timestep whose checkpoint Snakemake cannot plan by its name; None if it can plan all."""
 
     def fails(t):
         target = f"{STREAM}/levels/k{LEVELS}/{t}.h5"
@@ -110,13 +110,13 @@ def _deep(words, folder, timesteps):
 
 
 def _cpu_of(process):
-    """Return the CPU seconds of a running process so far."""
+    """Return the CPU seconds of a running process."""
     words = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _peak_of(process):
-    """Return the largest memory of a running process so far in MB."""
+    """Return the peak memory of a running process in MB."""
     with open(f"/proc/{process}/status") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) * 1024 / 1e6
 

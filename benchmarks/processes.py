@@ -1,4 +1,4 @@
-"""Parts that run whole processes: one job of a learner, a workflow with nothing to do, a study from its raw text."""
+"""Parts that start processes: one job of a learner, a workflow with nothing to do, a complete study."""
 
 import csv
 import json
@@ -14,7 +14,7 @@ from odl import learners
 from odl.files import checkpoints
 
 JOB_LIMITS = {"cpu": within(0.4), "rss": "<= 400"}
-# Learners from all documents so far, by the names of the NIPS 2012 supplement.
+# Learners that use all documents so far, by their names in the NIPS 2012 supplement.
 BATCH = {"BATCH-IMPL": "batch", "L2-BATCH": "batch_l2"}
 BATCH_LIMITS = {"cpu": within(900), "rss": "<= 4000"}  # 15 minutes, 4 GB
 NOOP, ARXIV = within(3), within(600)
@@ -22,7 +22,7 @@ DONE = "Nothing to be done"
 
 
 def job(material):
-    """Measure `odl step update` as a process of its own: start-up, reading, scoring, learning, writing."""
+    """Measure `odl step update` as a process: start-up, reading, scoring, learning, writing."""
     size, rows, t = material.size, [], material.full()[-1]
     with tempfile.TemporaryDirectory() as place:
         place = Path(place)
@@ -45,7 +45,7 @@ def job(material):
 
 
 def batch(material):
-    """Run the batch learners over all whole batches, one `odl step update` after the other: sum of CPU, peak memory."""
+    """Measure the sum of CPU and peak memory of `odl step update` of the batch learners over all full batches."""
     rows, steps, atoms = [], [0, *material.full()], material.size.atoms[0]
     weighting = material.settings["features"]
     with tempfile.TemporaryDirectory() as place:
@@ -72,7 +72,7 @@ def batch(material):
 
 
 def update(place, source, run, previous, times):
-    """Return the median cost of one job of a learner, which finds the features before beside those it is given."""
+    """Return the median cost of one job of a learner; earlier features are in the folder of its features."""
     command = [tool("odl"), "step", "update", source, "--run", json.dumps(run)]
     for output in ("state", "scores", "timings"):
         command += [f"--{output}", place / f"out.{output}"]
@@ -81,13 +81,13 @@ def update(place, source, run, previous, times):
 
 
 def noop(material):
-    """Measure `snakemake` on the default configuration when everything is there."""
+    """Measure `snakemake` on the default configuration when all files are up to date."""
     if material.size is FULL:
         if not (ROOT / "results" / "default" / "report.html").exists():
             say("noop: the default study is not there; running it first (minutes)")
         return _noop(ROOT, (), material.size.repeats)
     with tempfile.TemporaryDirectory() as place:
-        # The real workflow in a folder of its own, up to its first target.
+        # the real workflow in a new folder, up to its first target
         for name in ("Snakefile", "workflow", "config", "profiles", "data"):
             (Path(place) / name).symlink_to(ROOT / name)
         return _noop(place, ("results/default/kernels/dual_averaging.done",), material.size.repeats)
@@ -110,17 +110,16 @@ def _noop(folder, targets, times):
 
 
 def arxiv(material, limit=None):
-    """Run config/arxiv.yaml, and `levels` with it, from the archive to the report in a new folder, two jobs at a time.
+    """Run config/arxiv.yaml and `levels` from the archive to the report in a new folder, two jobs at a time.
 
-    Only its stream by date: with topic entry, documents of topics that have not entered are dropped, and the
-    limit speaks of all abstracts.
+    It uses the stream by date only, since topic entry drops documents, and the limit is for all abstracts.
 
     Parameters
     ----------
     material : material.Material
-        Its folder is the mirror.
+        `material.folder` is the mirror.
     limit : int, optional
-        Read only so many abstracts, to try the part out; limits are then not judged.
+        Number of abstracts to read, to try the part; limits are then ignored.
     """
     archive = material.folder and material.folder / "arxiv_cs" / "arxiv_cs_abstracts.tsv.xz"
     if not archive or not archive.exists():
@@ -139,7 +138,7 @@ def arxiv(material, limit=None):
 
 
 def _arxiv_rows(place, cost, limit):
-    """Read what a finished study of arXiv left."""
+    """Return the rows of a finished study of arXiv."""
     chains = sorted(path.parent for path in place.glob("arxiv/arxiv-cs-date/seed*/*/k*/auc.tsv"))
     with open(chains[0].parents[1] / "index.tsv", newline="") as table:
         streamed = [int(row["documents"]) for row in csv.DictReader(table, delimiter="\t")]
@@ -156,7 +155,7 @@ def _arxiv_rows(place, cost, limit):
 
 
 def _update_rows(place, chain, timesteps, what, limit):
-    """Measure three jobs of a chain once more, each by itself, beside what they noted in the study."""
+    """Measure three jobs of a chain again, one at a time, and return these and their costs in the study."""
     rows, peaks = [], []
     for t in dict.fromkeys([1, timesteps // 2, timesteps - 1]):
         before = chain / f"{t - 1}.h5"
@@ -174,7 +173,7 @@ def _update_rows(place, chain, timesteps, what, limit):
 
 
 def noted(chain, t):
-    """Return max_rss of the costs of a job in MB, or None where it is not known."""
+    """Return max_rss of a job in MB from its benchmark file; None if unknown."""
     lines = (chain / "benchmarks" / f"{t}.tsv").read_text().splitlines()
     value = dict(zip(lines[0].split("\t"), lines[1].split("\t"), strict=True))["max_rss"]
     try:

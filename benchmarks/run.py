@@ -1,4 +1,4 @@
-"""The promises on speed and memory against what this machine does: one table, one run, one thread.
+"""Compare speed and memory with their limits on this machine: one table, one thread.
 
     python benchmarks/run.py [--corpora FOLDER] [--only PART ...] [--all] [--output results/bench.tsv]
 
@@ -8,7 +8,7 @@ See benchmarks/README.md.
 import os
 import sys
 
-# Before numpy is imported; children inherit it.
+# before numpy is imported; child processes inherit it
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"
 
@@ -49,18 +49,18 @@ PARTS = {
     "new": whatsnew.new,
     "arxiv": processes.arxiv,
 }
-LONG = ("arxiv",)  # only when asked for
+LONG = ("arxiv",)  # parts that run only with --all or --only
 
 
 def parse(arguments=None):
-    """Return the options of the command."""
+    """Parse the options of the command."""
     parser = argparse.ArgumentParser(description="Speed and memory against their limits: one table, one run.")
-    parser.add_argument("--corpora", help="folder of the corpora in the layout of a mirror; else ODL_CORPORA ...")
+    parser.add_argument("--corpora", help="folder of the corpora in the layout of a mirror; default: ODL_CORPORA")
     parser.add_argument("--only", nargs="+", choices=PARTS, metavar="PART", help=f"of {', '.join(PARTS)}")
     parser.add_argument("--all", action="store_true", help=f"also {', '.join(LONG)} (ten minutes)")
     parser.add_argument("--output", default=str(measure.ROOT / "results" / "bench.tsv"), help="table to write")
-    parser.add_argument("--quick", action="store_true", help="a tiny made stream: does every part run? No timings.")
-    parser.add_argument("--arxiv-limit", type=int, help="read only so many abstracts, to try the part out")
+    parser.add_argument("--quick", action="store_true", help="a tiny made stream, to test that parts run")
+    parser.add_argument("--arxiv-limit", type=int, help="number of abstracts to read, to try the part")
     options = parser.parse_args(arguments)
     if options.corpora and not os.path.isdir(options.corpora):
         parser.error(f"--corpora {options.corpora} is not a folder")
@@ -69,7 +69,7 @@ def parse(arguments=None):
 
 
 def measured(options, subject):
-    """Yield the rows of every part that was asked for, when it is done; a part that fails is a row too."""
+    """Run the chosen parts; yield the rows of each. A part that fails gives one row."""
     for name in options.parts:
         part = PARTS[name]
         if name == "arxiv":
@@ -83,12 +83,12 @@ def measured(options, subject):
         unit = mean((before, measure.unit()))
         rows = [*(row.over(unit) for row in found), measure.Row(name, "unit of the machine", unit, "CPU s", units=1.0)]
         measure.say(f"{name}: done in {time.monotonic() - began:.0f} s")
-        # The limits speak of the real stream and full sizes.
+        # limits are for TDT2 and full sizes
         yield [row._replace(limit="") for row in rows] if options.quick else rows
 
 
 def write(path, facts, rows):
-    """Write facts (comment lines) and rows to a table."""
+    """Write a table of rows, with facts as comment lines."""
     with storage.replacing(Path(path)) as temporary, open(temporary, "w", newline="") as file:
         file.writelines(f"# {name}: {value}\n" for name, value in facts)
         writer = csv.writer(file, delimiter="\t", lineterminator="\n")
@@ -109,13 +109,15 @@ def main(arguments=None):
     rows = []
     for part in measured(options, subject):
         rows += part
-        write(options.output, facts, rows)  # what is done is kept if the next part is stopped
+        write(options.output, facts, rows)  # so that an interrupted run has the finished parts
     facts.append(("load after", " ".join(f"{value:.2f}" for value in os.getloadavg())))
     print("\n".join(f"{name}: {value}" for name, value in facts))
     if options.quick:
-        print("Tiny made stream: nothing here says how fast anything is.")
+        print("Tiny made stream: these times mean nothing.")
     elif not subject.real:
-        print("TDT2 was not found (--corpora, ODL_CORPORA, ODL_MIRROR): a made stream stands in; limits are for TDT2.")
+        print(
+            "TDT2 was not found (--corpora, ODL_CORPORA, ODL_MIRROR): a made stream was measured; limits are for TDT2."
+        )
     print(f"\n{measure.table(rows)}")
     over = sum(row.verdict() == "over" for row in rows)
     print(f"\n{over} of {sum(bool(row.limit) for row in rows)} limits exceeded. Table: {options.output}")

@@ -1,4 +1,4 @@
-"""The coder of the l2 norm against scikit-learn's path, on the dictionaries that L2-BATCH learns."""
+"""The part `lars`: the coder of the l2 norm and scikit-learn's LARS path, on dictionaries of L2-BATCH."""
 
 import warnings
 
@@ -12,7 +12,7 @@ from odl.coding import lars
 
 
 def lars_rows(material):
-    """Time the LARS coder on every batch but the first, and scikit-learn's path on some documents in turn with it."""
+    """Time the LARS coder on every batch but the first, by turns with scikit-learn's path on some documents."""
     size, rows = material.size, []
     learner = learners.make("batch_l2", **({} if size.rounds is None else {"rounds": size.rounds}))
     P = [batch.weighed(**material.settings["features"], norm="l2")[:] for batch in material.batches]
@@ -48,8 +48,8 @@ def lars_rows(material):
 def by_path(pairs, known):
     """Return the codes of scikit-learn's positive LARS path on Gram matrices.
 
-    The path is told where to stop, mu = lam ||p - A x||_2 of our solution: without that it would have to go on to
-    the end, and to be searched for the optimum.
+    The path stops at mu = lam ||p - A x||_2 of our solution; otherwise it would continue to the end and then have
+    to be searched for the optimum.
     """
     from sklearn.linear_model import lars_path_gram
 
@@ -70,6 +70,6 @@ def by_path(pairs, known):
 
 
 def excess(P, A, X, found):
-    """Return the objectives of codes less those found by the coder."""
+    """Return the objectives of codes minus those of the coder."""
     residual = np.linalg.norm(P.toarray() - X @ A.T, axis=1)
     return residual + LAM * X.sum(axis=1) - found.objective

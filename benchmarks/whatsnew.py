@@ -1,4 +1,4 @@
-"""The part `new`: what `odl new` says of raw posts that nobody labelled, beside neighbours of the same budget."""
+"""The part `new`: alerts of `odl new` on raw posts, and nearest neighbours with the same budget."""
 
 import re
 import tempfile
@@ -22,7 +22,7 @@ SEEDS = (0, 1, 2)
 BUDGET, SIZE, ENTRY = 20, 1000, {"held_back": 0.5, "first": 1, "last": 12}
 QUICK = {"seeds": (3,), "size": 60, "entry": {"held_back": 0.5, "first": 2, "last": 4}, "budget": 5}
 MADE_ALERTS = "alerts: {gates: true, budget: 5, warm_up: 40, pool: 20}"
-FEWEST = 10  # novel items of a timestep that is judged
+FEWEST = 10  # smallest number of novel items of an evaluated timestep
 ALIKE, RUN = 0.8, 5
 CONTEXT = {"contrast": 0.3, "context": 0.5, "peers": 10}
 POSTS, WEEKS = 6400, 3
@@ -32,7 +32,7 @@ ADDRESS = re.compile(r"://|@")
 
 
 def new(material):
-    """Measure the alerts of several orders of entry, then what a folder of posts costs."""
+    """Evaluate the alerts of several streams, then measure the CPU time of a folder of posts."""
     quick = material.size is not FULL
     posts = newsposts.made() if quick else newsposts.read(material.folder)
     if posts is None:
@@ -49,7 +49,7 @@ def _seeds(quick):
 
 
 def watched(folder, posts, seed, quick, without=()):
-    """Run the product over one stream, without some settings of its odl.yaml, and judge what it says."""
+    """Run `odl init` and `odl run` on one stream, without some settings of its odl.yaml, and evaluate the alerts."""
     size, entry = (QUICK["size"], QUICK["entry"]) if quick else (SIZE, ENTRY)
     stream = newsposts.entering(posts, seed, size, entry)
     folder.mkdir()
@@ -69,7 +69,7 @@ def watched(folder, posts, seed, quick, without=()):
 
 
 def judged(watch, posts, budget, lines):
-    """Judge what was said of one stream by the groups that it was not told.
+    """Evaluate the alerts of one stream by the groups of posts, which odl does not know.
 
     Parameters
     ----------
@@ -77,14 +77,14 @@ def judged(watch, posts, budget, lines):
     posts : dict of str to newsposts.Post
     budget : int
     lines : list of str
-        Of odl.yaml.
+        Lines of odl.yaml.
 
     Returns
     -------
     dict
-        ``timesteps``: those that are judged; ``precision``: of the product and the neighbours, by name, in each;
-        ``alerts``: how many of each were shown; ``repeated``, ``encoded``: pairs and alerts; ``entered``, ``named``:
-        groups that entered after the warm-up, and those with a topic of theirs; ``lines``.
+        ``timesteps``: evaluated ones; ``precision``: of odl and of neighbours, by name, in each; ``alerts``: number in
+        each; ``repeated``: pairs of near-duplicates; ``encoded``: alerts for encoded blocks; ``entered``, ``named``:
+        groups that entered after the warm-up, and those with an own event; ``lines``.
     """
     n_lines = sum(bool(line) and line[0] != "#" for line in lines)
     found = {"timesteps": [], "precision": {}, "alerts": [], "lines": n_lines}
@@ -116,7 +116,7 @@ def judged(watch, posts, budget, lines):
 
 
 def _neighbours(batch, past, items, budget):
-    """Return the ids that the distances to the past put first among the items, plain and using the batch."""
+    """Return the ids of the items with the largest distances to the past, with and without use of the batch."""
     found, Q = {}, _weighed(batch, "log")
     with mock.patch.object(baselines, "weighed", _weighed):
         nearest = baselines.nearest(batch, past)
@@ -127,7 +127,7 @@ def _neighbours(batch, past, items, budget):
 
 
 def _weighed(batch, form, counts=None):
-    """Return what `baselines.weighed` does, without the stop words that the product leaves out."""
+    """Return `baselines.weighed` without the stop words that odl omits."""
     counts = batch.counts[:] if counts is None else counts
     beyond = counts.shape[1] - batch.counts.shape[1]
     frequencies, words = np.pad(batch.frequencies, (0, beyond)), batch.vocabulary + [""] * beyond
@@ -137,21 +137,21 @@ def _weighed(batch, form, counts=None):
 
 
 def top(scores, ids, rows, budget):
-    """Return the ids of the rows with the highest scores, the earlier of equals."""
+    """Return the ids of the rows with the highest scores; of equals, the earlier ones."""
     order = rows[np.argsort(-scores[rows], kind="stable")]
     return [ids[row] for row in order[:budget]]
 
 
 def precision(ids, novel):
-    """Return the share of ids that are novel; 0 of none, where something was to be found."""
+    """Return the share of ids that are novel; 0 without ids."""
     return sum(name in novel for name in ids) / max(len(ids), 1)
 
 
 def repeated(texts, alike=ALIKE):
-    """Count pairs of texts whose bodies share more than so many of their runs of five words (Jaccard)."""
+    """Count pairs of texts whose bodies have a Jaccard similarity of five-word runs above `alike`."""
     sets, pairs = [_shingles(_body(text)) for text in texts], 0
     for at, one in enumerate(sets):
-        # Sets whose sizes differ by more cannot share as much.
+        # sets whose sizes differ more cannot be as similar
         near = (other for other in sets[:at] if alike * len(one) < len(other) and alike * len(other) < len(one))
         pairs += sum(len(one & other) > alike * len(one | other) for other in near)
     return pairs
@@ -167,7 +167,7 @@ def _shingles(text):
 
 
 def encoded(text, words):
-    """Return whether most of the words that a document was shown for are only in encoded lines of it."""
+    """Return whether most of the words of an alert occur only in encoded lines of its document."""
     lines = text.splitlines()
     plain = " ".join(line for line in lines if ADDRESS.search(line) or not ENCODED.match(line)).lower()
     inside = [word for word in words if word not in plain and word in text.lower()]
@@ -175,7 +175,7 @@ def encoded(text, words):
 
 
 def with_topic(topics):
-    """Return the groups that have most of the documents of some topic.
+    """Return the groups that have more than half of the documents of some topic.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def with_topic(topics):
 
 
 def rows_of(name, found, budget):
-    """Return the rows about what was said: means over the judged timesteps of all streams."""
+    """Return the rows about alerts: means over the evaluated timesteps of all streams."""
     what = f"{name}, {len(found)} streams, budget {budget}"
     held = [one["precision"] for one in found if one["precision"]]
     if not held:
@@ -221,14 +221,14 @@ def rows_of(name, found, budget):
 
 
 def unit_of(posts):
-    """Return the CPU seconds in which scikit-learn counts the words of posts."""
+    """Return the CPU seconds of scikit-learn's `CountVectorizer` on posts."""
     from sklearn.feature_extraction.text import CountVectorizer
 
     return min(cpu(CountVectorizer().fit_transform, [post.text for post in posts])[0] for _ in range(3))
 
 
 def _costs(place, posts, name, quick):
-    """Measure the first run, a week more and nothing to do: CPU seconds, and multiples of a fixed piece of work."""
+    """Measure CPU time of a first run, one more week, and a run with nothing to do, also in units of `unit_of`."""
     first, later = newsposts.weeks(posts, 1 if quick else WEEKS, POSTS)
     unit = unit_of(first)
     folder = place / "costs"

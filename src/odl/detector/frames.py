@@ -103,7 +103,7 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None, author
     bad = _reasons(frame.index[list(aside)], aside.values())
     titles = None
     if "title" in names:
-        titles = [one_line(title or whole) for title, whole in zip(read["title"], read["text"], strict=True)]
+        titles = [one_line(title or text) for title, text in zip(read["title"], read["text"], strict=True)]
     documents = FrameDocuments(read["text"], titles, read.get("author", NO_NAMES), read.get("source", NO_NAMES))
     return bad, frame.index[read["row"]], read.get("id"), times, documents
 

@@ -116,14 +116,14 @@ def seed_of(random_state):
     try:
         return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     except ValueError as error:
-        expected = "a whole number, a RandomState, a Generator or None"
+        expected = "an integer, a RandomState, a Generator or None"
         raise ParameterError(f"random_state is {random_state!r}", expected, "pass a seed") from error
 
 
 def check_whole(name, value, least):
     """Raise ParameterError unless a parameter is an integer of at least `least`."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
-        raise ParameterError(f"{name} is {value!r}", f"a whole number of at least {least}", f"correct {name}")
+        raise ParameterError(f"{name} is {value!r}", f"an integer of at least {least}", f"correct {name}")
 
 
 @contextmanager

@@ -302,8 +302,8 @@ class Mechanism(LearnerSettings):
         if not right or wider < 0 or (wider > 0 and not self.growing):
             return False
         starts, places = X.indptr, X.indices.view(np.uint32)  # negative indices become large
-        whole = starts[0] == 0 and starts[-1] == len(places) == len(X.data) and np.diff(starts).min() >= 0
-        return bool(whole and places.max(initial=0) < X.shape[1] and np.isfinite(X.data).all())
+        valid = starts[0] == 0 and starts[-1] == len(places) == len(X.data) and np.diff(starts).min() >= 0
+        return bool(valid and places.max(initial=0) < X.shape[1] and np.isfinite(X.data).all())
 
     def _grown_names(self, X):
         """Return the column names of a wider data frame; raise ParameterError unless the known columns come first."""

@@ -184,24 +184,27 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         Returns
         -------
         pandas.DataFrame
-            A row for each document that was neither left out (`changed`) nor set aside (`strict`), under its index;
-            columns id, time (UTC, where there are times), batch, item (id of the first of its near-duplicates in the
-            batch), score, tail (share of recent scores that are at least as large), event (number, 0 for none), alert
-            (what `odl new` shows first: three central documents of each headline), headline (its name), opening (its
-            words, the strongest first) and reasons (words with the largest shares of the score; those that no other
-            item has come last). The last two are words as they are counted, one by one:
-            folded, and pairs of characters in Chinese. `odl new` spells them as the text does, and joins those that
-            belong together. The first batch is scored by the dictionary that it started. There, and while the stream
-            warms up, tail is 1 and nothing is an alert. Documents that are older than those learned come as a batch
-            after them; `odl run` learns again from their time on.
+            One row for each document that was neither left out (`changed`) nor set aside (`strict`), with the index of
+            the frame. Columns: id; time (UTC, if there are times); batch; item (id of the first of its near-duplicates
+            in the batch); score; tail (share of recent scores that are at least as large); event (number, 0 for none);
+            alert (whether it is one of the three central documents of a headline); headline (its name); opening (words
+            of the headline, strongest first); reasons (words with the largest shares of the score; words of no other
+            item come last).
+
+        Notes
+        -----
+        Words in `opening` and `reasons` are as counted: case-folded, and pairs of characters in Chinese. `odl new`
+        shows them as the text spells them. The first batch is scored by the dictionary that starts from it; there, and
+        during warm-up, tail is 1 and no document is an alert. Documents older than those already learned are treated as
+        a later batch; `odl run` learns again from their time on.
 
         Examples
         --------
         >>> import pandas as pd
         >>> from odl import TextNovelty
         >>> frame = pd.DataFrame({"day": ["2026-01-05", "2026-01-06", "2026-01-14"], "text": ["oil", "oil", "orbit"]})
-        >>> told = TextNovelty(time="day", period="week", initial=1).update(frame)
-        >>> told[["batch", "tail", "score"]].round(2).values.tolist()
+        >>> scored = TextNovelty(time="day", period="week", initial=1).update(frame)
+        >>> scored[["batch", "tail", "score"]].round(2).values.tolist()
         [[0.0, 1.0, 0.23], [0.0, 1.0, 0.23], [1.0, 1.0, 1.0]]
         """
         options = self._check()
@@ -215,8 +218,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         else:
             rows, ids = _registered(register, ids, times, documents.texts)
         initial = 1 if hasattr(self, "detector_") else self.initial
-        kept = None if times is None else times[rows]
-        batches = frames.batches(kept, len(rows), self.period, initial) if len(rows) else []
+        known_times = None if times is None else times[rows]
+        batches = frames.batches(known_times, len(rows), self.period, initial) if len(rows) else []
         parts = [self._step(rows[part], times, documents, options) for part in batches]
         self.register_: Register = register
         self.left_out_, self.set_aside_ = register.repeats(), aside
@@ -515,8 +518,8 @@ def _alerts(decided, options):
     alert = np.zeros(len(decided.tail), dtype=bool)
     room = 0 if decided.unproven else options.room(len(decided.items))
     if options.gates:
-        told = [one for one in decided.headlines if not one.repeated][:room]
-        alert[[row for one in told for row in one.examples[:ALERTS_PER_HEADLINE]]] = True
+        first = [one for one in decided.headlines if not one.repeated][:room]
+        alert[[row for one in first for row in one.examples[:ALERTS_PER_HEADLINE]]] = True
     else:
         novel = decided.novel[decided.tail[decided.novel] <= options.tail]
         alert[novel[:room]] = True

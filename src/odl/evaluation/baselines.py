@@ -61,14 +61,14 @@ def latest(earlier: Iterable, documents: int) -> list:
     >>> [(batch.t, batch.counts.shape[0]) for batch in baselines.latest([later, past], 50)]
     [(0, 10), (1, 40)]
     """
-    kept = []
+    last = []
     for batch in earlier:
         counts = batch.counts[max(0, batch.counts.shape[0] - documents) :]
-        kept.append(SimpleNamespace(t=batch.t, counts=counts, terms=batch.terms))
+        last.append(SimpleNamespace(t=batch.t, counts=counts, terms=batch.terms))
         documents -= counts.shape[0]
         if documents <= 0:
             break
-    return kept[::-1]
+    return last[::-1]
 
 
 def blocks(earlier: Features, batch: Features) -> Iterator[sparse.csr_array]:

@@ -296,8 +296,8 @@ def of_timestep(scores, source, settings=None, corpus_features=None):
         defect = f"{source} is of timestep {data.t} and {scores} of timestep {batch.t}"
         defect = defect if data.t != batch.t else f"{source} and {scores} are of different documents"
         raise DataError(defect, "features and scores of the same documents", "name files of one timestep and seed")
-    whole = features.read(corpus_features) if corpus_features else None
-    P = data.weighed(**weighting, norm="l1", corpus=whole)[:]
+    last_features = features.read(corpus_features) if corpus_features else None
+    P = data.weighed(**weighting, norm="l1", corpus=last_features)[:]
     clusters = find(P, batch.scores[run["run"]], settings)
     pairs = top_terms(clusters.atoms, settings.terms)
     emerging = emergingfiles.EmergingTopics(

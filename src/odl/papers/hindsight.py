@@ -130,7 +130,7 @@ def fitted_at(T, most):
     The best fixed dictionary is fitted for these numbers of timesteps.
     """
     if most < 0:
-        defect, expected = f"timesteps is {most}", "a whole number of at least 0"
+        defect, expected = f"timesteps is {most}", "an integer of at least 0"
         raise ParameterError(defect, expected, "correct regret.timesteps")
     if most == 0 or most >= T:
         return list(range(1, T + 1))
@@ -385,14 +385,14 @@ def read_steps(checkpoint_paths, feature_paths):
     """
     if len(checkpoint_paths) != len(feature_paths) or len(checkpoint_paths) < 2:
         defect = f"{len(checkpoint_paths)} checkpoints and {len(feature_paths)} features"
-        raise DataError(defect, "one of each for timesteps 0, 1, ..., at least two", "pass the files of a whole run")
+        raise DataError(defect, "one of each for timesteps 0, 1, ..., at least two", "pass all files of a run")
     before = checkpoints.read_checkpoint(checkpoint_paths[0], t=0)
     chain = before.chain
     algorithm = chain["learner"].get("algorithm")
     if algorithm not in (measurable := algorithms()):
         raise DataError(f"regret of {algorithm}", f"a run of {', '.join(measurable)}", "choose another run")
     learner, steps = learners.make(**chain["learner"]), []
-    whole = features.read(feature_paths[-1]) if chain["features"].get("idf") == "corpus" else None
+    last_features = features.read(feature_paths[-1]) if chain["features"].get("idf") == "corpus" else None
     for t in range(1, len(checkpoint_paths)):
         batch = features.read(feature_paths[t])
         after = checkpoints.read_checkpoint(checkpoint_paths[t], chain=chain, t=t)
@@ -402,7 +402,7 @@ def read_steps(checkpoint_paths, feature_paths):
         if batch.t != t or batch.counts.shape[0] != after.codes.shape[0] or after.previous != before.digest:
             defect = f"{feature_paths[t]}, {checkpoint_paths[t]} and {checkpoint_paths[t - 1]}"
             raise DataError(f"{defect} do not follow each other", "the files of one run in order", "pass them so")
-        P = batch.weighed(**chain["features"], norm=learner.norm, corpus=whole)[:]
+        P = batch.weighed(**chain["features"], norm=learner.norm, corpus=last_features)[:]
         steps.append(OnlineStep(P, after.codes, before.dictionary, after.dictionary, before.arrays.get("dual")))
         before = after
     return steps, learner, chain

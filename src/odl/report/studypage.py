@@ -196,11 +196,11 @@ def paired(selection, name):
     base, ours, others, labels = selection.baselines(), [], [], []
     for t in selection.shown["timesteps"]:
         if t > 0:
-            batch, beside = selection.batch(selection.shown, t), selection.batch(base, t)
-            if batch.ids != beside.ids:  # there are only baselines of another seed
+            batch, other = selection.batch(selection.shown, t), selection.batch(base, t)
+            if batch.ids != other.ids:  # there are only baselines of another seed
                 return UNDEFINED
             ours.append(batch.scores[selection.shown["run"]])
-            others.append(beside.scores[without_window(name)])
+            others.append(other.scores[without_window(name)])
             labels.append(selection.labels(batch))
     if not ours:
         return UNDEFINED
@@ -293,12 +293,12 @@ def topics(selection):
     for column, batch in enumerate(batches):
         use[: len(batch.use), column] = batch.use
     share = (use / np.maximum(use.sum(axis=0), 1e-300)).mean(axis=1)
-    told, rows = thin(batches, 3), []
+    listed, rows = thin(batches, 3), []
     for atom in [atom for atom in np.argsort(-share, kind="stable")[:MOST_ATOMS] if share[atom] > 0]:
-        words = [batch.atoms[atom] if atom < len(batch.atoms) else "" for batch in told]  # the atom was added later
+        words = [batch.atoms[atom] if atom < len(batch.atoms) else "" for batch in listed]  # the atom was added later
         first, last = set(words[0].split()), set(words[-1].split())
         rows.append([int(atom), percent(share[atom]), *words, f"{len(first & last)} of {len(last)}"])
-    return [f"after timestep {batch.t}" for batch in told], rows
+    return [f"after timestep {batch.t}" for batch in listed], rows
 
 
 # The functions that templates of the page call.

@@ -96,8 +96,8 @@ def text(path, model, settings):
     state = learner.start(P0, settings["agents"], np.random.default_rng(SEED))
     A = learner.fit_terms(state, P.shape[1]).dictionary.toarray()
     answers = coding.centralised(P, sparse.csc_array(A), model).codes
-    told = np.argsort(-np.asarray(answers.sum(axis=1)).ravel(), kind="stable")[: settings["documents"]]
-    X = P[told].toarray()
+    most_coded = np.argsort(-np.asarray(answers.sum(axis=1)).ravel(), kind="stable")[: settings["documents"]]
+    X = P[most_coded].toarray()
     touched = (X != 0).any(axis=0) | (A != 0).any(axis=1)
     return problem("TDT2", X[:, touched], A[touched], model)
 

@@ -131,8 +131,10 @@ def _variants(settings, study):
         if algorithm not in ALGORITHMS:
             defect = f"quality: the algorithm of '{run}' is {algorithm}"
             raise ConfigError(defect, " or ".join(ALGORITHMS), "take it from the experiment's runs")
-    kept = {run: variant for run, variant in study["learners"].items() if variant["learner"]["algorithm"] in ALGORITHMS}
-    return {**study, "learners": kept}
+    compared = {
+        run: variant for run, variant in study["learners"].items() if variant["learner"]["algorithm"] in ALGORITHMS
+    }
+    return {**study, "learners": compared}
 
 
 def measure(settings, study, files):

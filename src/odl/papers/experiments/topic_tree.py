@@ -50,11 +50,13 @@ def run(settings, folder, files):
 
 def frequent(documents, occurrences):
     """Return frequencies (documents x words, rows sum to 1) of the words that occur often enough, and the words."""
-    kept = np.flatnonzero(np.asarray(documents.counts.sum(axis=0)).ravel() >= occurrences)
-    counts = sparse.csr_array(documents.counts[:, kept], dtype=float)
+    frequent_terms = np.flatnonzero(np.asarray(documents.counts.sum(axis=0)).ravel() >= occurrences)
+    counts = sparse.csr_array(documents.counts[:, frequent_terms], dtype=float)
     counts = counts[np.flatnonzero(np.diff(counts.indptr))]
     lengths = np.asarray(counts.sum(axis=1)).ravel()
-    return sparse.csr_array(sparse.diags_array(1.0 / lengths) @ counts), [documents.vocabulary[term] for term in kept]
+    return sparse.csr_array(sparse.diags_array(1.0 / lengths) @ counts), [
+        documents.vocabulary[term] for term in frequent_terms
+    ]
 
 
 def fitted(words, tree, settings, start, seed):

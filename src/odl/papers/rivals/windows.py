@@ -271,10 +271,10 @@ class TemporalIdf:
     def learn(self, batch: Features) -> None:
         """Decay the frequencies, and count the documents of a batch."""
         counts = batch.counts[:]
-        kept = 0.5 ** (counts.shape[0] / self.HALF_LIFE)
+        decay = 0.5 ** (counts.shape[0] / self.HALF_LIFE)
         holders = np.bincount(counts.indices, minlength=counts.shape[1])
-        self.total = kept * self.total + counts.shape[0]
-        self.frequencies = kept * np.pad(self.frequencies, (0, len(holders) - len(self.frequencies))) + holders
+        self.total = decay * self.total + counts.shape[0]
+        self.frequencies = decay * np.pad(self.frequencies, (0, len(holders) - len(self.frequencies))) + holders
 
     @property
     def stored(self) -> int:

@@ -15,7 +15,7 @@ def draw(selection):
     frame = frame[frame["run"].isin(selection.runs)].dropna(subset=["average_mean"])
     if frame.empty:
         return absent("No timestep has enough novel and known documents for an average AUC.")
-    frame, beside = selection.in_order(frame, "k"), _references(selection)
+    frame, baselines = selection.in_order(frame, "k"), _references(selection)
     best, n_seeds, sizes = frame.loc[frame["average_mean"].idxmax()], frame["seeds"].max(), np.unique(frame["k"])
     caption = (
         f"Average AUC {'against the number of atoms k' if len(sizes) > 1 else 'of every run'}, "
@@ -24,8 +24,10 @@ def draw(selection):
         + (", and published values of batches of 1000 (as recalled)." if selection.tables["published"] else ".")
     )
     alt = f"Average AUC of {', '.join(selection.runs)}. Best: {best['run']} with k = {best['k']:g}, "
-    alt += f"{best['average_mean']:.3f}. " + "; ".join(f"{name} {value:.3f}" for name, value in beside)
-    return Picture(_against_k(frame, sizes, beside) if len(sizes) > 1 else _ranked(selection, beside), caption, alt)
+    alt += f"{best['average_mean']:.3f}. " + "; ".join(f"{name} {value:.3f}" for name, value in baselines)
+    return Picture(
+        _against_k(frame, sizes, baselines) if len(sizes) > 1 else _ranked(selection, baselines), caption, alt
+    )
 
 
 def _references(selection):
@@ -37,23 +39,23 @@ def _references(selection):
     return known + [(f"{row['run']}, published", row["average"]) for row in published]
 
 
-def _against_k(frame, sizes, beside):
+def _against_k(frame, sizes, baselines):
     """Draw mean and deviation over seeds against the number of atoms, with references as horizontal lines."""
     figure, ((axis,),) = new_figure(7.2, 4.6)
     lines(axis, frame, "k", "average_mean", "average_sd")
     sizes_below(axis, sizes)
-    for position, (name, value) in enumerate(beside, start=1):
+    for position, (name, value) in enumerate(baselines, start=1):
         look = {"color": GREY, "linewidth": 1.1, "linestyle": LINE_STYLES[position % len(LINE_STYLES)], "zorder": 0}
         axis.axhline(value, label=f"{name} {value:.3f}", **look)
     axis.set(ylabel="average AUC")
     return legend_below(figure, 4)
 
 
-def _ranked(selection, beside):
+def _ranked(selection, baselines):
     """Draw a row for each run and reference, the best at the top, with a dot per seed."""
     averages = selection.frame("averages").dropna(subset=["average"])
     averages = selection.in_order(averages[averages["run"].isin(selection.runs)], "seed")
-    rows = [(name, None, [value]) for name, value in beside]
+    rows = [(name, None, [value]) for name, value in baselines]
     for position, (run, part) in enumerate(averages.groupby("run", sort=False)["average"]):
         rows.append((run, look_of(position), part))
     figure, ((axis,),) = new_figure(6.8, 1.1 + 0.32 * len(rows))

@@ -1,8 +1,8 @@
-"""The exact coder against other solvers of the same problem: one table, one run, one thread.
+"""Compare the exact coder with other solvers of the same problem: one table, one thread.
 
     python benchmarks/coding.py [--documents 1000] [--skip highspy ...]
 
-Every solver gets the same documents and the same dictionary; slow ones see fewer of the documents. Times are CPU
+Every solver gets the same documents and dictionary; slow ones get fewer of the documents. Times are CPU
 time of this process (all its threads), including checks and conversions.
 """
 
@@ -55,7 +55,7 @@ def dictionary(P, topic, atoms, words, seed=1):
 
 
 def reduced(P, A, lam):
-    """Yield (p, A_S, d, c + lam, atoms) of each document, screened: the problem every exact peer is given."""
+    """Yield the screened problem (p, A_S, d, c + lam, atoms) of each document, which all exact solvers get."""
     A = sparse.csr_array(A)
     mass, inside = np.asarray(A.sum(axis=0)), (P > 0).astype(float) @ A
     for row in range(P.shape[0]):
@@ -141,9 +141,9 @@ def compare(P, A, lam=0.1, skip=()):
     Returns
     -------
     list of dict
-        `solver`; `documents` it was given; `ms`, CPU milliseconds a document; `ratio` to the exact coder; `excess`,
-        the largest objective above the exact coder's, as a share of the document's norm; and for the exact coder
-        `gap`, its largest certified distance from the optimum (absolute, over all documents).
+        `solver`; `documents`, their number; `ms`, CPU milliseconds per document; `ratio` to the exact coder; `excess`,
+        the largest objective minus that of the exact coder, relative to the norm of the document; and for the exact
+        coder `gap`, its largest certified distance from the optimum (absolute, over all documents).
     """
     P, A = sparse.csr_array(P), sparse.csc_array(A)
     exact.codes(P[:2], A, lam)
@@ -169,7 +169,7 @@ def compare(P, A, lam=0.1, skip=()):
 
 
 def table(rows, title):
-    """Return the rows of `compare` as text."""
+    """Format the rows of `compare` as a table."""
     lines = [title, f"{'solver':38}{'documents':>10}{'CPU ms/document':>17}{'ratio':>11}{'worst excess':>14}"]
     for row in rows:
         lines.append(

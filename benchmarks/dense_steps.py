@@ -2,8 +2,8 @@
 
     python benchmarks/dense_steps.py --terms 19528 --documents 1000 --atoms 100 300 500 --repeats 3
 
-The package's own updates are sparse. What is timed here is the arithmetic of the printed ones, with matrices of the
-paper's size that are drawn: dense products cost the same whatever is in them.
+The updates of the package are sparse. This times the printed updates on random matrices of the size in the paper: the
+time of dense products does not depend on their values.
 """
 
 import argparse
@@ -15,7 +15,7 @@ GAMMA, ETA, BETA = 4.0, 11.0, 9.0
 
 
 def project(A):
-    """Return the projection of all columns on {a >= 0, sum(a) <= 1}, by sorting."""
+    """Project all columns on {a >= 0, sum(a) <= 1}, by sorting."""
     A = np.maximum(A, 0.0)
     ordered = -np.sort(-A, axis=0)
     excess = np.cumsum(ordered, axis=0) - 1.0
@@ -25,13 +25,13 @@ def project(A):
 
 
 def dual_averaging(P, X, A, total, dual):
-    """Equation (3); t = 3."""
+    """Equation (3) with t = 3."""
     total += np.sign(X @ A.T - P).T @ X
     return project(-GAMMA / np.sqrt(3.0) * total)
 
 
 def projected_gradient(P, X, A, total, dual):
-    """A - eta G, projected."""
+    """Projection of A - eta G."""
     return project(A - ETA * np.sign(X @ A.T - P).T @ X)
 
 
@@ -47,7 +47,7 @@ def online_admm(P, X, A, total, dual):
 
 
 def main():
-    """Print CPU milliseconds of an update, the least of a few repeats after one that is not counted."""
+    """Print the CPU milliseconds of an update: minimum of a few repeats after one warm-up."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--terms", type=int, default=19528)
     parser.add_argument("--documents", type=int, default=1000)

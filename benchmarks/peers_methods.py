@@ -1,9 +1,9 @@
-"""Methods of other packages that score a stream, each in an environment of its own: run by `peers.py`.
+"""Methods of other packages that score a stream; `peers.py` runs each in its own environment.
 
     python peers_methods.py NAME STREAM SEED SECONDS SCORES
 
-Needs numpy, scipy and what PACKAGES of the method says. It scores each batch of the folder STREAM before it learns it,
-sees no label, and writes SCORES: those of the timesteps that it reached in so many CPU seconds.
+Needs numpy, scipy and PACKAGES of the method. A method scores each batch of the folder STREAM before it learns it, and
+sees no labels. SCORES is the file for the scores of the timesteps that were reached in SECONDS of CPU time.
 """
 
 import math
@@ -14,12 +14,12 @@ import numpy as np
 from peers_stream import WIDTH, Batch, Meaning, perplexity, run
 from scipy import sparse
 
-TOPICS, NEAREST, FIRST = 50, 5, 10  # FIRST: passes over the first batch
-KEYWORDS = 25  # of a document, for methods that cannot take more in time
+TOPICS, NEAREST, FIRST = 50, 5, 10  # FIRST is the number of passes over the first batch
+KEYWORDS = 25  # words of a document, for methods that are too slow with more
 
 
 def keywords(batch, values):
-    """Return the words of the largest weights of each document, with what `values` has for them."""
+    """Return the words with the largest weights of each document, with their `values`."""
     found = []
     for row in range(batch.P.shape[0]):
         own = slice(batch.P.indptr[row], batch.P.indptr[row + 1])
@@ -142,14 +142,14 @@ class BERTopicOnline:
         )
 
     def score(self, batch):
-        # Distances in the reduced space leave out what is new: it is what the reduction drops.
+        # The reduction drops what is new, so distances in the reduced space cannot find it.
         centres = self.model.umap_model.inverse_transform(self.model.hdbscan_model.cluster_centers_)
-        vectors = self.meaning.of(batch)
+        vectors = self.meaning.vectors_of(batch)
         squares = (vectors**2).sum(axis=1)[:, None] - 2.0 * vectors @ centres.T + (centres**2).sum(axis=1)
         return squares.min(axis=1)
 
     def learn(self, batch):
-        self.model.partial_fit(batch.texts, embeddings=self.meaning.of(batch))
+        self.model.partial_fit(batch.texts, embeddings=self.meaning.vectors_of(batch))
 
 
 class TurftopicKeyNMF:
@@ -181,10 +181,10 @@ class FaissFlat:
         return self.faiss.IndexFlatIP(dimensions)
 
     def score(self, batch):
-        return 1.0 - self.index.search(self.meaning.of(batch).astype(np.float32), NEAREST)[0].mean(axis=1)
+        return 1.0 - self.index.search(self.meaning.vectors_of(batch).astype(np.float32), NEAREST)[0].mean(axis=1)
 
     def learn(self, batch):
-        vectors = self.meaning.of(batch).astype(np.float32)
+        vectors = self.meaning.vectors_of(batch).astype(np.float32)
         self.index = self.index or self.made(vectors.shape[1])
         self.index.add(vectors)
 

@@ -1,4 +1,4 @@
-"""The methods of this package on the stream of `peers.py`, measured as those of `peers_methods.py`."""
+"""Methods of odl on the streams of `peers.py`, measured as those of `peers_methods.py`."""
 
 import sys
 from types import MappingProxyType
@@ -54,12 +54,12 @@ METHODS = {
 
 
 def weights(folder, t):
-    """Return the weights of a batch, as other packages get them."""
+    """Return the weights of a batch, the same that other packages get."""
     return sparse.csr_array(Batch(folder, t).P)
 
 
 def counted(folder, t):
-    """Return a batch with its counts: neighbours weigh the past anew, by today's frequencies."""
+    """Return a batch with counts: neighbours weight the past by the document frequencies of each batch."""
     return features.read(folder / f"{t}.h5")
 
 

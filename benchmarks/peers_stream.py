@@ -1,4 +1,4 @@
-"""The stream of `peers.py` as its methods read it, and how they follow it. Needs numpy and scipy only.
+"""Reading a stream of `peers.py`, and scoring it by a method. Needs numpy and scipy only.
 
 python peers_stream.py STREAM        # in an environment with `wordllama`: vectors of the texts, {t}-vectors.npy
 """
@@ -15,14 +15,14 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import linalg
 
-WIDTH = 1 << 15  # columns for methods whose vocabulary cannot grow: numbers of words, modulo this
+WIDTH = 1 << 15  # columns for methods whose vocabulary cannot grow: the number of a word modulo this
 DIMENSIONS = 200
 ENCODER = ("scipy", "wordllama")
 WEIGHTS, TOKENS = "weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"
 
 
 class Batch:
-    """A timestep as `peers.py` wrote it: weights (log tf, idf of the past, unit l2), counts, texts, vectors."""
+    """A batch that `peers.py` wrote: weights (log tf, idf of the past, unit l2 norm), counts, texts, vectors."""
 
     def __init__(self, folder, t):
         self.t, self.folder = t, folder
@@ -35,17 +35,17 @@ class Batch:
 
     @cached_property
     def fixed(self):
-        """The weights in `WIDTH` columns."""
+        """Weights in `WIDTH` columns."""
         return folded(self.P)
 
     @cached_property
     def fixed_counts(self):
-        """The counts in `WIDTH` columns."""
+        """Counts in `WIDTH` columns."""
         return folded(self.counts)
 
     @cached_property
     def texts(self):
-        """The texts; of a stream that has none the numbers of the words, as often as they occur."""
+        """Texts; for a stream without texts, the numbers of words, repeated by their counts."""
         path = self.folder / f"{self.t}.json"
         if path.exists():
             return json.loads(path.read_text())
@@ -55,12 +55,12 @@ class Batch:
 
     @property
     def lengths(self):
-        """Words of each document."""
+        """Number of words of each document."""
         return np.asarray(self.counts.sum(axis=1)).ravel().astype(int)
 
     @cached_property
     def vectors(self):
-        """Vectors of the encoder, of unit length around their mean in the first batch; None where there are none."""
+        """Unit vectors of the encoder after subtracting their mean in the first batch; None without vectors."""
         path = self.folder / f"{self.t}-vectors.npy"
         if not path.exists():
             return None
@@ -69,21 +69,21 @@ class Batch:
 
 
 def folded(matrix):
-    """Return a matrix in `WIDTH` columns."""
+    """Add columns of a matrix whose numbers are equal modulo `WIDTH`."""
     found = sparse.csr_matrix((matrix.data, matrix.indices % WIDTH, matrix.indptr), shape=(matrix.shape[0], WIDTH))
     found.sum_duplicates()
     return found
 
 
 def unit(rows):
-    """Return rows of unit length, zeros as they are."""
+    """Scale rows to unit length; zero rows stay zero."""
     return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
 
 
 class Meaning:
-    """Vectors of documents: the encoder's, or else the first batch's truncated SVD of the weights, unit length."""
+    """Unit vectors of documents: of the encoder, or by the truncated SVD of the weights of the first batch."""
 
-    def of(self, batch):
+    def vectors_of(self, batch):
         if batch.vectors is None:
             if not hasattr(self, "axes"):
                 start = np.random.default_rng(0).standard_normal(min(batch.fixed.shape))
@@ -93,7 +93,7 @@ class Meaning:
 
 
 def perplexity(shares, topics, counts):
-    """Return the log perplexity of documents from their shares of topics and the topics' words, both of sum 1."""
+    """Return the log perplexity of documents, from their shares of topics and the words of topics (both sum to 1)."""
     found = np.zeros(counts.shape[0])
     for row in range(counts.shape[0]):
         own = slice(counts.indptr[row], counts.indptr[row + 1])
@@ -103,19 +103,19 @@ def perplexity(shares, topics, counts):
 
 
 def lines_of(method):
-    """Return the lines that a class and its bases take beside blank ones."""
+    """Return the number of non-blank source lines of a class and its bases."""
     sources = [inspect.getsource(one).splitlines()[1:] for one in method.__mro__ if one is not object]
     return sum(bool(line.strip()) for lines in sources for line in lines)
 
 
 def follow(method, folder, seed, seconds, read=Batch):
-    """Score and learn a stream until it ends or so many CPU seconds have passed; a batch cut short counts for nothing.
+    """Score and learn a stream until it ends or the CPU time is used up; an interrupted batch does not count.
 
     Returns
     -------
     scores : dict of int to ndarray
     spent : dict of str to float
-        CPU seconds of all batches but the first.
+        CPU seconds without the first batch.
     documents : int
     """
     scores, spent, documents, model = {}, {"score": 0.0, "learn": 0.0}, 0, method(seed)
@@ -144,7 +144,7 @@ def _stop(signum, frame):
 
 
 def run(methods, read):
-    """Run the method that the command names; say in JSON what it cost."""
+    """Run the method of the command line; print its cost as JSON."""
     name, folder, seed, seconds, output = sys.argv[1:]
     scores, spent, documents = follow(methods[name], Path(folder), int(seed), float(seconds), read)
     np.savez(output, **{str(t): found for t, found in scores.items()})
@@ -152,7 +152,7 @@ def run(methods, read):
 
 
 def encode(folder):
-    """Write the mean token vectors of the texts of each batch; say in JSON what it cost."""
+    """Write the mean token vectors of the texts of each batch; print the cost as JSON."""
     import importlib.util
 
     from safetensors.numpy import load_file

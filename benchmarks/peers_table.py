@@ -1,4 +1,4 @@
-"""The table and the picture of what `peers.py` measured.
+"""Table and figure of the results of `peers.py`.
 
 python benchmarks/peers_table.py measured.json --picture docs/peers.png
 """
@@ -12,19 +12,19 @@ import numpy as np
 
 COLUMNS = ("method", "precision", "AUC", "us to score", "us to learn", "over levels", "MB", "lines", "environment MB",
            "remark")  # fmt: skip
-UNIT = "odl levels"  # its microseconds are the unit of the ratios
+UNIT = "odl levels"  # the method whose time is the unit of ratios
 KINDS = ("learners of this package", "its baselines", "other packages")
 OURS = ("5 nearest, whole past", "5 nearest, last 1000", "first story by LSH")  # baselines of this package
 NAMES = {"tdt2": "TDT2", "news": "20 Newsgroups"}
 
 
 def table(found):
-    """Return the rows of a stream as Markdown: means over rounds, medians of times.
+    """Return the Markdown table of a stream: means over rounds, medians of times.
 
     Parameters
     ----------
     found : dict of str to list of dict
-        What each method gave in each round.
+        Results of each method in each round.
     """
     lines = [f"| {' | '.join(COLUMNS)} |", f"|{' --- |' * len(COLUMNS)}"]
     for name, rounds in found.items():
@@ -46,12 +46,12 @@ def table(found):
 
 
 def spent(one):
-    """Return the microseconds a document of a round; None of one that gave nothing."""
+    """Return the microseconds per document of a round; None without results."""
     return one["score"] + one["learn"] if "auc" in one else None
 
 
 def over(rounds, unit):
-    """Return the median ratio of the times to those of the unit in the same round; None where there is none."""
+    """Return the median ratio of times to those of `UNIT` in the same round; None without any."""
     ratios = [spent(one) / spent(other) for one, other in zip(rounds, unit, strict=False)
               if spent(one) and spent(other)]  # fmt: skip
     return float(np.median(ratios)) if ratios else None
@@ -63,7 +63,7 @@ def picture(streams, path):
     Parameters
     ----------
     streams : dict of str to dict
-        What `table` takes, by stream.
+        Argument of `table` for each stream.
     path : Path
     """
     from odl.report import plots
@@ -78,7 +78,7 @@ def picture(streams, path):
 
 
 def _panel(axis, plots, methods):
-    """Draw a point a method that came to the end of the stream, with its name."""
+    """Draw a named point for each method that reached the end of the stream."""
     whole = {name: [one for one in rounds if spent(one) and not one["remark"]] for name, rounds in methods.items()}
     points = {name: (np.median([spent(one) for one in done]), np.mean([one["auc"] for one in done]))
               for name, done in whole.items() if done}  # fmt: skip
@@ -97,7 +97,7 @@ def _panel(axis, plots, methods):
 
 
 def _name(axis, points):
-    """Write the names beside their points, where they cover least of points and other names."""
+    """Write names next to their points, where they cover least of other points and names."""
     place = {name: axis.transData.transform(point) * 72 / axis.figure.dpi for name, point in points.items()}
     taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in place.values()]
     left, bottom, right, top = axis.bbox.extents * 72 / axis.figure.dpi
@@ -113,14 +113,14 @@ def _name(axis, points):
 
 
 def _covered(box, taken):
-    """Return how much of a box is taken, in square points."""
+    """Return the covered area of a box, in square points."""
     wide = (min(box[2], other[2]) - max(box[0], other[0]) for other in taken)
     high = (min(box[3], other[3]) - max(box[1], other[1]) for other in taken)
     return sum(max(w, 0) * max(h, 0) for w, h in zip(wide, high, strict=True))
 
 
 def merged(calls):
-    """Return the streams of several calls as one: of a method the last call counts."""
+    """Merge results of several calls; for each method the last call counts."""
     found = {}
     for streams in calls:
         for name, methods in streams.items():
@@ -129,7 +129,7 @@ def merged(calls):
 
 
 def main(arguments=None):
-    """Print the tables of a file of `peers.py` again, and draw the picture."""
+    """Print the tables of files of `peers.py`, and draw the figure."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "measured", type=Path, nargs="+", help="what peers.py wrote with --output; of a method the last counts"

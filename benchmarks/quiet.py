@@ -1,20 +1,17 @@
-"""How often a period speaks in which nothing is new, and when what enters is shown: the gates on shuffled streams.
+"""Rate of periods with alerts in shuffled streams, and how soon topics that enter are shown.
 
     ODL_MIRROR=... python benchmarks/quiet.py [--streams posts arxiv-cs reuters tickets ...] [--seeds 0 1]
                                               [--documents 250] [--periods 60] [--calm | --planted] [--output FILE]
 
-A stream is shuffled, so that nothing enters; it is cut into periods of so many documents. Posts are read as `odl init`
-cleans them, the streams of tests/helpers/recipes.py (six languages, tickets, logs) with all that it sets. In a second
-run all documents with some words that 40 to 120 documents of the stream have are kept out. From period 12 on a topic,
-the documents of one of these words, enters every sixth period: 3, 6, 12 or 30 of them in each of three periods. The
-learner is `levels`, alerts have their defaults and gates. A period is scored once, in memory and without files, and
-decided by `odl.alerts.decision`, as `odl run` decides it. Counted are periods after the warm-up: those without such
-documents that speak, by the gates and by the level alone; topics one of whose documents is shown in the period in which
-they enter, one later and two later; their documents among all that are shown in their periods. Shown are the most novel
-of the items that open a gate, as many as the budget; what folding spares is not counted.
-Of quiet periods from 10 on those are counted, too, in which the watch raises an alarm about its words or scores.
-At the end stands of each stream and size the share of quiet periods that speak, with an upper 95 % bound, and the share
-of topics of each size that are shown so soon. About 6 CPU seconds for a run of 60 periods of 250.
+A stream is shuffled, so that nothing is new, and cut into periods of equal size. Posts are cleaned as by `odl init`;
+the streams of tests/helpers/recipes.py (six languages, tickets, logs) have all settings of `odl init`. For `--planted`,
+documents with some words that occur in 40 to 120 documents are removed first. From period 12 on, a topic (documents
+with one of these words) enters every sixth period, with 3, 6, 12 or 30 documents in each of three periods. The learner
+is `levels`, and alerts have their defaults. Periods are scored in memory and decided by `odl.alerts.decision`, as in
+`odl run`. The table counts, after the warm-up: quiet periods with alerts, by gates and by level alone; topics shown in
+their first, second or third period; documents of topics among all shown ones; and, from period 10 on, quiet periods
+with an alarm about words or scores. At the end it prints, for each stream and size, the share of quiet periods with
+alerts with its upper 95 % bound, and the share of topics shown. 60 periods of 250 take about 6 CPU seconds.
 """
 
 import argparse
@@ -52,14 +49,14 @@ SETTINGS = Alerts(gates=True)
 RAW = {"columns": {"time": "sent", "text": "message", "id": "name"}, "min_words": 5}  # options of the reader of posts
 RAW["clean"] = ["headers", "encoded", "quotes", "signatures"]
 FEATURES = {"tf": "log", "idf": "past", "min_df": 0, "vocabulary": "growing"}
-FIRST, EVERY, SIZES = 12, 4, (3, 6, 12, 30)  # planted periods and the documents that enter in them
-RARELY, LASTING = 6, 3  # where a topic has documents in some periods in a row: periods between topics, and these
-FEWEST, MOST, GROUPS = 40, 120, 40  # documents of a word that may be planted, and words kept out
+FIRST, EVERY, SIZES = 12, 4, (3, 6, 12, 30)  # first planted period, periods between topics, documents of a topic
+RARELY, LASTING = 6, 3  # if a topic lasts: periods between topics, and periods of a topic
+FEWEST, MOST, GROUPS = 40, 120, 40  # smallest and largest number of documents with a word, and number of words
 MADE = 15000  # documents of a made stream
 
 
 class Batch(NamedTuple):
-    """A period of a stream in memory, with what `odl.stream.weighting.Weighed` asks of features."""
+    """A period of a stream in memory, with the attributes that `odl.stream.weighting.Weighed` needs."""
 
     t: int
     counts: sparse.csr_array
@@ -69,12 +66,12 @@ class Batch(NamedTuple):
     terms: np.ndarray | None = None
 
     def frequencies_after(self):
-        """Return how many documents have each term, those of the period included."""
+        """Return the number of documents with each term, including those of the period."""
         return self.frequencies + np.bincount(self.counts.indices, minlength=self.counts.shape[1])
 
 
 class Judged(NamedTuple):
-    """A period after the warm-up: its number, the rows that are shown by the gates and by level, and alarms."""
+    """A period after the warm-up: number, shown rows, number of alerts by level alone, alarms."""
 
     t: int
     shown: list
@@ -84,7 +81,7 @@ class Judged(NamedTuple):
 
 @lru_cache(maxsize=1)
 def stream(name):
-    """Return the documents of a stream, and what its features are made by."""
+    """Return the documents of a stream and the settings of its features."""
     with tempfile.TemporaryDirectory() as place:
         if name in recipes.MADE:
             recipes.write(Path(place), name, recipes.made(name, MADE, 0, quiet=True))
@@ -101,12 +98,12 @@ def stream(name):
 
 
 def quiet(rows, size, n_periods):
-    """Return the rows of each period of a stream in which nothing enters."""
+    """Return the rows of each period of a stream without topics."""
     return [rows[at * size : (at + 1) * size] for at in range(min(n_periods, len(rows) // size))]
 
 
 def planted(counts, rows, size, n_periods, rng, every=EVERY, lasting=1):
-    """Return the rows of each period, and of each planted one the rows that enter."""
+    """Return the rows of each period, and the rows of topics for each period that has one."""
     frequencies = np.bincount(counts.indices, minlength=counts.shape[1])
     words = rng.choice(np.flatnonzero((frequencies >= FEWEST) & (frequencies <= MOST)), GROUPS, replace=False)
     columns = counts.tocsc()
@@ -124,7 +121,7 @@ def planted(counts, rows, size, n_periods, rng, every=EVERY, lasting=1):
 
 
 def batches(documents, parts):
-    """Yield the periods of a stream; its terms are numbered as they come, as in a growing vocabulary."""
+    """Yield the periods of a stream; terms are numbered by first appearance."""
     counts, ends = documents.counts[np.concatenate(parts)], np.cumsum([0, *map(len, parts)])
     terms, first = np.unique(counts.indices, return_index=True)
     terms = terms[np.argsort(first)]
@@ -144,7 +141,7 @@ def batches(documents, parts):
 
 
 def scored(name, seed, documents, parts):
-    """Yield of each period of a stream its documents, as alerts look at them, and their scores."""
+    """Score a stream; yield the `PeriodDocuments`, scores and rows of each period."""
     learner = {"algorithm": "levels", "recency": 0.5}
     run = runs.parse(
         {"corpus": name, "seed": seed, "run": "levels", "atoms": 1, "learner": learner, "features": stream(name)[1]}
@@ -169,7 +166,7 @@ def scored(name, seed, documents, parts):
 
 
 def judged(periods):
-    """Return `Judged` of every period that is proven."""
+    """Decide all periods; return `Judged` of each one after the warm-up."""
     told, past, kept = [], decision.StreamHistory.nothing(), StreamAlerts("", "", 1, 0, vars(SETTINGS), (), {})
     for documents, scores, ids in periods:
         decided, past = decision.decide(documents, scores, past, SETTINGS)
@@ -185,7 +182,7 @@ def judged(periods):
 
 
 def watched(watch, documents, scores, decided):
-    """Return a watch with one more period, as far as alarms about its words and scores look at it."""
+    """Add a period to a watch, with the fields that alarms about words and scores use."""
     unseen = np.mean(documents.frequencies[documents.counts.indices] == 0) if documents.t else 1.0
     n = len(documents.first)
     period = Period(documents.t, {}, {}, NO_TIME, NO_TIME, float(unseen), False, decided.unproven, 0, 0, decided.p, 0.0,
@@ -196,7 +193,7 @@ def watched(watch, documents, scores, decided):
 
 
 def row_of(name, seed, size, options):
-    """Return a row of the table: what a quiet and a planted stream were told."""
+    """Return the row of a stream, seed and period size, for the quiet and the planted stream."""
     documents, rng, row = stream(name)[0], np.random.default_rng(seed), {}
     order = rng.permutation(len(documents.ids))
     if not options.planted:
@@ -212,7 +209,7 @@ def row_of(name, seed, size, options):
 
 
 def found(told, entering):
-    """Return how often periods between topics speak, topics of each size, and those shown in each period of theirs."""
+    """Count periods between topics with alerts, topics of each size, and how many were shown how soon."""
     still = [one for one in told if one.t not in entering]
     row = {"quiet between": len(still), "speak between": sum(bool(one.shown) for one in still)}
     counts, right, shown = Counter(), 0, 0
@@ -234,18 +231,18 @@ def found(told, entering):
 
 
 def share(values):
-    """Return the share of values that hold, nan of none."""
+    """Return the share of true values; nan without values."""
     values = list(values)
     return sum(values) / len(values) if values else float("nan")
 
 
 def bounded(speak, n_quiet):
-    """Return the share of quiet periods that speak, and its upper 95 % bound: of shuffles, or of periods if larger.
+    """Return the share of quiet periods with alerts, and its upper 95 % bound: over shuffles or periods, the larger.
 
     Parameters
     ----------
     speak, n_quiet : ndarray of int
-        One for each shuffle.
+        Numbers of quiet periods with alerts, and of all quiet periods, for each shuffle.
     """
     shares, total, n = speak / n_quiet, int(speak.sum()), int(n_quiet.sum())
     of_periods = float(stats.beta.ppf(0.95, total + 1, n - total))
@@ -255,15 +252,15 @@ def bounded(speak, n_quiet):
 
 
 def measure(words, row_of, output):
-    """Return the rows of a table, one for each stream, size and seed that is asked for, and write it.
+    """Compute and write a table with one row for each stream, size and seed of the command line.
 
     Parameters
     ----------
     words : argparse.ArgumentParser
     row_of : callable
-        Of name, seed, documents a period and options what a row holds beside these.
+        Returns further columns for (name, seed, documents per period, options).
     output : str
-        File of the table, if no other one is named.
+        Default file of the table.
     """
     words.add_argument("--streams", nargs="+", default=["posts", "arxiv-cs", "reuters"])
     words.add_argument("--seeds", nargs="+", type=int, default=[0, 1])
@@ -294,7 +291,7 @@ def main():
 
 
 def summary(rows):
-    """Return what the shuffles of a stream and size say together, in lines."""
+    """Return a summary of all shuffles of a stream and size, in lines."""
     lines, sums = [], {name: sum(row[name] for row in rows) for name in rows[0] if name not in ("stream", "documents")}
     if "quiet" in sums:
         speak, n_quiet = (np.array([row[name] for row in rows]) for name in ("speak", "quiet"))

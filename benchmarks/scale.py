@@ -1,14 +1,14 @@
-"""Does a timestep cost the same however long the stream is? Runs config/scale.yaml, measures every job, and draws.
+"""Costs of a timestep along long streams: run config/scale.yaml, measure every job, and draw.
 
     ODL_MIRROR=... python benchmarks/scale.py [--documents 1000000] [--streams NAME ...] [--cores 2]
     python benchmarks/scale.py --study bounded [--documents 1000000] [--batch 2000] [--max-terms 50000]
 
-Makes the stream of made documents (synthetic.py), runs the study with the real Snakefile in the folder of the
-repository, and writes results/scale/costs.tsv (every job), snakemake.tsv (what Snakemake itself took) and costs.png.
-What was run before is not run again. Without a mirror choose `--streams made`.
+Makes documents (synthetic.py), runs the study with the Snakefile of the repository, and writes results/scale/costs.tsv
+(every job), snakemake.tsv (costs of Snakemake itself) and costs.png. Finished jobs do not run again. Without a mirror
+use `--streams made`.
 
-The study `bounded` (config/bounded.yaml) is one of a bound on a vocabulary that grows without end; of it the second
-tenth of the timesteps is compared with the last. `--max-terms 0` measures it without the bound.
+The study `bounded` (config/bounded.yaml) has a bound on a vocabulary that grows without end; its table compares the
+second tenth of the timesteps with the last. `--max-terms 0` removes the bound.
 """
 
 import argparse
@@ -24,13 +24,13 @@ import measure
 import synthetic
 
 TOPICS = 200
-FRESH = 0.02  # of the study "bounded": share of words that occur once
+FRESH = 0.02  # share of words that occur once in the study "bounded"
 COLUMNS = ("stream", "job", "t", "documents", "cpu_s", "peak_mb", "disk_kb")
 OWN = ("jobs", "wall_s", "snakemake_cpu_s", "children_cpu_s")
 
 
 def run(study, cores, changes):
-    """Run the study; return what Snakemake took, itself and its children apart, or None if nothing was to be done."""
+    """Run the study; return the CPU time of Snakemake and of its children, or None if there was nothing to do."""
     overlay, config = study / "streams.json", f"config/{study.name}.yaml"
     overlay.write_text(json.dumps(changes))
     words = [measure.tool("snakemake"), "--cores", str(cores), "--configfile", config, str(overlay)]
@@ -51,7 +51,7 @@ def run(study, cores, changes):
 
 
 def _cpu_of(process):
-    """Return the CPU seconds of a process and of its children that have ended."""
+    """Return the CPU seconds of a process, and of its finished children."""
     try:
         words = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
     except OSError:
@@ -61,7 +61,7 @@ def _cpu_of(process):
 
 
 def jobs_of(study, stream):
-    """Yield the rows of `COLUMNS` of a stream: each timestep's features and updates."""
+    """Yield rows (`COLUMNS`) for the features and updates of each timestep of a stream."""
     (folder,) = (study / stream).glob("seed*")
     with open(folder / "index.tsv", newline="") as table:
         sizes = [int(row["documents"]) for row in csv.DictReader(table, delimiter="\t")]
@@ -71,7 +71,7 @@ def jobs_of(study, stream):
         places |= {chain.parts[0]: (chain, [f"{chain}/scores/{t}.h5", f"{chain}/{t}.h5"]) for chain in chains}
         for job, (at, files) in places.items():
             kept = [folder / file for file in files if (folder / file).exists()]
-            # Of a checkpoint that was deleted since, the size is not known.
+            # the size of a deleted checkpoint is unknown
             disk = sum(path.stat().st_size for path in kept) / 1e3 if len(kept) == len(files) else ""
             yield (stream, job, t, documents, *_cost(folder / at / "benchmarks" / f"{t}.tsv"), disk)
 
@@ -92,9 +92,9 @@ def write(path, columns, rows):
 
 
 def summary(rows, tenths=False):
-    """Return lines: of every stream and job the medians over the first and the last third of the timesteps.
+    """Return lines with medians over the first and the last third of the timesteps, for every stream and job.
 
-    With `tenths` the means over the second tenth and the last, and how much more the last is.
+    With `tenths`, means over the second and the last tenth, and their relative difference.
     """
     from statistics import mean, median
 
@@ -179,7 +179,7 @@ def main(words=None):
 
 
 def changes_of(options, streams):
-    """Return what is changed of the study's configuration."""
+    """Return the changes of the configuration of the study."""
     changes = {"streams": streams}
     if options.batch:
         changes["corpora"] = {"made": {"batches": {"documents": options.batch, "initial": options.batch}}}

@@ -1,6 +1,6 @@
-"""The same work by spams-bin (GPL: an environment of its own): run by its interpreter, `python spams_peer.py IN OUT`.
+"""The work of hierarchy.py by spams-bin (GPL), run in its own environment: `python spams_peer.py IN OUT`.
 
-IN is an npz file with the inputs, OUT one with what was found and the CPU seconds of each call.
+IN is an npz file with the inputs, OUT an npz file for results and CPU seconds of each call.
 """
 
 import os
@@ -16,7 +16,7 @@ from scipy import sparse  # noqa: E402
 
 
 def tree_of(parents):
-    """Return the groups as spams wants them: nodes in preorder, one atom each."""
+    """Return the groups of a tree for spams: nodes in preorder, one atom each."""
     groups = sparse.lil_matrix((len(parents), len(parents)), dtype=bool)
     for node, parent in enumerate(parents):
         if parent >= 0:

@@ -3,14 +3,13 @@
     python benchmarks/synthetic.py 1000000 made.jsonl --topics 200 --seed 0
     python benchmarks/synthetic.py 1000000 made.jsonl --leaving --fresh 0.02
 
-A document has 20 to 30 terms or so, once or a few times each: three quarters of its words are its topic's own, the rest
-common ones, both by the law of Zipf and Mandelbrot. A tenth of the topics is there from the start; the others enter one
-after another, evenly over the first nine tenths of the stream, and stay. Documents are written as they are drawn, so
-memory does not depend on their number.
-With `--leaving` half of the first topics stay for good, and each that enters, over the whole stream, takes the place of
-the oldest of the others. `--fresh` is the share of words that occur once in the whole stream (names, numbers, slips of
-the pen). With both every timestep is like any other but for its words: the vocabulary grows without end.
-Everything is drawn in blocks of `BLOCK` documents from the seed and the block's number: equal arguments, equal bytes.
+A document has about 20 to 30 words. Three quarters are words of its topic, the others are common words, both with a
+Zipf-Mandelbrot law. A tenth of the topics is there from the start; the others enter one by one, evenly over the first
+nine tenths of the stream, and stay. Documents are written as they are drawn, so memory does not depend on their number.
+With `--leaving`, half of the first topics stay, and each topic that enters replaces the oldest of the others. `--fresh`
+is the share of words that occur only once (names, numbers, typing errors). With both, timesteps are alike except for
+their words, and the vocabulary grows without end. Documents are drawn in blocks of `BLOCK` from the seed and the number
+of the block, so equal arguments give equal bytes.
 """
 
 import argparse
@@ -26,14 +25,14 @@ from odl.files.atomic import replacing
 BLOCK = 10_000
 BEGIN = datetime(2020, 1, 1, tzinfo=UTC)
 SYLLABLES = [first + second for first in "bdfghjklmnprstvz" for second in "aeiou"]
-COMMON, OWN = 20_000, 200  # words that all topics share; words of one topic
-SHARE = 0.75  # of a document's words that are its topic's
-SHORTEST, LONGEST = 22, 31  # words of a document
-SPREAD = 1_234_567_891  # no divisor of the number of words that can be spelled: neighbours do not look alike
+COMMON, OWN = 20_000, 200  # numbers of common words, and of words of a topic
+SHARE = 0.75  # share of words of a document that belong to its topic
+SHORTEST, LONGEST = 22, 31  # smallest and largest number of words of a document
+SPREAD = 1_234_567_891  # coprime to the number of possible words, so that consecutive words look different
 
 
 def word(number):
-    """Return a word of five syllables, so that none is an English stop word."""
+    """Return the word with a number; it has five syllables, so it is no English stop word."""
     parts, number = [], number * SPREAD % len(SYLLABLES) ** 5
     for _ in range(5):
         number, rest = divmod(number, len(SYLLABLES))
@@ -42,7 +41,7 @@ def word(number):
 
 
 def zipf(size):
-    """Return the cumulated probabilities of ranks 1 to `size`, each as likely as 1/(rank + 10)."""
+    """Return the cumulative probabilities of ranks 1 to `size`, proportional to 1/(rank + 10)."""
     weights = 1.0 / (np.arange(1, size + 1) + 10.0)
     return np.cumsum(weights) / weights.sum()
 
@@ -64,7 +63,7 @@ def blocks(n_documents, n_topics, seed, leaving=False, fresh=0.0):
     ----------
     n_documents, n_topics, seed : int
     leaving : bool
-        Whether a topic that enters takes the place of the oldest one, but for half of the first.
+        Whether a topic that enters replaces the oldest one, except for half of the first topics.
     fresh : float
         Share of words that occur once.
 
@@ -75,8 +74,8 @@ def blocks(n_documents, n_topics, seed, leaving=False, fresh=0.0):
     topics : ndarray of int64, shape (n,)
     starts : ndarray of int64, shape (n + 1,)
     terms : ndarray of int64
-        Words of document i are ``terms[starts[i]:starts[i + 1]]``: those below `COMMON` are shared, the next `OWN`
-        are those of topic 0, and so on; behind those of the last topic every word is one of its own.
+        Words of document i are ``terms[starts[i]:starts[i + 1]]``: those below `COMMON` are common, the next `OWN`
+        are words of topic 0, and so on; larger numbers are words that occur once.
     """
     entry, common, own = entries(n_documents, n_topics, 1.0 if leaving else 0.9), zipf(COMMON), zipf(OWN)
     most = int(np.count_nonzero(entry == 0)) if leaving else n_topics
@@ -100,14 +99,14 @@ def blocks(n_documents, n_topics, seed, leaving=False, fresh=0.0):
 
 
 def rows(n_documents, n_topics, seed=0, seconds=60, leaving=False, fresh=0.0):
-    """Yield one dict a document: id, time, topics, title, text.
+    """Yield a dict for each document: id, time, topics, title, text.
 
     Parameters
     ----------
     n_documents, n_topics, seed, leaving, fresh
-        As of `blocks`.
+        As for `blocks`.
     seconds : float
-        From one document to the next.
+        Time between documents.
     """
     words = [word(number) for number in range(COMMON + OWN * n_topics)]
     for first, topics, starts, terms in blocks(n_documents, n_topics, seed, leaving, fresh):
@@ -124,7 +123,7 @@ def rows(n_documents, n_topics, seed=0, seconds=60, leaving=False, fresh=0.0):
 
 
 def write(path, n_documents, n_topics=200, seed=0, seconds=60, leaving=False, fresh=0.0):
-    """Write a made stream to a file ending in .jsonl or .jsonl.gz, under a temporary name first."""
+    """Write a stream to a .jsonl or .jsonl.gz file, atomically."""
     path = os.fspath(path)
     if not path.endswith((".jsonl", ".jsonl.gz")):
         raise SystemExit(f"synthetic: {path} ends otherwise; expected .jsonl or .jsonl.gz; rename it.")
@@ -138,12 +137,12 @@ def write(path, n_documents, n_topics=200, seed=0, seconds=60, leaving=False, fr
 
 
 def _packed(raw, path):
-    """Return the file, compressed where the name says so, with no name or time inside."""
+    """Return the file, compressed if the name ends in .gz, without name and time in its header."""
     return gzip.GzipFile("", "wb", 6, raw, mtime=0) if path.endswith(".gz") else raw
 
 
 def main(words=None):
-    """Write what the command line asks for."""
+    """Write the stream of the command line."""
     parser = argparse.ArgumentParser(description="Write a made stream of short documents as JSONL.")
     parser.add_argument("documents", type=int)
     parser.add_argument("output", help="file ending in .jsonl or .jsonl.gz")

@@ -2,7 +2,8 @@
 
     python benchmarks/tree_sizes.py
 
-Vectors of two million entries in all, whatever the tree: complete binary trees, then 1024 atoms below a root as chains.
+Every tree gets vectors with two million entries in total. Trees are complete binary trees, then chains of 1024 atoms
+below a root.
 """
 
 import numpy as np
@@ -16,7 +17,7 @@ LEVELS, CHAINS = (6, 9, 12, 15), (2, 8, 32, 128)
 
 
 def chains(length, atoms=1024):
-    """Return a tree whose root has chains of so many atoms below it."""
+    """Return a tree with chains of `length` atoms below its root."""
     parents = [trees.ROOT]
     for _ in range(atoms // length):
         parents += [0, *range(len(parents), len(parents) + length - 1)]
@@ -24,7 +25,7 @@ def chains(length, atoms=1024):
 
 
 def nanoseconds(tree, norm, rng):
-    """Return the least CPU nanoseconds for each entry of the prox of vectors that a tree is for."""
+    """Return the minimum CPU nanoseconds of the prox per entry of vectors."""
     U = rng.normal(size=(max(ENTRIES // tree.n_nodes, 1), tree.n_nodes))
     place = np.empty_like(U)
     times = [cpu(lambda: prox(place, U, tree, 1.0, norm))[0] for _ in range(REPEATS)]

@@ -380,7 +380,7 @@ def test_streams_without_texts_are_told_as_numbers_of_words(peers, tmp_path):
     assert batch.texts == ["w0 w0 w2", "", "w1 w1 w1"] and batch.vectors is None
     np.save(tmp_path / "0-vectors.npy", np.array([[1.0, 0.0], [3.0, 0.0], [2.0, 6.0]], dtype=np.float32))
     other = peers.peers_stream.Batch(tmp_path, 0)
-    np.testing.assert_allclose(np.linalg.norm(peers.peers_stream.Meaning().of(other), axis=1), 1.0)
+    np.testing.assert_allclose(np.linalg.norm(peers.peers_stream.Meaning().vectors_of(other), axis=1), 1.0)
     assert other.vectors[0, 0] < 0 < other.vectors[1, 0], "around the mean"
 
 

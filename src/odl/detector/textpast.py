@@ -43,7 +43,7 @@ def arrays(repeats, past, register):
 
     Parameters
     ----------
-    repeats : Repeats
+    repeats : RecentDuplicates
     past : odl.alerts.decision.StreamHistory
     register : odl.corpora.collection.Register
     """

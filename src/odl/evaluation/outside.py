@@ -66,7 +66,7 @@ def _timesteps(entries):
 
     Returns
     -------
-    batches : list of Scores
+    batches : list of ScoredBatch
     topics : str
         ``all`` or ``dominant``.
     """

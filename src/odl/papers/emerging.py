@@ -279,7 +279,7 @@ def of_timestep(scores, source, settings=None, corpus_features=None):
 
     Returns
     -------
-    Emerging, Scores
+    EmergingTopics, ScoredBatch
         The clusters, and the scores with the names of documents.
 
     Raises

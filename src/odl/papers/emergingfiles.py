@@ -231,7 +231,7 @@ def judge(emerging, batch, topics="all"):
 
     Parameters
     ----------
-    emerging : Emerging
+    emerging : EmergingTopics
     batch : odl.evaluation.scorefiles.ScoredBatch
         The scores that `emerging` was computed from.
     topics : {"all", "dominant"}

@@ -70,10 +70,10 @@ class OnlineStep(NamedTuple):
     Examples
     --------
     >>> from scipy.sparse import csc_array, csr_array
-    >>> from odl.papers.hindsight import Step
+    >>> from odl.papers.hindsight import OnlineStep
     >>> P, X = csr_array([[0.5, 0.5], [0.0, 1.0]]), csr_array([[1.0], [0.5]])
     >>> A = csc_array([[0.5], [0.5]])
-    >>> Step(P, X, before=A, after=A).P.shape
+    >>> OnlineStep(P, X, before=A, after=A).P.shape
     (2, 2)
     """
 
@@ -149,7 +149,7 @@ def hindsight(
 
     Parameters
     ----------
-    steps : list of Step
+    steps : list of OnlineStep
     grid : list of int
         Increasing numbers of timesteps, from 1.
     start : csc_array
@@ -167,10 +167,10 @@ def hindsight(
     Examples
     --------
     >>> from scipy.sparse import csc_array, csr_array
-    >>> from odl.papers.hindsight import Step, hindsight
+    >>> from odl.papers.hindsight import OnlineStep, hindsight
     >>> P, X = csr_array([[0.5, 0.5], [0.0, 1.0]]), csr_array([[1.0], [0.5]])
     >>> A = csc_array([[0.5], [0.5]])
-    >>> steps = [Step(P, X, before=A, after=A)]
+    >>> steps = [OnlineStep(P, X, before=A, after=A)]
     >>> [(T, round(value, 3), round(low, 3)) for T, _, value, low, _ in hindsight(steps, [1], A)]
     [(1, 1.0, 1.0)]
     """
@@ -199,7 +199,7 @@ def measure(
 
     Parameters
     ----------
-    steps : list of Step
+    steps : list of OnlineStep
         The evaluated timesteps, in order.
     learner : Learner
         A learner with `odl.learners.Learner.has_regret`.
@@ -221,11 +221,11 @@ def measure(
     Examples
     --------
     >>> from scipy.sparse import csc_array, csr_array
-    >>> from odl.papers.hindsight import Step, measure
+    >>> from odl.papers.hindsight import OnlineStep, measure
     >>> P, X = csr_array([[0.5, 0.5], [0.0, 1.0]]), csr_array([[1.0], [0.5]])
     >>> A = csc_array([[0.5], [0.5]])
     >>> from odl import learners
-    >>> rows, constants = measure([Step(P, X, before=A, after=A)] * 2, learners.make("dual_averaging"))
+    >>> rows, constants = measure([OnlineStep(P, X, before=A, after=A)] * 2, learners.make("dual_averaging"))
     >>> [round(row["regret"], 3) for row in rows], constants["refused"]
     ([0.0, 0.0], 'the theorems are about online ADMM')
     """
@@ -371,7 +371,7 @@ def read_steps(checkpoint_paths, feature_paths):
 
     Returns
     -------
-    steps : list of Step
+    steps : list of OnlineStep
     learner : Learner
     chain : dict
         Attributes of the checkpoints: corpus, seed, run, atoms, learner, features.

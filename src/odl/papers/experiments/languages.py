@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.evaluation.averages import grouped
+from odl.evaluation.baselines import N_NEIGHBOURS
 from odl.learners.sparse_atoms import widen
 from odl.papers import qualitystudy
 from odl.papers.experiments import quality, write
@@ -13,7 +14,6 @@ from odl.stream.weighting import Weighed, Weighting
 TITLE = "Languages"
 TAKES, ALGORITHMS = ("streams", "learners"), ("levels",)
 SETTINGS: dict = {}
-NEAREST = 5
 
 
 def neighbours(stream, t, form):
@@ -22,7 +22,7 @@ def neighbours(stream, t, form):
     now, counts = Weighed(batch, Weighting(**form), "l2"), [earlier.counts[:] for earlier in stream.batches[:t]]
     past = sparse.csr_array(sparse.vstack([widen(part, n_columns=batch.counts.shape[1]) for part in counts]))
     cosines = (now[:] @ now.weigh(past).T).toarray()
-    return 1.0 - np.sort(cosines, axis=1)[:, -NEAREST:].mean(axis=1)
+    return 1.0 - np.sort(cosines, axis=1)[:, -N_NEIGHBOURS:].mean(axis=1)
 
 
 def rows_of(stream, runs, share):

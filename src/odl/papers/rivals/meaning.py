@@ -10,12 +10,11 @@ import numpy as np
 from scipy import sparse
 from scipy.stats import rankdata
 
+from odl.evaluation.baselines import N_NEIGHBOURS
 from odl.learners.vectors import weight_of
 from odl.papers.rivals.windows import WholePast
 from odl.stream import dense
 from odl.stream.features import Features
-
-NEAREST = 5
 
 
 class NearestMeaning:
@@ -119,7 +118,7 @@ class FusedRanks(NearestMeaning):
 
 def _five(cosines):
     """Return the mean of the five largest values of each row."""
-    most = min(NEAREST, cosines.shape[1])
+    most = min(N_NEIGHBOURS, cosines.shape[1])
     return np.partition(cosines, -most, axis=1)[:, -most:].mean(axis=1)
 
 

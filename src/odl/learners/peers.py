@@ -68,9 +68,7 @@ def with_peers(P: sparse.csr_array, scores: np.ndarray, context: float, peers: i
     return (1.0 - share) * scores + share * mean_of_peers(scores, similar, cosines)
 
 
-def in_order(
-    P: sparse.csr_array, scores: np.ndarray, share: float, peers: int, contrast: float | None = None
-) -> np.ndarray:
+def in_order(P: sparse.csr_array, scores: np.ndarray, share: float, peers: int) -> np.ndarray:
     """Permute the scores of a batch by those of similar documents.
 
     With z the ranks of the scores and b the mean cosine to the `peers` most similar documents of the batch, both
@@ -92,8 +90,6 @@ def in_order(
     share : float
         Share of peers in the order; 0 changes nothing.
     peers : int
-    contrast : float, optional
-        Weight of b instead of max(-.3, min(r |r|, .3)).
 
     Returns
     -------
@@ -111,12 +107,10 @@ def in_order(
     """
     if len(scores) < MIN_DOCUMENTS or not share:
         return scores
-    return by_peers(scores, *nearest_among(P, min(peers, len(scores) - 1)), share, contrast)
+    return by_peers(scores, *nearest_among(P, min(peers, len(scores) - 1)), share)
 
 
-def by_peers(
-    scores: np.ndarray, similar: np.ndarray, cosines: np.ndarray, share: float, contrast: float | None = None
-) -> np.ndarray:
+def by_peers(scores: np.ndarray, similar: np.ndarray, cosines: np.ndarray, share: float) -> np.ndarray:
     """Return the result of `in_order` from known peers.
 
     Parameters
@@ -124,7 +118,7 @@ def by_peers(
     scores : ndarray, shape (n_documents,)
     similar, cosines : ndarray of int64 and float64, shape (n_documents, n_peers)
         Peers of each document and their cosines; a cosine of 0 is no peer.
-    share, contrast
+    share : float
         As in `in_order`.
 
     Returns
@@ -141,8 +135,8 @@ def by_peers(
     """
     z, b = _standardised(_ranks(scores)), _standardised(cosines.sum(axis=1))
     r = -(z * b).mean()
-    weight = np.clip(r * abs(r), -MAX_CONTRAST, MAX_CONTRAST) if contrast is None else contrast
-    u = _ranks(z + weight * b) / len(scores)
+    contrast = np.clip(r * abs(r), -MAX_CONTRAST, MAX_CONTRAST)
+    u = _ranks(z + contrast * b) / len(scores)
     order = (1.0 - share) * u + share * mean_of_peers(u, similar, cosines)
     return _permuted(scores, order)
 

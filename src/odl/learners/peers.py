@@ -107,7 +107,8 @@ def in_order(P: sparse.csr_array, scores: np.ndarray, share: float, peers: int) 
     """
     if len(scores) < MIN_DOCUMENTS or not share:
         return scores
-    return by_peers(scores, *nearest_among(P, min(peers, len(scores) - 1)), share)
+    similar, cosines = nearest_among(P, min(peers, len(scores) - 1))
+    return by_peers(scores, similar, cosines, share)
 
 
 def by_peers(scores: np.ndarray, similar: np.ndarray, cosines: np.ndarray, share: float) -> np.ndarray:

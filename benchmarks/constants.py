@@ -37,9 +37,9 @@ def shares(*values):
 ROWS = {  # name -> module or "alerts", constant, values
     "shares of the level": (gates, "LEVEL_SHARES", (shares(0.9, 0.05, 0.025, 0.025), shares(0.4, 0.2, 0.2, 0.2))),
     "periods of volume": (gates, "VOLUME_PERIODS", (14, 56)),
-    "t of an own word": (events, "CERTAIN_WORD", (3.0, 8.0)),
-    "share with an own word": (events, "SHARE", (0.05, 0.3)),
-    "documents that join by chance": (events, ("RATE", "RATE_LARGE"), ((0.0005, 0.00125), (0.008, 0.02))),
+    "t of an own word": (events, "OWN_WORD_T", (3.0, 8.0)),
+    "share with an own word": (events, "OWN_WORD_SHARE", (0.05, 0.3)),
+    "documents that join by chance": (events, ("JOIN_RATE", "LARGE_JOIN_RATE"), ((0.0005, 0.00125), (0.008, 0.02))),
     "half-life": (surprise, "HALF_LIFE", (10, 100)),
     "titles double below": (surprise, "FEW", (0, 100)),
     "certain": ("alerts", "certain", (8.0, 12.0)),

@@ -184,7 +184,9 @@ def baselines(stream, events):
         data = features.read(os.path.join(stream.place.features, f"{t}.h5"))
         X = sparse.csc_array(data.counts[:] > 0)
         lines[t] = sixty_lines(X, data.frequencies, data.n_before, data.vocabulary)
-        terms = np.flatnonzero((np.diff(X.indptr) > 0) & (data.frequencies <= headlines.BROAD * data.n_before))
+        terms = np.flatnonzero(
+            (np.diff(X.indptr) > 0) & (data.frequencies <= headlines.MAX_DOCUMENT_SHARE * data.n_before)
+        )
         for _ in range(TRIALS):
             drawn = rng.choice(terms, min(STRONGEST, len(terms)), replace=False)
             random[t].append([Words(X.indices[X.indptr[term] : X.indptr[term + 1]].tolist()) for term in drawn])
@@ -200,7 +202,7 @@ def baselines(stream, events):
 def sixty_lines(X, frequencies, n_before, vocabulary):
     """Return the headlines of the sixty lines, the first five."""
     n, x = X.shape[0], np.diff(X.indptr)
-    terms = np.flatnonzero((x >= 2) & (frequencies <= headlines.BROAD * n_before))
+    terms = np.flatnonzero((x >= 2) & (frequencies <= headlines.MAX_DOCUMENT_SHARE * n_before))
     a = frequencies[terms] + 0.5 + (n_before + 1) / 2000
     shape, expected = 1 / (1 / a + 0.04), n * a / (n_before + 1)
     tail = special.betainc(x[terms], shape, expected / (shape + expected))

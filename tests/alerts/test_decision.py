@@ -238,7 +238,7 @@ def test_what_is_carried_of_a_real_stream_is_bounded(corpora):
     """Reuters by day: 58 days, the busiest of 1,128 documents."""
     stream = read_corpus("reuters21578", [corpora / "reuters21578" / "reuters21578.tar.gz"], {})
     days, past, n_terms = stream.times // decision.DAY_MS, StreamHistory.nothing(), len(stream.vocabulary)
-    counts, most = stream.counts.tocsr(), events.SAMPLE + events.APART * events.EACH
+    counts, most = stream.counts.tocsr(), events.SAMPLE_SIZE + events.SAMPLE_GAP * events.SAMPLE_PER_PERIOD
     frequencies, n, sampled = np.zeros(n_terms, dtype=np.int64), 0, []
     for t, day in enumerate(np.unique(days).tolist()):
         rows = np.flatnonzero(days == day)
@@ -249,15 +249,18 @@ def test_what_is_carried_of_a_real_stream_is_bounded(corpora):
         scored = SimpleNamespace(score=np.zeros(len(rows)), empty=np.zeros(len(rows), dtype=bool))
         _, past = decide(arrivals, scored, past._replace(recent=np.zeros(100)), SETTINGS)
         memory = past.events
-        assert memory.past.shape[0] == len(memory.past_t) <= most and np.bincount(memory.past_t).max() <= events.EACH
-        assert np.diff(memory.inside.indptr).max(initial=0) <= events.WORDS
+        assert (
+            memory.past.shape[0] == len(memory.past_t) <= most
+            and np.bincount(memory.past_t).max() <= events.SAMPLE_PER_PERIOD
+        )
+        assert np.diff(memory.inside.indptr).max(initial=0) <= events.MAX_OWN_WORDS
         young = t - memory.birth < events.SETTLING
         assert np.diff(memory.members.indptr)[~young].sum() == 0
-        assert np.diff(memory.members.indptr).max(initial=0) <= events.STORED
-        assert len(past.gates.words) <= gates.HISTORY and len(memory.number) <= events.REMEMBERED
+        assert np.diff(memory.members.indptr).max(initial=0) <= events.STORED_WORDS
+        assert len(past.gates.words) <= gates.HISTORY and len(memory.number) <= events.MAX_EVENTS
         n, frequencies = n + len(rows), frequencies + np.bincount(X.indices, minlength=n_terms)
         sampled.append(memory.past.shape[0])
-    assert len(sampled) == 58 and len(memory.number) > 20 and sampled[-1] < events.EACH * 58
+    assert len(sampled) == 58 and len(memory.number) > 20 and sampled[-1] < events.SAMPLE_PER_PERIOD * 58
 
 
 def test_documents_of_an_event_are_not_counted_with_those_of_the_next_period():

@@ -97,7 +97,7 @@ class StreamHistory(NamedTuple):
     def nothing(cls):
         """Return the past before the first period."""
         return cls(
-            events.nothing(), surprise.WordHistory(), gates.GateHistory(), np.zeros(0, dtype=np.int64), np.zeros(0)
+            events.empty_memory(), surprise.WordHistory(), gates.GateHistory(), np.zeros(0, dtype=np.int64), np.zeros(0)
         )
 
 
@@ -241,7 +241,7 @@ class _PeriodDecision:
         n_terms = documents.counts.shape[1]
         self.past = past._replace(
             words=past.words.moved(documents.places, n_terms),
-            events=events.moved(past.events, documents.places, n_terms),
+            events=events.move_terms(past.events, documents.places, n_terms),
         )
         self.tail, self.unproven = calibration.tails(scored, past.recent, settings.warm_up)
         self.items = np.flatnonzero(documents.first == np.arange(len(documents.first)))
@@ -277,11 +277,11 @@ class _PeriodDecision:
             shown.sort(key=lambda one: -one.t)
         open_events = {one.event for one in shown if one.event}
         self._let_documents_join()
-        self.memory, sizes, changes = events.counted(self.memory, documents.t, self.event, open_events)
+        self.memory, sizes, changes = events.count_period(self.memory, documents.t, self.event, open_events)
         shown = [self._with_state(one) for one in shown]
         below = [one for one in candidates if self.unproven or not one.gate][:BELOW]
         below = [self._headline(one._replace(gate="")) for one in below]
-        self.memory = events.remembered(
+        self.memory = events.remember_period(
             self.memory, documents.t, self._without_frequent_words(self.X), np.arange(len(self.rows))
         )
         novel = calibration.most_novel(self.rows, self.scored.score)
@@ -315,7 +315,7 @@ class _PeriodDecision:
         counts = self.counts.where(self.new.words >= MIN_DOCUMENTS, self.new.titles > 0)
         self.found = surprise.evidence(counts, *self.past.words.before(), MIN_DOCUMENTS)
         terms = self._nameable_terms(self.found, self.counts)
-        drafts = headlines.drafts(terms, self.found, self.both, documents.frequencies == 0, MAX_HEADLINES)
+        drafts = headlines.group_terms(terms, self.found, self.both, documents.frequencies == 0, MAX_HEADLINES)
         share, double = gates.LEVEL_SHARES["words"], n < surprise.FEW
         largest = _largest(self.found, terms)
         law, self.p_values["words"], after = gates.judge_words(history.words, largest, n, double, level * share)
@@ -352,7 +352,7 @@ class _PeriodDecision:
         rows = np.flatnonzero((self.both[:, [word]] > 0).toarray().ravel())
         at = next((at for at, one in enumerate(candidates) if word in one.draft.terms), None)
         if at is None:
-            draft = headlines.draft_of(word, rows, largest[double])
+            draft = headlines.single_word_draft(word, rows, largest[double])
             return [Candidate(draft, p / share, "two periods"), *candidates], history
         if not candidates[at].gate:
             draft = candidates[at].draft
@@ -363,7 +363,7 @@ class _PeriodDecision:
     def _nameable_terms(self, found, counts):
         """Return the terms that may be in headlines, the strongest first."""
         documents = self.documents
-        return headlines.candidates(
+        return headlines.find_terms(
             found, counts, documents.frequencies, documents.n_before, documents.vocabulary, self.barred
         )
 
@@ -402,7 +402,7 @@ class _PeriodDecision:
         return Headline(
             ("volume", *source), (), 0.0, 0.0, 0.0, tuple(rows.tolist()), usual, p / gates.LEVEL_SHARES["volume"],
             "volume", repeated=bool(0 < len(rows) <= told.max(initial=0.0)),
-            examples=tuple(self._examples(inside, headlines.EXAMPLES)),
+            examples=tuple(self._examples(inside, headlines.STORED_EXAMPLES)),
         )  # fmt: skip
 
     def _judge_lone(self, history):
@@ -430,13 +430,13 @@ class _PeriodDecision:
         shown, born, covered = [], [], set()
         for candidate in speaking:
             draft = candidate.draft
-            number = events.matching(self.memory, draft.terms, self.found.t[draft.terms] + headlines.WEAK)
+            number = events.find_event(self.memory, draft.terms, self.found.t[draft.terms] + headlines.MIN_T)
             number = number or self._event_of(draft.rows)
             if number in covered:
                 continue
             headline = self._headline(candidate)
             if not number:
-                self.memory, number = events.opened(self.memory, self.documents.t, headline.name)
+                self.memory, number = events.open_event(self.memory, self.documents.t, headline.name)
                 born.append(number)
                 self._preview(number, draft)
             covered.add(number)
@@ -468,7 +468,7 @@ class _PeriodDecision:
         likely as not by the evidence of all of them and the share of the period that is of it.
         """
         X = self.both[rows]
-        joins = events.joined(self.memory, X)
+        joins = events.join_events(self.memory, X)
         number = int(np.bincount(joins).argmax())
         if number and 2 * np.count_nonzero(joins == number) >= len(rows):
             return number
@@ -479,7 +479,7 @@ class _PeriodDecision:
     def _let_documents_join(self):
         """Let documents join events, then estimate the own words of the events that are young."""
         free = self.event[self.rows] == NO_EVENT
-        joins = events.joined(self.memory, self.X)
+        joins = events.join_events(self.memory, self.X)
         self.event[self.rows] = np.where(free, joins, self.event[self.rows])
         for row in np.flatnonzero(self.documents.t - self.memory.birth <= events.SETTLING).tolist():
             number = int(self.memory.number[row])
@@ -497,7 +497,7 @@ class _PeriodDecision:
             names = [headlines.may_name(documents.vocabulary[term]) for term in terms.tolist()]
             return ~self._is_frequent(terms) & np.array(names, dtype=bool)
 
-        self.memory = events.estimated(
+        self.memory = events.estimate_event(
             self.memory, documents.t, number, self.both, rows, documents.frequencies, documents.n_before,
             documents.vocabulary, allowed, first, stored,
         )  # fmt: skip
@@ -511,7 +511,7 @@ class _PeriodDecision:
 
     def _is_frequent(self, terms):
         """Return which terms are in too many earlier documents to name an event or to be its own words."""
-        return self.documents.frequencies[terms] > headlines.BROAD * self.documents.n_before
+        return self.documents.frequencies[terms] > headlines.MAX_DOCUMENT_SHARE * self.documents.n_before
 
     def _without_frequent_words(self, X):
         """Return documents without the words that are too frequent to be own words."""
@@ -525,7 +525,7 @@ class _PeriodDecision:
         """Return a candidate as a headline with its name and examples."""
         documents, draft, gate = self.documents, candidate.draft, candidate.gate
         term = draft.terms[0]
-        name = headlines.name(
+        name = headlines.name_headline(
             draft, self.found, documents.vocabulary, lambda places: documents.texts(self.rows[places]),
             self._period_texts,
         )  # fmt: skip
@@ -533,7 +533,8 @@ class _PeriodDecision:
         return Headline(
             name, tuple(documents.vocabulary[each] for each in draft.terms[:12].tolist()), draft.t, draft.t_all,
             draft.t_recent, tuple(self.rows[draft.rows].tolist()), float(usual), float(candidate.p), gate,
-            form=draft.form, examples=tuple(self._examples(draft.rows, headlines.EXAMPLES if gate else UNPROVEN)),
+            form=draft.form,
+            examples=tuple(self._examples(draft.rows, headlines.STORED_EXAMPLES if gate else UNPROVEN)),
         )  # fmt: skip
 
     @cached_property
@@ -551,7 +552,7 @@ class _PeriodDecision:
     def _examples(self, rows, most):
         """Return rows of the batch of central documents."""
         weights, languages = self._weights
-        return self.rows[headlines.central(weights, rows, languages, most)].tolist()
+        return self.rows[headlines.find_central(weights, rows, languages, most)].tolist()
 
 
 def _largest(found, terms):

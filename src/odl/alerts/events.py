@@ -1,20 +1,20 @@
-"""Events: episodes of a stream, each with own words, that documents join while more come than by chance.
+"""Events: episodes of a stream with their own words, which documents join while more come than by chance.
 
 Own words. Of m documents of an event x_w have the word w; t_w is that of `odl.alerts.surprise` against the documents
-before its birth. A word is its own if t_w >= `CERTAIN_WORD` and x_w >= `SHARE` m, and w may name a headline. They are
-estimated again for `SETTLING` periods after the birth, then stay.
+before its birth. A word is its own if t_w >= `OWN_WORD_T` and x_w >= `OWN_WORD_SHARE` m, and w may name a headline.
+They are estimated again for `SETTLING` periods after the birth, then stay.
 
 Joining. With p_w = (x_w + 1/2) / (m + 1) and q_w the same of the documents before the birth, the evidence that a
 document belongs to an event is
 
     L = sum over own words of  log(p_w / q_w) if it has w,  log((1 - p_w) / (1 - q_w)) if not.                     (1)
 
-It joins the event with the largest L - threshold above 0. Documents well before the birth cannot belong to the event:
-the threshold is the largest L but a share r / (number of open events) of a sample of these, `SAMPLE` documents at most
-without the last `APART` periods, with r = `RATE`, or `RATE_LARGE` for more than `LARGE` documents. So r is the rate of
-documents that join all events by chance.
+It joins the event with the largest L - threshold above 0. Documents well before the birth cannot belong to the event.
+So the threshold is the L that a share r / (number of open events) of a sample of these exceeds: at most `SAMPLE_SIZE`
+documents without the last `SAMPLE_GAP` periods, with r = `JOIN_RATE`, or `LARGE_JOIN_RATE` for an event of more than
+`LARGE_EVENT` documents. So r is the rate of documents that join all events by chance.
 
-Ending. With N documents in the last `SILENCE` periods, c = r N / (open events) join by chance. An event ends when no
+Ending. Of N documents in the last `END_PERIODS` periods, c = r N / (open events) join by chance. An event ends when no
 more than c + 2 sqrt(c) joined. Then nothing joins until its own words open a gate again (returning).
 """
 
@@ -27,28 +27,29 @@ from odl.alerts import surprise
 from odl.alerts.model import STATES
 from odl.learners import sparse_atoms
 
-CERTAIN_WORD = 5.0  # t_w of an own word
-SHARE = 0.15  # share of an event's documents that have an own word
+OWN_WORD_T = 5.0  # smallest t_w of an own word
+OWN_WORD_SHARE = 0.15  # smallest share of an event's documents that have an own word
 SETTLING = 4  # periods after the birth in which own words are estimated again
-WORDS = 30  # own words at most
-STORED = 200  # words of an event's documents that are counted while it settles
-OLD = 0.5  # share of the weight of a headline's words from which on it is of an old event
-SAMPLE, APART = 2000, 28  # documents before a birth, and the periods before it that are left out
-EACH = -(-SAMPLE // APART)  # documents of a period that are remembered for it
-UNKNOWN = 0.5  # rate in an event of the word by which its documents were chosen
-LEAST = 4.0  # smallest threshold: L of 55 to 1, where own words are too rare in the sample to tell
-RATE, RATE_LARGE, LARGE = 0.002, 0.005, 20  # share of documents that join by chance; of events of more documents
-SILENCE = 4  # periods
-SPAN = 8  # periods that a growing event is compared with
-GROWTH = 0.001  # probability of so many documents at the past rate below which an event grows
-BLOCK = 4096  # documents that are compared with all events at once
-REMEMBERED = 1000  # events; those that ended longest ago are forgotten first
+MAX_OWN_WORDS = 30  # own words of an event
+STORED_WORDS = 200  # words whose documents are counted while an event settles
+OLD_EVENT_SHARE = 0.5  # share of the weight of a headline's words from which on it is of an old event
+SAMPLE_SIZE, SAMPLE_GAP = 2000, 28  # documents before a birth, and the periods before it that are left out
+SAMPLE_PER_PERIOD = -(-SAMPLE_SIZE // SAMPLE_GAP)  # documents of a period that are remembered for the sample
+CHOSEN_RATE = 0.5  # p of the word by which the documents of an event were chosen
+MIN_THRESHOLD = 4.0  # log-odds of 55 to 1, for own words that are too rare in the sample
+JOIN_RATE, LARGE_JOIN_RATE = 0.002, 0.005  # share of documents that join by chance; the same of large events
+LARGE_EVENT = 20  # documents of an event above which it is large
+END_PERIODS = 4  # periods in which too few documents joined, after which an event ends
+GROWTH_PERIODS = 8  # periods that a growing event is compared with
+GROWTH_LEVEL = 0.001  # probability of so many documents at the past rate below which an event grows
+ROWS_AT_ONCE = 4096  # documents that are compared with all events at once
+MAX_EVENTS = 1000  # events that are remembered; those that ended longest ago are forgotten first
 NEW, ONGOING, GROWING, RETURNING, ENDED = range(len(STATES))
 
 
 @dataclass(frozen=True)
 class EventMemory:
-    """What is carried from period to period: e events, a sample of past documents.
+    """State that one period passes to the next: e events, and a sample of past documents.
 
     Attributes
     ----------
@@ -61,9 +62,9 @@ class EventMemory:
     threshold : ndarray of float64, shape (e,)
     names, words : list of str
         Parts of each name, and its own words in the order of the entries of `inside`, separated by tabs.
-    counts : ndarray of int64, shape (e, SPAN)
+    counts : ndarray of int64, shape (e, GROWTH_PERIODS)
         Documents in each of the last periods, the newest last.
-    totals : ndarray of int64, shape (SPAN,)
+    totals : ndarray of int64, shape (GROWTH_PERIODS,)
         Documents of the stream in these periods.
     inside, before : csr_array, shape (e, n_terms)
         Rates of its own words in its documents and before its birth, stored as log-odds need them: entries are
@@ -72,7 +73,7 @@ class EventMemory:
         t_w of its own words.
     members : csr_array, shape (e, n_terms)
         Documents that have each word, of its first periods; empty once its own words stay.
-    past : csr_array, shape (at most `SAMPLE` + `APART` `EACH`, n_terms)
+    past : csr_array, shape (at most `SAMPLE_SIZE` + `SAMPLE_GAP` `SAMPLE_PER_PERIOD`, n_terms)
         Documents of earlier periods, oldest first, for thresholds.
     past_t : ndarray of int64
         Period of each of these.
@@ -109,17 +110,18 @@ OF_TERMS = ("inside", "before", "weight", "members", "past")
 OF_EVENTS = ("number", "birth", "size", "state", "threshold", "counts", "inside", "before", "weight", "members")
 
 
-def nothing():
+def empty_memory():
     """Return the memory before the first period."""
-    whole, none = np.zeros(0, dtype=np.int64), sparse.csr_array((0, 0))
+    empty, none = np.zeros(0, dtype=np.int64), sparse.csr_array((0, 0))
     return EventMemory(
-        0, whole, whole, whole, whole.astype(np.int8), np.zeros(0), [], [], np.zeros((0, SPAN), dtype=np.int64),
-        np.zeros(SPAN, dtype=np.int64), none, none, none, none, none, whole,
+        0, empty, empty, empty, empty.astype(np.int8), np.zeros(0), [], [],
+        np.zeros((0, GROWTH_PERIODS), dtype=np.int64), np.zeros(GROWTH_PERIODS, dtype=np.int64),
+        none, none, none, none, none, empty,
     )  # fmt: skip
 
 
-def moved(memory, places, n_terms):
-    """Return the memory under other numbers of terms: -1 for one that has left; None if terms were only appended."""
+def move_terms(memory, places, n_terms):
+    """Return the memory with other numbers of its terms: -1 for one that has left; None if terms were only added."""
     if places is None:
         return replace(memory, **{n: sparse_atoms.widen(getattr(memory, n), n_columns=n_terms) for n in OF_TERMS})
     shape, stays = ("events", "terms"), places >= 0
@@ -153,14 +155,14 @@ def likelihood(X, inside, before):
     return (surprise.presence(X)[:, terms] @ step[:, terms].T).toarray() + base
 
 
-def threshold_of(past, inside, before, rate):
-    """Return the L that a share `rate` of past documents exceeds, at least `LEAST`."""
+def find_threshold(past, inside, before, rate):
+    """Return the L that a share `rate` of past documents exceeds, but at least `MIN_THRESHOLD`."""
     scores = np.sort(likelihood(past, inside, before)[:, 0])
     place = int(np.floor(len(scores) * rate))
-    return float(max(scores[-place - 1], LEAST)) if len(scores) else LEAST
+    return float(max(scores[-place - 1], MIN_THRESHOLD)) if len(scores) else MIN_THRESHOLD
 
 
-def own_words(has, m, frequencies, n_documents, allowed, first, chosen_by=False):
+def find_own_words(has, m, frequencies, n_documents, allowed, first, chosen_by=False):
     """Return the own words of an event: terms, p, q and t of each, the strongest first.
 
     Parameters
@@ -175,29 +177,31 @@ def own_words(has, m, frequencies, n_documents, allowed, first, chosen_by=False)
     allowed : callable
         Of terms, which may be own words.
     first : ndarray of int64
-        Words that are its own if there are no others.
+        Own words of an event that has no others.
     chosen_by : bool
-        Whether its documents are those that have these words: then p of these is `UNKNOWN`.
+        Whether its documents are those that have these words: then p of these is `CHOSEN_RATE`.
     """
     terms, x = has.indices.astype(np.int64), has.data
     back = surprise.Background(np.maximum(frequencies, 0), n_documents)
     t = surprise.tail(np.maximum(x, 1), m, back, terms)
-    chosen = (t >= CERTAIN_WORD) & (x >= SHARE * m)
+    chosen = (t >= OWN_WORD_T) & (x >= OWN_WORD_SHARE * m)
     chosen[chosen] = allowed(terms[chosen])
     if not chosen.any():
         chosen = np.isin(terms, first)
     terms, x, t = terms[chosen], x[chosen], t[chosen]
-    order = np.lexsort((terms, -t))[:WORDS]
+    order = np.lexsort((terms, -t))[:MAX_OWN_WORDS]
     terms, x, t = terms[order], x[order], t[order]
     q = (np.maximum(frequencies[terms], 0) + 0.5) / (n_documents + 1)
     p = np.maximum((x + 0.5) / (m + 1), np.minimum(2 * q, 0.9))
     if chosen_by:
-        p[np.isin(terms, first)] = UNKNOWN
+        p[np.isin(terms, first)] = CHOSEN_RATE
     return terms, p, q, t
 
 
-def matching(memory, terms, weights):
-    """Return the number of the event whose own words have at least `OLD` of the weight of a headline, 0 for none.
+def find_event(memory, terms, weights):
+    """Return the number of the event that a headline is of by its words, 0 for none.
+
+    Its own words have at least `OLD_EVENT_SHARE` of the weight of the headline.
 
     Parameters
     ----------
@@ -211,25 +215,25 @@ def matching(memory, terms, weights):
         return 0
     share = (memory.weight[:, terms] > 0) @ weights / weights.sum()
     best = np.lexsort((-memory.birth, -share))[0]  # of equal ones the newest
-    return int(memory.number[best]) if share[best] >= OLD else 0
+    return int(memory.number[best]) if share[best] >= OLD_EVENT_SHARE else 0
 
 
-def opened(memory, t, name):
-    """Return the memory with one more event, which has no words yet, and its number."""
+def open_event(memory, t, name):
+    """Return the memory with a new event, which has no words yet, and the number of the event."""
     n, n_terms = memory.numbered + 1, memory.inside.shape[1]
     values = {"number": n, "birth": t, "size": 0, "state": NEW, "threshold": 0.0}
     grown = {
         key: np.append(getattr(memory, key), value).astype(getattr(memory, key).dtype) for key, value in values.items()
     }
     none = sparse.csr_array((1, n_terms))
-    grown |= {key: _stacked(getattr(memory, key), none) for key in ("inside", "before", "weight", "members")}
-    counts = np.vstack([memory.counts, np.zeros((1, SPAN), dtype=np.int64)])
+    grown |= {key: _append_rows(getattr(memory, key), none) for key in ("inside", "before", "weight", "members")}
+    counts = np.vstack([memory.counts, np.zeros((1, GROWTH_PERIODS), dtype=np.int64)])
     strings = {"names": [*memory.names, "\t".join(name)], "words": [*memory.words, ""]}
     return replace(memory, numbered=n, counts=counts, **strings, **grown), n
 
 
-def estimated(memory, t, number, X, rows, frequencies, n_documents, vocabulary, allowed, first, stored=True):
-    """Return the memory with the own words and threshold of an event estimated with documents of this period.
+def estimate_event(memory, t, number, X, rows, frequencies, n_documents, vocabulary, allowed, first, stored=True):
+    """Estimate own words and threshold of an event with documents of this period; return the memory.
 
     Parameters
     ----------
@@ -241,20 +245,20 @@ def estimated(memory, t, number, X, rows, frequencies, n_documents, vocabulary, 
     rows : ndarray of int64
         Those of the event.
     frequencies, n_documents
-        Documents before the period; those of the event are taken off.
+        Documents before the period with each term, and all of them; the event's own are subtracted.
     vocabulary : list of str
     allowed, first
-        As in `own_words`.
+        As in `find_own_words`.
     stored : bool
-        Whether the words of these documents are stored; else the call is a preview of a new event.
+        Whether the words of these documents are stored. If not, the call is a preview of a new event.
     """
     row = memory.row(number)
     old, m = memory.members[[row]], int(memory.size[row])
     now = np.bincount(X[rows].indices, minlength=X.shape[1])
     before = frequencies - np.bincount(old.indices, old.data, minlength=X.shape[1])
     has = sparse.csr_array((now + np.bincount(old.indices, old.data, minlength=X.shape[1]))[None, :].astype(np.float64))
-    has = sparse_atoms.largest_per_row(has, STORED).sorted_indices()
-    terms, p, q, weight = own_words(has, m + len(rows), before, n_documents - m, allowed, first, not stored)
+    has = sparse_atoms.largest_per_row(has, STORED_WORDS).sorted_indices()
+    terms, p, q, weight = find_own_words(has, m + len(rows), before, n_documents - m, allowed, first, not stored)
     order = np.argsort(terms)
     parts = {"inside": p, "before": q, "weight": weight}
     shape, ends = (1, X.shape[1]), np.array([0, len(terms)])
@@ -263,37 +267,37 @@ def estimated(memory, t, number, X, rows, frequencies, n_documents, vocabulary, 
     parts["members"] = sparse.csr_array(shape) if settled or not stored else has
     words = list(memory.words)
     words[row] = "\t".join(vocabulary[term] for term in terms[order].tolist())
-    rows_of = {key: _replaced(getattr(memory, key), row, value) for key, value in parts.items()}
+    rows_of = {key: _replace_row(getattr(memory, key), row, value) for key, value in parts.items()}
     memory = replace(memory, words=words, **rows_of)
-    past = memory.past[memory.past_t < memory.birth[row] - APART][-SAMPLE:]
+    past = memory.past[memory.past_t < memory.birth[row] - SAMPLE_GAP][-SAMPLE_SIZE:]
     past = past if past.shape[0] else memory.past[memory.past_t < memory.birth[row]]
     values = memory.threshold.copy()
-    values[row] = threshold_of(
-        past, parts["inside"], parts["before"], rate_of(m + len(rows)) / max(1, len(memory.open))
+    values[row] = find_threshold(
+        past, parts["inside"], parts["before"], join_rate(m + len(rows)) / max(1, len(memory.open))
     )
     return replace(memory, threshold=values)
 
 
-def rate_of(size):
+def join_rate(size):
     """Return the share of documents that join an event of this size by chance."""
-    return RATE_LARGE if size > LARGE else RATE
+    return LARGE_JOIN_RATE if size > LARGE_EVENT else JOIN_RATE
 
 
-def joined(memory, X):
+def join_events(memory, X):
     """Return the number of the event that each document joins, 0 for none."""
     rows = memory.open
     rows = rows[np.diff(memory.inside.indptr)[rows] > 0]
     if not len(rows) or not X.shape[0]:
         return np.zeros(X.shape[0], dtype=np.int64)
     inside, before, found = memory.inside[rows], memory.before[rows], []
-    for first in range(0, X.shape[0], BLOCK):
-        beyond = likelihood(X[first : first + BLOCK], inside, before) - memory.threshold[rows]
+    for first in range(0, X.shape[0], ROWS_AT_ONCE):
+        beyond = likelihood(X[first : first + ROWS_AT_ONCE], inside, before) - memory.threshold[rows]
         best = np.argmax(beyond, axis=1)
         found.append(np.where(beyond[np.arange(len(best)), best] > 0, memory.number[rows][best], 0))
     return np.concatenate(found)
 
 
-def counted(memory, t, event, telling):
+def count_period(memory, t, event, telling):
     """Count the documents of every event, and find its state.
 
     Parameters
@@ -320,11 +324,11 @@ def counted(memory, t, event, telling):
         elif was == ENDED:
             state[row] = RETURNING if number in telling else ENDED
         else:
-            chance = rate_of(memory.size[row]) * totals[-SILENCE:].sum() / n_open
-            over = age >= SILENCE and counts[row, -SILENCE:].sum() <= chance + 2 * np.sqrt(chance)
-            span = min(age, SPAN - 1)
+            chance = join_rate(memory.size[row]) * totals[-END_PERIODS:].sum() / n_open
+            over = age >= END_PERIODS and counts[row, -END_PERIODS:].sum() <= chance + 2 * np.sqrt(chance)
+            span = min(age, GROWTH_PERIODS - 1)
             past = int(counts[row, -1 - span : -1].sum()), int(totals[-1 - span : -1].sum())
-            grows = growth_chance(int(size[row]), int(totals[-1]), *past) <= GROWTH
+            grows = growth_chance(int(size[row]), int(totals[-1]), *past) <= GROWTH_LEVEL
             state[row] = ENDED if over and number not in telling else GROWING if grows else ONGOING
         if state[row] != was:
             changes.append((number, STATES[state[row]]))
@@ -344,22 +348,26 @@ def growth_chance(count, total, before, total_before):
     return float(special.bdtrc(count - 1, count + before, total / (total + total_before)))
 
 
-def remembered(memory, t, X, rows):
-    """Return the memory with a sample of the documents of this period, and without what is not needed any more.
+def remember_period(memory, t, X, rows):
+    """Add a sample of this period's documents to the memory, and drop old documents and events; return the memory.
 
     Parameters
     ----------
     X : csr_array
         Documents of the period, without words that are no own words of an event.
     rows : ndarray of int64
-        Documents that may be remembered, in order; at most `EACH` of them are, evenly spaced.
+        Documents that may be remembered, in order; at most `SAMPLE_PER_PERIOD` of them are, evenly spaced.
     """
-    chosen = rows[np.linspace(0, len(rows) - 1, min(EACH, len(rows))).round().astype(np.int64)] if len(rows) else rows
-    past = _stacked(memory.past, surprise.presence(X[chosen]))
+    chosen = (
+        rows[np.linspace(0, len(rows) - 1, min(SAMPLE_PER_PERIOD, len(rows))).round().astype(np.int64)]
+        if len(rows)
+        else rows
+    )
+    past = _append_rows(memory.past, surprise.presence(X[chosen]))
     past_t = np.append(memory.past_t, np.full(len(chosen), t))
-    old = np.flatnonzero(past_t <= t - APART)
-    first = max(0, len(old) - SAMPLE)
-    over = len(memory.number) - REMEMBERED
+    old = np.flatnonzero(past_t <= t - SAMPLE_GAP)
+    first = max(0, len(old) - SAMPLE_SIZE)
+    over = len(memory.number) - MAX_EVENTS
     young = sparse.diags_array((t - memory.birth < SETTLING).astype(np.float64))
     members = sparse.csr_array(young @ memory.members) if len(memory.birth) else memory.members
     members.eliminate_zeros()
@@ -371,11 +379,11 @@ def remembered(memory, t, X, rows):
     return replace(memory, **strings, **{key: getattr(memory, key)[kept] for key in OF_EVENTS})
 
 
-def _stacked(matrix, rows):
+def _append_rows(matrix, rows):
     return sparse.csr_array(sparse.vstack([matrix, rows], format="csr"))
 
 
-def _replaced(matrix, row, value):
+def _replace_row(matrix, row, value):
     """Return a matrix with another row in one place."""
     parts = [matrix[:row], value, matrix[row + 1 :]]
     return sparse.csr_array(sparse.vstack([part for part in parts if part.shape[0]], format="csr")).sorted_indices()

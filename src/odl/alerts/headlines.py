@@ -2,7 +2,7 @@
 
 A headline starts with the strongest word that is in none yet. Words belong to it if at least `OVERLAP` of the documents
 of the smaller one have both; they are in the order of t_w, equal ones by documents, then by the word. Those in fewer
-than `SHARED` of its documents are left out. Its documents are those of its first word.
+than `MIN_WORD_SHARE` of its documents are left out. Its documents are those of its first word.
 """
 
 import re
@@ -17,15 +17,15 @@ from scipy import sparse
 from odl.alerts import phrasing
 from odl.text.words import fold_case
 
-BROAD = 0.05  # share of all documents before above which a word names nothing; .02 to .2 differ by one event of 50
+MAX_DOCUMENT_SHARE = 0.05  # share of earlier documents above which a word names nothing; .02 to .2: one event of 50
 OVERLAP = 0.5  # share of the documents of two words that have both; .34 to .7 give the same headlines
-WEAK = 1.0  # t_w below which a word is in no headline
-COMPARED = 300  # strongest words that are compared with each other
-NAMED, COLUMNS = 3, 60  # words or phrases of a name, and their columns at most
-SHARED = 0.25  # share of a headline's documents that have each of its words, two documents at least
-FORM = 0.8  # share of the documents of a period from which new words alone are a change of form
-EXAMPLES = 10  # documents that are stored of a headline that speaks
-READ = 50  # documents whose texts are read for a name
+MIN_T = 1.0  # t_w below which a word is in no headline
+MAX_COMPARED = 300  # strongest words that are compared with each other
+MAX_NAME_PARTS, MAX_NAME_COLUMNS = 3, 60  # words or phrases of a name, and their columns at most
+MIN_WORD_SHARE = 0.25  # share of a headline's documents that have each of its words, two documents at least
+FORM_SHARE = 0.8  # share of the documents of a period from which new words alone are a change of form
+STORED_EXAMPLES = 10  # documents that are stored of a headline that speaks
+TEXTS_READ = 50  # documents whose texts are read for a name
 CALENDAR = frozenset(  # lines that begin with # say where the words are from
     word
     for line in (files("odl.text") / "calendar.txt").read_text(encoding="utf-8").splitlines()
@@ -33,8 +33,8 @@ CALENDAR = frozenset(  # lines that begin with # say where the words are from
 )
 HOST = re.compile(r"(?:[\w-]+\.)+[^\W\d_]{2,}")
 HEX = re.compile(r"(?=.*\d)[0-9a-f]{7,}")
-STEM = 4  # letters from which on a part that begins another one says nothing beside it
-NEARLY = 0.8  # share of the places of a word that have the same word beside them: it is part of its name
+STEM_LETTERS = 4  # letters from which on a part that begins another one says nothing beside it
+NEIGHBOUR_SHARE = 0.8  # share of the places of a word that have the same word beside them: it is part of its name
 JOINED = re.compile(r"((?:[^\W_]+[-\u2010\u2011])+)$"), re.compile(r"^((?:[-\u2010\u2011][^\W_]+)+)")
 NEIGHBOURS = re.compile(r"([^\W\d_]+) $"), re.compile(r"^ ([^\W\d_]+)")  # words before and after
 YEAR = re.compile(r"(?:19|20)\d\d[^\W\d_]*")  # with letters behind it, as where the space behind a date is missing
@@ -76,8 +76,8 @@ def may_name(word):
     return not (dated or word.startswith("@") or HOST.fullmatch(word) or HEX.fullmatch(word))
 
 
-def candidates(evidence, counts, frequencies, n_documents, vocabulary, barred=frozenset()):
-    """Return the terms that may be in headlines, the strongest first.
+def find_terms(evidence, counts, frequencies, n_documents, vocabulary, barred=frozenset()):
+    """Return the terms that may be in headlines, by their evidence, the strongest first.
 
     Parameters
     ----------
@@ -94,26 +94,26 @@ def candidates(evidence, counts, frequencies, n_documents, vocabulary, barred=fr
     Returns
     -------
     ndarray of int64
-        At most `COMPARED`.
+        At most `MAX_COMPARED`.
     """
-    terms = np.flatnonzero((evidence.t > WEAK) & (frequencies <= BROAD * n_documents))
+    terms = np.flatnonzero((evidence.t > MIN_T) & (frequencies <= MAX_DOCUMENT_SHARE * n_documents))
     order = np.lexsort((terms, -(counts.words + counts.titles)[terms], -evidence.t[terms]))
     chosen = []
     for term in terms[order].tolist():
         if may_name(vocabulary[term]) and vocabulary[term] not in barred:
             chosen.append(term)
-            if len(chosen) == COMPARED:
+            if len(chosen) == MAX_COMPARED:
                 break
     return np.array(chosen, dtype=np.int64)
 
 
-def drafts(terms, evidence, X, new, most):
-    """Return the strongest headlines of a period.
+def group_terms(terms, evidence, X, new, most):
+    """Group terms whose documents overlap into headlines; return the strongest headlines of a period.
 
     Parameters
     ----------
     terms : ndarray of int64
-        As `candidates` returns them.
+        As `find_terms` returns them.
     evidence : odl.alerts.surprise.Evidence
     X : csr_array, shape (n_items, n_terms)
         Words of texts and titles.
@@ -130,7 +130,7 @@ def drafts(terms, evidence, X, new, most):
     if not len(terms):
         return []
     has = sparse.csc_array(X[:, terms] > 0, dtype=np.int64)
-    both = (has.T @ has).toarray()  # at most COMPARED rows and columns, whatever the number of documents
+    both = (has.T @ has).toarray()  # at most MAX_COMPARED rows and columns, whatever the number of documents
     sizes = np.diag(both)
     overlap = both / np.maximum(np.minimum(sizes, sizes[:, None]), 1)
     free, found = np.ones(len(terms), dtype=bool), []
@@ -143,21 +143,21 @@ def drafts(terms, evidence, X, new, most):
         members[first] = True
         free &= ~members
         rows = np.sort(has.indices[has.indptr[first] : has.indptr[first + 1]]).astype(np.int64)
-        members &= both[first] >= (max(2, SHARED * len(rows)) if len(rows) > 1 else 1)
+        members &= both[first] >= (max(2, MIN_WORD_SHARE * len(rows)) if len(rows) > 1 else 1)
         members[first] = True
         words = terms[members]
-        form = bool(len(rows) > FORM * X.shape[0] and X.shape[0] >= 10 and new[words].all())
+        form = bool(len(rows) > FORM_SHARE * X.shape[0] and X.shape[0] >= 10 and new[words].all())
         values = (float(each[term]) for each in (evidence.t, evidence.t_all, evidence.t_recent))
         found.append(Draft(words, rows, *values, form))
     return found
 
 
-def draft_of(term, rows, t):
-    """Return the headline of one word."""
+def single_word_draft(term, rows, t):
+    """Return the draft of a headline of one word."""
     return Draft(np.array([term]), rows, t, t, t)
 
 
-def name(draft, evidence, vocabulary, texts, period=None):
+def name_headline(draft, evidence, vocabulary, texts, period=None):
     """Return the name of a headline: its first words or phrases, spelled as in the texts.
 
     Parameters
@@ -173,8 +173,10 @@ def name(draft, evidence, vocabulary, texts, period=None):
     -------
     tuple of str
     """
-    weights = {vocabulary[term]: float(max(evidence.t[term], WEAK)) for term in draft.terms[: 2 * NAMED].tolist()}
-    read = texts(draft.rows[:READ])
+    weights = {
+        vocabulary[term]: float(max(evidence.t[term], MIN_T)) for term in draft.terms[: 2 * MAX_NAME_PARTS].tolist()
+    }
+    read = texts(draft.rows[:TEXTS_READ])
     parts = [phrase for phrase, _ in phrasing.phrases(read, weights, 1, period)] if read else list(weights)
     words = period.holders.keys() - weights if period else set()
     return _fitting(_compound(part, read, words) for part in parts)
@@ -203,7 +205,7 @@ def _compound(part, texts, words=()):
     whole = re.compile(rf"(?<![^\W_]){re.escape(part)}(?![^\W_])", re.IGNORECASE)
     spans = [(text, *match.span()) for text in texts for match in whole.finditer(text)]
     grows = False
-    for before, after, share, allowed in ((*JOINED, 0.5, None), (*NEIGHBOURS, NEARLY, words)):
+    for before, after, share, allowed in ((*JOINED, 0.5, None), (*NEIGHBOURS, NEIGHBOUR_SHARE, words)):
         for at, pattern in enumerate((before, after)):
             grown = [_grown(span, pattern, at) for span in spans]
             beside = Counter(fold_case(other) for other, _ in grown if other)
@@ -217,7 +219,7 @@ def _compound(part, texts, words=()):
 def _grown(span, pattern, after):
     """Return what a pattern finds beside a span of a text, and the span with it."""
     text, first, last = span
-    beside = text[last : last + COLUMNS] if after else text[max(0, first - COLUMNS) : first]
+    beside = text[last : last + MAX_NAME_COLUMNS] if after else text[max(0, first - MAX_NAME_COLUMNS) : first]
     match = pattern.search(beside)
     if not match:
         return "", span
@@ -227,21 +229,23 @@ def _grown(span, pattern, after):
 
 def _fitting(parts):
     """Return the first parts of a name that fit in its columns, without those that begin another one or with it."""
-    chosen, room = [], COLUMNS
+    chosen, room = [], MAX_NAME_COLUMNS
     for part in parts:
         pairs = [sorted((part.casefold(), one.casefold()), key=len) for one in chosen]
-        again = any(one == other or (len(one) >= STEM and other.startswith(one)) for one, other in pairs)
+        again = any(one == other or (len(one) >= STEM_LETTERS and other.startswith(one)) for one, other in pairs)
         if chosen and (again or len(part) + 2 > room):
             continue
-        chosen.append(part[:COLUMNS])
+        chosen.append(part[:MAX_NAME_COLUMNS])
         room -= len(part) + 2
-        if len(chosen) == NAMED:
+        if len(chosen) == MAX_NAME_PARTS:
             break
     return tuple(chosen)
 
 
-def central(Q, rows, languages, most):
-    """Return the documents that are most like the sum of all, in the language of most of them, the most central first.
+def find_central(Q, rows, languages, most):
+    """Return the rows of the documents that are most like the sum of all, the most central first.
+
+    Only documents in the language of most of them are considered.
 
     Parameters
     ----------
@@ -253,9 +257,9 @@ def central(Q, rows, languages, most):
     most : int
     """
     if languages is not None and len(rows) > 1:
-        told = [languages[row] for row in rows.tolist()]
-        usual = max(sorted({*told}), key=told.count)
-        rows = rows[[one == usual for one in told]]
+        own = [languages[row] for row in rows.tolist()]
+        usual = max(sorted({*own}), key=own.count)
+        rows = rows[[one == usual for one in own]]
     members = sparse.csr_array(Q[rows])
     likeness = members @ np.asarray(members.sum(axis=0)).ravel()
     return rows[np.lexsort((rows, -np.round(likeness, 9)))][:most]

@@ -242,7 +242,7 @@ class Judge:
         shares = with_data(P, parts.data)
         shares = pieces.folded(shares, own.counts) if pieces else shares
         shares.data = shares.data.astype(np.float32)
-        joins = events.joined(self.events, self._among_all(own.counts, own.terms))
+        joins = events.join_events(self.events, self._among_all(own.counts, own.terms))
         answers, shared, names = [], own.frequencies >= 1, own.names
         for row, (score, part, event) in enumerate(
             zip(scored.score.tolist(), tail.tolist(), joins.tolist(), strict=True)
@@ -256,7 +256,7 @@ class Judge:
     def _make_room(self, n_words):
         """Let there be columns of so many words, those of the stream and new ones."""
         self.n_words, self.state = n_words, self.learner.fit_terms(self.state, self.n_pieces + n_words)
-        self.events = events.moved(self.memory, None, n_words)
+        self.events = events.move_terms(self.memory, None, n_words)
 
     def _own(self, documents):
         """Return what is known of the words of documents, in the order of the stream; new ones come last."""

@@ -170,7 +170,7 @@ def _document(period, stored, rank):
     return Document(**values | period.facts_of(row), rank=rank)
 
 
-def ranks(period):
+def _ranks(period):
     """Return the rank by score of each item of a period, by the row of its first document."""
     items = np.flatnonzero(period.item == np.arange(len(period.item)))
     order = items[np.argsort(-period.score[items], kind="stable")]
@@ -257,7 +257,7 @@ def read(path, shares=False):
             sources=[source for source in _lines(file, "sources") if source],
             meaning=storage.read_array(file, "meaning") if "meaning" in file else None,
         )
-    rank_of = ranks(period)
+    rank_of = _ranks(period)
     period.documents_of = {item["row"]: _document(period, item, rank_of.get(item["row"], 0)) for item in items}
     return period
 

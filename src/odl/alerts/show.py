@@ -82,7 +82,7 @@ class HeadlineView(NamedTuple):
     def usual(self):
         """Usual number of such documents in a period, as text; empty for a document that stands alone."""
         unknown = self.headline.gate == "lone" or math.isnan(self.headline.usual)
-        return "" if unknown else count_of(self.headline.usual)
+        return "" if unknown else _count_of(self.headline.usual)
 
     @property
     def documents(self):
@@ -168,10 +168,10 @@ class DocumentView(NamedTuple):
         """Return the title in at most `most` columns, and the part of the excerpt that the title does not show."""
         title, text, known = shortened(self.title, most), self.document.text, self.document.title
         shorter, longer = sorted((known, text.strip("…")), key=len)
-        if not (shorter and end_of(shorter, longer)):
+        if not (shorter and _end_of(shorter, longer)):
             return title, text
         longer, cut = max(known, text, key=len), title != known
-        at = end_of(title.removesuffix("…") if cut else title, longer)
+        at = _end_of(title.removesuffix("…") if cut else title, longer)
         begin = longer.rfind(" ", 0, at) + 1
         if longer[at : at + 1].strip() and at - begin <= CUT_WORD:  # a title that begins a text may end inside a word
             at, cut = begin, True
@@ -179,13 +179,13 @@ class DocumentView(NamedTuple):
         return title, "…" * (cut and bool(rest)) + rest
 
 
-def end_of(beginning, text):
+def _end_of(beginning, text):
     """Return where a beginning ends in a text, compared by letters and digits alone; 0 if the text begins otherwise.
 
     Examples
     --------
-    >>> from odl.alerts.show import end_of
-    >>> end_of("Rockets: a test", "* rockets - a test of engines"), end_of("Why?", "Why? Then"), end_of("Oil", "A test")
+    >>> from odl.alerts.show import _end_of
+    >>> _end_of("Rockets: a test", "* rockets - a test of engines"), _end_of("Why?", "Why? Then"), _end_of("Oil", "A")
     (18, 4, 0)
     """
     letters, signs = re.sub(r"\W", "", beginning), re.findall(r"\W*$", beginning)[0]
@@ -234,7 +234,7 @@ def name_of(headline, period=None):
     return between.join(map(isolated, headline.name))
 
 
-def count_of(value):
+def _count_of(value):
     """Return a usual number of documents as text."""
     return f"{value:,.0f}" if value >= 1 or not value else "<1"
 
@@ -316,7 +316,7 @@ def heading(watch, periods):
     if len(periods) > 1:
         size += f" in {plural(len(periods), 'period')}"
     elif periods[0].usual:
-        size += f", usually {count_of(periods[0].usual)}"
+        size += f", usually {_count_of(periods[0].usual)}"
     return f"{watch.corpus}, {days}: {size}"
 
 
@@ -368,20 +368,20 @@ def held_back(periods):
 def novel_of(watch, periods):
     """Return a title and the documents that are listed by novelty: in unproven periods, and with `gates: false`."""
     if periods[-1].unproven:
-        views = [DocumentView(each.documents_of[row], each) for each in scored(periods) for row in each.novel]
+        views = [DocumentView(each.documents_of[row], each) for each in _scored(periods) for row in each.novel]
         return "Most novel documents (unproven)", sorted(views, key=lambda view: -view.document.score)[:UNPROVEN_SHOWN]
     chosen = [each for each in periods if not each.unproven and not watch.settings["gates"]]
     return "Most novel documents", [DocumentView(each.documents_of[row], each) for each in chosen for row in each.novel]
 
 
-def scored(periods):
+def _scored(periods):
     """Return the periods without the first batch, which is not scored; if there is no other, return it."""
     return [each for each in periods if each.t] or [*periods]
 
 
 def listed(watch, periods):
     """Return the rows of a list: headlines, or the strongest words if the last period is unproven."""
-    return rows_of(with_below(scored(periods)))[:BELOW_SHOWN] if periods[-1].unproven else rows_of(periods)
+    return rows_of(with_below(_scored(periods)))[:BELOW_SHOWN] if periods[-1].unproven else rows_of(periods)
 
 
 def as_text(watch, periods):
@@ -394,7 +394,7 @@ def as_text(watch, periods):
     parts += [_details(row, columns) for row in rows[:HEADLINES_DETAILED]]
     if rows[HEADLINES_DETAILED:]:
         parts.append([f"Details of the first {HEADLINES_DETAILED}. Of any event: odl explain FOLDER NUMBER"])
-    parts.append([title, *(line for one in novel for line in document_lines(one, columns))] if novel else [])
+    parts.append([title, *(line for one in novel for line in _document_lines(one, columns))] if novel else [])
     parts.append([line for text in closing(watch, periods) for line in fitted(text, columns)])
     return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
@@ -441,12 +441,12 @@ def _details(row, columns):
     lines += [f"  {FORM_NOTE}"] if one.form else []
     also = [f"also {date_of_period(t)}, {name_of(other, t)}: {other.size:,}, {other.state}" for t, other in row.others]
     lines += [f"  {shortened(line, columns - 2)}" for line in also]
-    lines += [line for view in shown for line in document_lines(view, columns)]
+    lines += [line for view in shown for line in _document_lines(view, columns)]
     more, hint = one.size - len(shown), f": odl explain FOLDER {one.event}" if one.event else ""
     return lines + [f"    {more:,} more{hint}"] * (more > 0)
 
 
-def document_lines(view, columns):
+def _document_lines(view, columns):
     """Return a document as lines of a terminal: title, excerpt, words of its headline, reasons, id and origin."""
     one, notes = view.document, "".join(f" ({note})" for note in view.notes)
     title, text = view.texts(columns - 4 - len(notes))

@@ -20,7 +20,7 @@ from datetime import datetime, timedelta
 
 from odl import cli
 from odl.live import inbox
-from odl.live.watch import Watch
+from odl.live.watch import LiveWatch
 
 WORDS, TOPICS = 20_000, 40
 
@@ -87,7 +87,7 @@ def main():
         prepare()
         lines = [line.encode() for line in documents(args.documents, datetime(2026, 2, 9), "b", args.documents)]
         with contextlib.chdir("news"), inbox.alone():
-            watch = Watch(lambda pairs: None, lambda pairs: None, lambda number: ("live", str(number)))
+            watch = LiveWatch(lambda pairs: None, lambda pairs: None, lambda number: ("live", str(number)))
             watch.take(list(enumerate(lines[: args.group])))  # the end of the week before, and words met first
             cpu, clock = time.process_time(), time.perf_counter()
             for first in range(args.group, len(lines), args.group):
@@ -95,7 +95,7 @@ def main():
             cpu, clock = time.process_time() - cpu, time.perf_counter() - clock
             watch.close(drained=True)
         count = len(lines) - args.group
-        if watch.bad or watch.documents != len(lines):
+        if watch.n_refused or watch.n_accepted != len(lines):
             raise SystemExit("not all documents were answered")
         print(f"{1e6 * cpu / count:.0f} CPU microseconds a document, {count / clock:.0f} documents a second")
 

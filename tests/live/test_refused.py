@@ -34,7 +34,7 @@ def test_the_table_lists_source_place_and_reason_of_refused_lines(news):
     with watched(news) as (watch, told):
         watch.take(given)
         watch.take(given[5:7])  # equal bytes are one document
-        assert len(told()) == 5 and watch.bad == 6
+        assert len(told()) == 5 and watch.n_refused == 6
     done = odl("run", news)
     assert "4 documents were set aside: " in done.stdout, done.stdout + done.stderr
     rows = [row.split("\t") for row in table(news).splitlines()]
@@ -84,28 +84,28 @@ def test_a_request_that_is_refused_is_listed(news):
 
 def test_the_list_is_bounded_and_the_count_is_not(place, monkeypatch):
     monkeypatch.setattr(refused, "MAX_LISTED", 10)
-    stored = refused.Refused()
+    stored = refused.RefusedList()
     for n in range(25):
         stored.add([("http", f"document {n}", "it is no JSON", "", b"%d" % n)])
     entries, older = refused.listed()
     assert len(entries) <= 10 and older + len(entries) == 25 and entries[-1].place == "document 24"
-    again = refused.Refused()
+    again = refused.RefusedList()
     again.add([("http", "document 25", "it is no JSON", "", b"25")])
     entries, older = refused.listed()
     assert older + len(entries) == 26 and again.older == older
 
 
 def test_a_kill_in_the_middle_of_a_record_costs_that_record(place):
-    refused.Refused().add([("a.jsonl", f"line {n}", "it has no text", "", b"%d" % n) for n in range(3)])
+    refused.RefusedList().add([("a.jsonl", f"line {n}", "it has no text", "", b"%d" % n) for n in range(3)])
     with open(refused.PATH, "a") as file:
         file.write('["a.jsonl", "li')
-    refused.Refused().add([("a.jsonl", "line 9", "it has no text", "", b"9")])
+    refused.RefusedList().add([("a.jsonl", "line 9", "it has no text", "", b"9")])
     assert [entry.place for entry in refused.listed()[0]] == ["line 0", "line 1", "line 2", "line 9"]
 
 
 @pytest.mark.parametrize("damage", ["digit", "line", "no list"])
 def test_damage_is_named_and_a_new_list_begins(place, damage):
-    refused.Refused().add([("a.jsonl", f"line {n}", "it has no text", "", b"%d" % n) for n in range(3)])
+    refused.RefusedList().add([("a.jsonl", f"line {n}", "it has no text", "", b"%d" % n) for n in range(3)])
     with open(refused.PATH) as file:
         records = file.readlines()
     if damage == "digit":

@@ -29,7 +29,7 @@ from odl.errors import ConfigError, DataError
 from odl.files import escaping
 from odl.live import inbox, judge
 from odl.live import watch as live
-from odl.live.watch import Watch
+from odl.live.watch import LiveWatch
 from odl.stream import features
 
 WEEKS = (3, 4, 5)
@@ -49,9 +49,12 @@ def watched(folder, **options):
     """Watch a folder in this process; yield the watch, what it has answered, and what it has refused."""
     told, refused = [], []
     with contextlib.chdir(folder), inbox.alone():
-        watch = Watch(told.extend, refused.extend, lambda number: ("a test", f"line {number}"), **options)
+        watch = LiveWatch(told.extend, refused.extend, lambda number: ("a test", f"line {number}"), **options)
         watch.refused = refused
-        yield watch, lambda: [json.loads(text) for _, text in told]
+        try:
+            yield watch, lambda: [json.loads(text) for _, text in told]
+        finally:
+            watch.runner.close()
 
 
 def results(folder):
@@ -100,7 +103,9 @@ def test_live_and_at_once_give_the_same_bytes(news, tmp_path):
     provisional = [one for one in answers if one["provisional"]]
     assert [one["id"] for one in provisional] == [row["id"] for row in rows]
     (of_late,) = [one for one in provisional if one["late"]]
-    assert (of_late["id"], of_late["period"]) == (late["id"], "2026-02-02") and watch.late == 1 and watch.bad == 1
+    assert (
+        (of_late["id"], of_late["period"]) == (late["id"], "2026-02-02") and watch.n_late == 1 and watch.n_refused == 1
+    )
     final = [one for one in answers if not one["provisional"]]
     assert [one["period"] for one in final] == [3, 4, 5] and [one["documents"] for one in final] == [60, 61, 25]
     assert_same_at_once(news, tmp_path / "once")
@@ -133,8 +138,8 @@ def test_any_interleaving_gives_the_same_bytes(news, tmp_path, seed):
                 watch.poll()
                 part = part[n:]
             if ending == "kill" and end < len(given):
-                if watch.child:
-                    watch.child.kill()
+                if watch.learned:
+                    watch.runner.process.kill()
                     watch.learned.result()
                 for path in (news / "inbox").glob(".*.jsonl"):
                     path.write_bytes(path.read_bytes() + b'{"id": "to')
@@ -179,13 +184,13 @@ def test_a_document_of_the_period_before_is_known_after_a_kill(news):
     with watched(news) as (watch, told):
         watch.take(lines(posts(3, 20)))
         watch.take(lines(posts(4, 5)))
-        watch.child.kill()
-        watch.child.wait()
+        watch.runner.process.kill()
+        watch.runner.process.wait()
         first = told()
     assert len(first) == 25
     with watched(news) as (watch, told):
         watch.take(lines(posts(3, 20) + posts(4, 5)))
-        assert told() == first and watch.documents == 0
+        assert told() == first and watch.n_accepted == 0
         watch.close(drained=True)
     stored = [json.loads(line)["id"] for path in (news / "inbox").glob("*.jsonl") for line in path.open()]
     assert len(stored) == len({*stored}) == 25
@@ -197,14 +202,14 @@ def test_a_signal_while_a_period_is_learned_reopens_no_older_period(news, tmp_pa
     late = streams.post(3, 900, "space") | {"time": "2026-01-27T00:00:00"}
     with watched(news) as (watch, told):
         watch.take(lines([*posts(3, 20), *posts(4, 5), late]))
-        assert watch.child
+        assert watch.learned
         watch.close(drained=True)
         first = told()
     assert first[-1]["late"] and first[-1]["period"] == "2026-02-02"
     subprocess.run(["gzip", *(news / "inbox").glob("2*.jsonl")], check=True)
     with watched(news) as (watch, told):
         watch.take(lines([late, *posts(4, 5)[::-1], *posts(3, 20)]))
-        assert watch.documents == 0 and {one["id"]: one for one in told()} == {one["id"]: one for one in first}
+        assert watch.n_accepted == 0 and {one["id"]: one for one in told()} == {one["id"]: one for one in first}
         subprocess.run(["gunzip", *(news / "inbox").glob("2*.jsonl.gz")], check=True)
         watch.take(lines(posts(4)))
         watch.close()
@@ -228,12 +233,12 @@ def test_a_signal_while_a_period_is_learned_reopens_no_older_period(news, tmp_pa
 def test_a_line_that_is_refused_ends_no_period_and_begins_none(news, line):
     with watched(news) as (watch, told):
         shutil.rmtree(news / "results")
-        watch.begin, watch.judge = None, None  # as where nothing is learned
+        watch.current.begin, watch.judge = None, None  # as where nothing is learned
         watch.take(lines([line]))
-        assert watch.begin is None
+        assert watch.current.begin is None
         watch.take(lines([posts(3)[0], line, posts(3)[1]]))
         assert [(one["id"], one["late"]) for one in told()] == [("w3-0", False), ("w3-1", False)]
-        assert watch.bad == len(watch.refused) == 2 and not watch.child
+        assert watch.n_refused == len(watch.refused) == 2 and not watch.learned
 
 
 @pytest.mark.slow
@@ -251,7 +256,7 @@ def test_a_time_that_is_to_come_ends_no_period(news, tmp_path, monkeypatch):
     assert (news / "inbox" / ".2026-02-02-0001.jsonl").exists() and "190 in all" in odl("run", news).stdout
     with watched(news) as (watch, told):
         watch.take(lines([tomorrow, posts(3)[10]]))
-        assert told()[0] == first and not told()[1]["late"] and watch.documents == 1
+        assert told()[0] == first and not told()[1]["late"] and watch.n_accepted == 1
         watch.close()
         assert not watch.inbox.begun() and watch.inbox.labels() == ["2026-02-02"]
 
@@ -271,30 +276,30 @@ def test_every_line_is_answered_or_refused_with_a_reason(news, seed):
             line = line[: draw.randrange(1, len(line))] + draw.choice((b"", b"\xff", b"\0", b"[" * 3000))
         given.append((number, line))
     with watched(news) as (watch, told):
-        watch.judged(given)
+        watch.judge_only(given)
         n_judged, n_refused = len(told()), len(watch.refused)
         watch.take(given)
-        answers, watch_begin = told()[n_judged:], watch.begin
+        answers, watch_begin = told()[n_judged:], watch.current.begin
         assert n_judged + n_refused == len(given) and all(fault for _, fault in watch.refused)
-        assert len(answers) + watch.bad == len(given) and watch.bad == len(watch.refused) - n_refused
+        assert len(answers) + watch.n_refused == len(given) and watch.n_refused == len(watch.refused) - n_refused
         assert watch_begin in {fields.parse_time(one["period"]) for one in answers}
-        assert 150 < watch.documents <= len(answers)
+        assert 150 < watch.n_accepted <= len(answers)
         watch.close()
-        assert not watch.unlearned and watch.shown > 2
+        assert not watch.fault and watch.last_learned > 2
 
 
 def test_a_document_that_cannot_be_judged_is_refused_alone(news, monkeypatch):
-    def judged(self, documents, before=judge.Judge.__call__):
+    def judged(self, documents, before=judge.DocumentJudge.__call__):
         if "badword" in documents.vocabulary:
             raise ZeroDivisionError("no weight")
         return before(self, documents)
 
-    monkeypatch.setattr(judge.Judge, "__call__", judged)
+    monkeypatch.setattr(judge.DocumentJudge, "__call__", judged)
     rows = posts(3, 3) + posts(4, 3)
     for at in (1, 3):
         rows[at]["text"] += " badword"
     with watched(news) as (watch, told):
-        watch.judged(lines(rows[:3]))
+        watch.judge_only(lines(rows[:3]))
         assert [one["id"] for one in told()] == ["w3-0", "w3-2"]
         watch.take(lines(rows))
         assert [one["id"] for one in told()[2:]] == ["w3-0", "w3-2", "w4-1", "w4-2"]
@@ -311,7 +316,7 @@ def test_a_repeated_document_gets_the_same_answer_also_after_a_restart(news):
         watch.close(drained=True)
     with watched(news) as (watch, told):
         watch.take(given[::-1])
-        assert told() == before[::-1] and watch.documents == 0
+        assert told() == before[::-1] and watch.n_accepted == 0
         twin = {**posts(3)[4], "id": "another"}
         watch.take(lines([twin]))
         assert told()[-1]["alike"] == posts(3)[4]["id"] and not told()[-1]["within_budget"]
@@ -516,11 +521,11 @@ def test_a_command_for_vectors_that_fails_or_hangs_stores_nothing(news, monkeypa
             assert odl("trust", news).returncode == 0
             with pytest.raises(DataError, match=rf"vectors\.command: sh {said}"):
                 watch.take(lines(posts(3)[5:10]))
-            assert len(told()) == watch.documents == 5
+            assert len(told()) == watch.n_accepted == 5
         (news / "code.sh").write_text(works)
         assert odl("trust", news).returncode == 0
         watch.take(lines(posts(3)[5:10]))
-        assert len(told()) == watch.documents == len(ids_of(news)) == 10
+        assert len(told()) == watch.n_accepted == len(ids_of(news)) == 10
 
 
 @pytest.mark.slow
@@ -550,7 +555,7 @@ def test_a_signal_ends_soon_what_hangs(news, monkeypatch, hangs):
                 break
         else:
             raise AssertionError("it goes on while signals come")
-    assert process.communicate()[1] == "odl watch: ended 3 s after a signal; send again what has no answer\n"
+    assert process.communicate()[1] == "odl watch: ended 3 s after a signal; send documents without an answer again\n"
     assert process.returncode == 0 and bool(ids_of(news)) == (hangs == "reader")
     assert hangs != "command" or not psutil.pid_exists(int(sign.read_text()))
 
@@ -573,7 +578,7 @@ def test_of_what_a_run_says_that_of_the_command_and_of_versions_is_told_whatever
 ):
     kept = "computed by another version of odl, and still used: batch of 3"
     said = f"notify: 1 alert delivered\\nnotify was not run in \\351\\nnotify-x: 7 documents\\n{kept}\\n"
-    (news / "run.sh").write_text(f"#!/bin/sh\nprintf '{said}'\n")
+    (news / "run.sh").write_text(f"#!/bin/sh\nread request\nprintf '{said}' >&2\necho 0\n")
     (news / "run.sh").chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(news / "run.sh"))
     with watched(news) as (watch, _):
@@ -610,7 +615,7 @@ def test_a_mistake_in_the_configuration_is_said_and_the_watch_goes_on(news, tmp_
         assert bad != good
         (news / "odl.yaml").write_text(bad)
         process.send_signal(signal.SIGHUP)
-        assert process.stderr.readline().endswith("Until then all goes on as before.\n")
+        assert process.stderr.readline().endswith("Until then the settings before apply.\n")
     assert answered([posts(4)[0]]) == ["w4-0"]
     assert "odl watch: the period is not learned yet: " in process.stderr.readline()
     (news / "odl.yaml").write_text(good)
@@ -634,7 +639,7 @@ def test_input_that_ends_with_a_period_that_is_not_learned_is_a_failure(news):
     _, said = process.communicate(timeout=300)
     assert process.returncode == 1 and "Traceback" not in said
     assert "the period is not learned yet" in said and "5 documents accepted" in said
-    assert said.endswith("expected a run that ends well; correct what is said above, then run odl run.\n")
+    assert said.endswith("expected odl run to succeed; correct what is printed above, then type odl run.\n")
     (news / "odl.yaml").write_text(good)
     assert "185 in all" in odl("run", news).stdout
 
@@ -666,13 +671,13 @@ def test_a_period_ends_by_the_clock(news, tmp_path, monkeypatch):
     with watched(news, by_clock=True, tolerance=3600) as (watch, told):
         watch.take(lines(posts(3)))
         watch.poll()
-        assert not watch.child
+        assert not watch.learned
         now = middle + 5 * 86_400_000  # the end of the week, which stays open for an hour
         watch.poll()
-        assert not watch.child
+        assert not watch.learned
         now += 3_600_000
         watch.poll()
-        assert watch.child and not watch.inbox.labels()
+        assert watch.learned and not watch.inbox.labels()
         watch.finish()
         assert [one["period"] for one in told() if not one["provisional"]] == [3]
         watch.take(lines(posts(4)[:5]))
@@ -685,12 +690,12 @@ def test_a_period_ends_by_the_clock(news, tmp_path, monkeypatch):
 def test_a_period_that_ends_while_another_is_learned_has_its_turn_after_it(news, tmp_path):
     with watched(news) as (watch, told):
         watch.take(lines(posts(3, 20) + posts(4, 20)))
-        first = watch.child
+        first = watch.learned
         watch.learn()  # a button of the page; no period waits yet
         watch.take(lines(posts(5, 20)))
-        assert watch.child is first and watch.behind and len(told()) == 60
+        assert watch.learned is first and watch.period_waits and len(told()) == 60
         watch.take(lines(posts(6, 20)))  # the third one waits
-        assert watch.child is not first and watch.behind
+        assert watch.learned is not first and watch.period_waits
         watch.close()
         assert [one["period"] for one in told() if not one["provisional"]] == [3, 4, 5, 6]
     assert_same_at_once(news, tmp_path / "once")
@@ -701,9 +706,9 @@ def test_a_document_keeps_its_period_where_a_kill_comes_while_a_period_waits(new
     late = streams.post(4, 900, "space") | {"time": "2026-02-03T00:00:00"}
     with watched(news) as (watch, told):
         watch.take(lines(posts(3, 20) + posts(4, 20) + posts(5, 20) + [late]))
-        assert watch.behind
-        watch.child.kill()
-        watch.child.wait()
+        assert watch.period_waits
+        watch.runner.process.kill()
+        watch.runner.process.wait()
         first = told()[-1]
     assert (first["period"], first["late"]) == ("2026-02-09", True)
     with watched(news) as (watch, told):
@@ -742,7 +747,7 @@ def test_what_comes_thousands_of_times_is_like_the_first(news):
     with watched(news) as (watch, told):
         watch.take(lines([{**first, "id": f"x{number}"} for number in range(3000)]))
         assert [one["alike"] for one in told()] == [None] + 2999 * ["x0"]
-        assert sum(map(len, watch.known.places.values())) <= len(watch.known.places)
+        assert sum(map(len, watch.current.earlier.places.values())) <= len(watch.current.earlier.places)
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
@@ -22,22 +21,20 @@ from odl.files.documents import NO_TIME
 from odl.jobs import runs
 from odl.learners.sparse_atoms import with_data
 from odl.learners.vectors import VectorMemory
-from odl.stream import dense, duplicates, features
+from odl.stream import dense, features
 from odl.stream.pieces import BUCKETS
 from odl.stream.weighting import Pieces, drop_columns, weigh
 from odl.text.stopwords import StopWords
 
 REASONS = 5  # words of an answer at most
-SKETCH = 8  # smallest shingles of a document, one of which a near-duplicate has but for a chance of .2^8
 ROOM = 1 << 12  # columns for new words, so that what is learned is not widened for each group
-LIKELY = 3  # documents of the most common ones of these that are compared
 LIMIT = 60.0  # seconds that a command may take for vectors, while those who sent the texts wait
 DOCUMENT_SIZE = 1 << 20  # bytes of a line at most: others wait while it is judged, 1.4 CPU s if all words differ
 AHEAD = 86_400_000  # ms that the time of a document may be after the clock
 
 
 @dataclass
-class Row:
+class Arrival:
     """A document that arrived.
 
     Attributes
@@ -110,7 +107,7 @@ class Arrivals:
         identity = "" if fields.missing(identity) else fields.parse_id(identity)
         if self.forgotten and collection.forgotten_as(identity) in self.forgotten:
             raise ValueError(f"{project.FORGOTTEN} says that it is not to be read")
-        row = Row(
+        row = Arrival(
             number, columns, identity, fields.parse_time(time_of, self.dates, self.collection.parser.time_formats)
         )
         now = clock()
@@ -182,7 +179,7 @@ class Own(NamedTuple):
     counts: sparse.csr_array
 
 
-class Judge:
+class DocumentJudge:
     """What was learned up to a timestep, for documents that come after it.
 
     Parameters
@@ -287,25 +284,3 @@ class Judge:
         columns = np.append(np.arange(n_pieces, dtype=np.int32), n_pieces + terms)
         parts = P.data, columns[P.indices], P.indptr
         return sparse.csr_array(parts, shape=(P.shape[0], n_pieces + self.n_words))
-
-
-class Known:
-    """Documents by which near-duplicates that come are told: those of the open period."""
-
-    def __init__(self):
-        self.names, self.sets, self.places = [], [], {}
-
-    def find(self, shingles):
-        """Return the id of an earlier document that is nearly the same, None for none."""
-        met = Counter(place for one in shingles[:SKETCH].tolist() for place in self.places.get(one, ()))
-        for place, _ in met.most_common(LIKELY):
-            if duplicates.jaccard(self.sets[place], shingles) >= duplicates.ALIKE:
-                return self.names[place]
-        return None
-
-    def add(self, name, shingles):
-        """Take note of a document that is like none before."""
-        for one in shingles[:SKETCH].tolist():
-            self.places.setdefault(one, []).append(len(self.names))
-        self.names.append(name)
-        self.sets.append(shingles)

@@ -16,7 +16,8 @@ from odl.files.atomic import replacing
 from odl.files.escaping import visible
 from odl.live import inbox
 from odl.live.judge import DOCUMENT_SIZE
-from odl.live.watch import GROUP, follow
+from odl.live.openperiod import GROUP_SIZE
+from odl.live.watch import follow
 
 LONGEST = DOCUMENT_SIZE + 1  # bytes of a line, with its end, that are read
 PIECE = 1 << 20  # bytes that are read at once
@@ -37,7 +38,7 @@ def run(directory=None, tolerance=0.0, by_clock=False, strict=False):
     directory : str, optional
         Of the files, ending in .jsonl or .ndjson; of standard input by default.
     tolerance, by_clock
-        As of `odl.live.watch.Watch`.
+        As of `odl.live.watch.LiveWatch`.
     strict : bool
         Whether a line that cannot be read ends it.
 
@@ -87,8 +88,8 @@ def _groups(watch, ended):
         *lines, rest = (rest + piece + b"\n" * (whole and bool(rest))).split(b"\n")
         if len(rest) > LONGEST:
             rest = rest[:LONGEST]  # no line of JSON any more
-        for first in range(0, len(lines), GROUP):
-            yield _numbered(INPUT, lines[first : first + GROUP], number + first)
+        for first in range(0, len(lines), GROUP_SIZE):
+            yield _numbered(INPUT, lines[first : first + GROUP_SIZE], number + first)
         number += len(lines)
 
 
@@ -107,7 +108,7 @@ class Files:
         while not ended():
             group, places, more = [], {}, False
             for lines, key, place in self._grown():
-                if len(group) + len(lines) > GROUP:
+                if len(group) + len(lines) > GROUP_SIZE:
                     yield group
                     self._store(places)
                     group, places, more = [], {}, True
@@ -183,7 +184,7 @@ class Files:
         inside = end not in (b"\n", b"}")  # of a line that is too long, of which the beginning was refused
         while True:
             lines, size = [], 0
-            while len(lines) < GROUP and size < PIECE:
+            while len(lines) < GROUP_SIZE and size < PIECE:
                 line = file.readline(LONGEST)
                 if not (_is_whole(line) or (last and _is_document(line))):
                     break

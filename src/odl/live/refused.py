@@ -19,7 +19,7 @@ MAX_LISTED = 10_000  # entries that are stored; of older ones only the number
 TODO = f"delete {PATH} to begin the list again; no document is lost by that"
 
 
-class Refused:
+class RefusedList:
     """The refused documents of the working folder."""
 
     def __init__(self):

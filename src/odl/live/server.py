@@ -18,13 +18,14 @@ from itertools import count
 
 from odl.errors import ParameterError
 from odl.live.lines import WAIT, tell
-from odl.live.watch import GROUP, follow
+from odl.live.openperiod import GROUP_SIZE
+from odl.live.watch import follow
 
 TOKEN = "ODL_TOKEN"  # variable of the environment
 SHORTEST = 16  # characters of a token
 THREADS, CONNECTIONS, PATIENCE = 32, 1000, 30  # seconds after which a connection on which nothing happens is closed
 SWITCH = 0.0005  # seconds that a thread computes while another waits: documents do not wait for what is loaded aside
-WAITING = 8 * GROUP  # documents at most that wait to be answered, or that a request has
+WAITING = 8 * GROUP_SIZE  # documents at most that wait to be answered, or that a request has
 PIECE = 1 << 19  # bytes of documents that are answered before those of the next request have their turn
 REQUEST_SIZE = 1 << 24  # bytes of a request
 DRAIN = 1.5  # seconds that threads have to finish their requests after the watch has stored what it answered
@@ -38,7 +39,7 @@ def run(address, tolerance=0.0, by_clock=False, rate=math.inf):
     address : str
         As ``127.0.0.1:8080``.
     tolerance, by_clock
-        As of `odl.live.watch.Watch`.
+        As of `odl.live.watch.LiveWatch`.
     rate : float
         As of `odl.live.service.Service`.
 
@@ -186,18 +187,18 @@ class Desk:
     def _next(self):
         """Yield a group of the documents that wait, and let those who sent them know; requests take turns."""
         group, size = [], 0
-        while len(group) < GROUP and size < PIECE:
+        while len(group) < GROUP_SIZE and size < PIECE:
             try:
                 serial, job = self.jobs.get(timeout=0 if size else WAIT)
             except queue.Empty:
                 break
             self.under_way[serial] = job
-            piece = [((serial, place), job.lines[place]) for place in job.take(GROUP - len(group), PIECE - size)]
+            piece = [((serial, place), job.lines[place]) for place in job.take(GROUP_SIZE - len(group), PIECE - size)]
             size += sum(len(line) for _, line in piece) or 1
             if job.learn:
                 group += piece
             else:
-                self.watch.judged(piece)
+                self.watch.judge_only(piece)
             if job.taken < len(job.lines):
                 self.jobs.put((serial, job))
         yield group

@@ -163,7 +163,7 @@ class Service:
 
     def document(self, request, ident):
         """Say why a document has its score: as it was answered, or as its period says."""
-        if self.desk.watch and (answer := self.desk.watch.answers.get(ident)):
+        if self.desk.watch and (answer := self.desk.watch.current.answers.get(ident)):
             return reply(answer)
         with self.turn():
             watch = read.alerts_of(".")
@@ -268,7 +268,8 @@ def entry_of(body):
 
 def drift(watch):
     """Return how often tails of the open period are at most `alerts.tail`, over how often they were before."""
-    return len(watch.candidates) / (watch.items * watch.judge.settings.tail) if watch.judge and watch.items else 0.0
+    n_items = watch.current.n_items
+    return len(watch.current.candidates) / (n_items * watch.judge.settings.tail) if watch.judge and n_items else 0.0
 
 
 class Meters:
@@ -281,17 +282,20 @@ class Meters:
         self.seconds = Histogram("odl_answer_seconds", "From a request with documents to its answer.", **common)
         self.tails = Histogram("odl_tail", "Tail probabilities of documents.", buckets=TAILS, **common)
         of_watch = {
-            "documents": ("Documents accepted since the start.", lambda watch: watch.documents),
-            "late": ("Documents that came after the end of their period.", lambda watch: watch.late),
+            "documents": ("Documents accepted since the start.", lambda watch: watch.n_accepted),
+            "late": ("Documents that came after the end of their period.", lambda watch: watch.n_late),
             "refused": (
                 "Documents that could not be read, or of requests that are too large.",
-                lambda watch: watch.bad + self.too_large,
+                lambda watch: watch.n_refused + self.too_large,
             ),
-            "open_period_items": ("Items of the open period so far.", lambda watch: watch.items),
+            "open_period_items": ("Items of the open period so far.", lambda watch: watch.current.n_items),
             "drift": ("Novel documents (alerts.tail) of the open period over those that chance brings.", drift),
-            "open_period_start_seconds": ("Begin of the open period.", lambda watch: (watch.begin or 0) / 1000),
-            "learned_period": ("Number of the last period that is learned; -1 for none.", lambda watch: watch.shown),
-            "learning": ("Whether a period is being learned.", lambda watch: watch.child is not None),
+            "open_period_start_seconds": ("Begin of the open period.", lambda watch: (watch.current.begin or 0) / 1000),
+            "learned_period": (
+                "Number of the last period that is learned; -1 for none.",
+                lambda watch: watch.last_learned,
+            ),
+            "learning": ("Whether a period is being learned.", lambda watch: watch.learned is not None),
         }
         waiting = Gauge("odl_waiting", "Documents that wait to be answered.", **common)
         waiting.set_function(lambda: float(desk.waiting))

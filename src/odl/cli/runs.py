@@ -1,0 +1,33 @@
+"""``python -m odl.cli.runs FOLDER SECONDS``: run a folder on request, with `odl watch` as the only caller.
+
+Each line of standard input is a request: the same as ``odl run FOLDER --wait SECONDS``, in this process, so that
+libraries are imported once for all periods. The exit status of each run is written to standard output, one line each.
+What the runs print goes to standard error.
+"""
+
+import contextlib
+import os
+import select
+import sys
+
+from odl import cli
+
+IDLE_SECONDS = 60.0  # without a request, after which the process ends and gives back its memory
+
+
+def serve(folder, seconds):
+    """Run a folder for each line of standard input; return the exit status of this process."""
+    replies = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    while select.select([sys.stdin], [], [], IDLE_SECONDS)[0] and os.read(sys.stdin.fileno(), 1):
+        status = cli.main(["run", folder, "--wait", seconds])
+        if status >= 128:  # a signal
+            return status
+        with contextlib.suppress(BrokenPipeError):  # the watch was killed: its end of standard input is closed, too
+            print(status, file=replies, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    cli.open_streams()
+    sys.exit(serve(*sys.argv[1:]))

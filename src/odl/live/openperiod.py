@@ -1,0 +1,140 @@
+"""Documents of the open period of a watch: their answers, near-duplicates among them, and their ranks by score."""
+
+import bisect
+import json
+from collections import Counter
+from itertools import islice
+
+from odl.corpora import fields
+from odl.files.escaping import visible
+from odl.live.inbox import SLOT
+from odl.live.judge import Arrival, iso
+from odl.stream import duplicates
+
+GROUP_SIZE = 512  # documents that are answered and stored at a time, at most
+SKETCH_SIZE = 8  # smallest shingles of a document; a near-duplicate lacks all of them with probability .2^8
+N_COMPARED = 3  # documents with the most of these shingles in common that a document is compared with
+
+
+class OpenPeriod:
+    """The period in which documents are accepted.
+
+    Parameters
+    ----------
+    begin : int or None
+        First millisecond of the period, in Unix time; None if no document has come yet.
+    before : dict
+        Answers of the period before: id -> JSON. A document that is sent again gets the same answer again.
+
+    Attributes
+    ----------
+    answers : dict
+        Answers of this period, and of later ones whose documents came early: id -> JSON.
+    earlier : EarlierDocuments
+        Documents with which new ones are compared for near-duplicates.
+    candidates : list of float
+        Scores of the documents below the tail probability of an alert, negated, ascending.
+    n_items : int
+        Documents that have a tail probability and are no near-duplicates.
+    """
+
+    def __init__(self, begin, before):
+        self.begin, self.before, self.answers = begin, before, {}
+        self.earlier, self.candidates, self.n_items = EarlierDocuments(), [], 0
+
+    def resume(self, inbox, arrivals, judge):
+        """Add the documents of the period that are in the inbox: a watch before this one accepted them."""
+        label = label_of(self.begin)
+        for later in inbox.periods():
+            if later > label:
+                self.answers |= answers_in(inbox, later)
+        lines = inbox.lines(label)
+        while group := list(islice(lines, GROUP_SIZE)):
+            rows = [Arrival(0, columns, columns[SLOT]["answer"]["id"], self.begin) for columns in group]
+            documents, _ = arrivals.read(rows)
+            places = {name: place for place, name in enumerate(documents.ids)}
+            for row in rows:
+                answer = row.columns[SLOT]["answer"]
+                self.answers[row.identity] = as_json(answer)
+                row.answer = answer
+                self.complete(row, documents, places.get(row.identity), judge)
+
+    def find(self, identity):
+        """Return the answer that a document of this period or the one before got, None if there is none."""
+        return self.answers.get(identity, self.before.get(identity))
+
+    def complete(self, row, documents, place, judge):
+        """Add to the answer of a document what follows from the documents of the period so far.
+
+        Parameters
+        ----------
+        row : Arrival
+            With the answer on the document alone.
+        documents : odl.files.documents.Documents
+        place : int or None
+            Place of the document in `documents`; None if it has too few words.
+        judge : odl.live.judge.DocumentJudge or None
+        """
+        shingles, alike = documents.shingles, None
+        if place is not None and shingles is not None:
+            own = shingles.indices[shingles.indptr[place] : shingles.indptr[place + 1]]
+            alike = self.earlier.find(own)
+            if not alike:
+                self.earlier.add(row.identity, own)
+        answer = {**row.answer, "alike": alike, "left_out": place is None}
+        row.answer = {**answer, **self._ranked(answer, judge.settings if judge else None)}
+
+    def _ranked(self, answer, settings):
+        """Return the rank of a document in the period so far, and whether it is within the budget of alerts."""
+        if settings is None or answer["alike"] or answer["tail"] is None:
+            return {"rank": None, "within_budget": False}
+        self.n_items += 1
+        if answer["tail"] > settings.tail:
+            return {"rank": None, "within_budget": False}
+        rank = bisect.bisect_left(self.candidates, -answer["score"]) + 1
+        bisect.insort(self.candidates, -answer["score"])
+        return {"rank": rank, "within_budget": rank <= settings.room(self.n_items)}
+
+
+class EarlierDocuments:
+    """Documents of a period, none of which is a near-duplicate of another."""
+
+    def __init__(self):
+        self.names, self.sets = [], []
+        self.places = {}  # shingle of a sketch -> places of the documents that have it
+
+    def find(self, shingles):
+        """Return the id of an earlier near-duplicate, None if there is none."""
+        n_shared = Counter(place for one in shingles[:SKETCH_SIZE].tolist() for place in self.places.get(one, ()))
+        for place, _ in n_shared.most_common(N_COMPARED):
+            if duplicates.jaccard(self.sets[place], shingles) >= duplicates.ALIKE:
+                return self.names[place]
+        return None
+
+    def add(self, name, shingles):
+        """Add a document."""
+        for one in shingles[:SKETCH_SIZE].tolist():
+            self.places.setdefault(one, []).append(len(self.names))
+        self.names.append(name)
+        self.sets.append(shingles)
+
+
+def answers_in(inbox, label):
+    """Return the answers of the stored documents of a period: id -> JSON."""
+    answers = (columns[SLOT]["answer"] for columns in inbox.lines(label))
+    return {answer["id"]: as_json(answer) for answer in answers}
+
+
+def as_json(value):
+    """Return a value as JSON in one line that a terminal can show."""
+    return visible(json.dumps(value, ensure_ascii=False))
+
+
+def label_of(begin):
+    """Return the name of a period in the inbox, the day on which it begins."""
+    return iso(begin)[:10]
+
+
+def begin_of_label(label):
+    """Return the first millisecond of a period from its name in the inbox."""
+    return fields.parse_time(label)

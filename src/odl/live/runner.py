@@ -1,0 +1,78 @@
+"""The process in which a watch runs ``odl run``, one run after another (`odl.cli.runs`)."""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+from odl.config import places
+from odl.files.escaping import visible
+
+NICENESS = 10  # of the process: documents that wait for an answer come first
+
+
+class Runner:
+    """Runs the working folder in another process. It starts at the first request and ends when it is idle.
+
+    Parameters
+    ----------
+    patience : float
+        Seconds that a run waits for a run of another process.
+
+    Attributes
+    ----------
+    process : subprocess.Popen or None
+    """
+
+    def __init__(self, patience):
+        self.patience, self.process, self.output = patience, None, None
+        self.stopped = False
+
+    def start(self):
+        """Request a run; `wait` returns its result."""
+        if self.process is None or self.process.poll() is not None:
+            self._start_process()
+        self.output.seek(0)
+        self.output.truncate()
+        try:
+            self._request()
+        except BrokenPipeError:  # it ended at this moment
+            self._start_process()
+            self._request()
+
+    def wait(self):
+        """Wait for the run; return its exit status and the lines that it printed."""
+        reply = self.process.stdout.readline()
+        if (
+            not reply and self.process.wait() == 0 and not self.stopped
+        ):  # it was idle and ended before it read the request
+            self.start()
+            return self.wait()
+        self.output.seek(0)
+        lines = visible(self.output.read().decode("utf-8", "replace")).strip().split("\n")
+        return int(reply or self.process.returncode), lines
+
+    def stop(self):
+        """End the process and the run in it."""
+        self.stopped = True
+        if self.process:
+            self.process.terminate()
+
+    def close(self):
+        """End the process after its run."""
+        if self.process:
+            self.process.stdin.close()
+            self.process.wait()
+
+    def _start_process(self):
+        # -P, and no relative paths: nothing is imported from the folder.
+        command = [sys.executable, "-P", "-m", "odl.cli.runs", os.getcwd(), str(self.patience)]
+        paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(path)]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*paths, str(places.PACKAGE.parent)])}
+        self.output = tempfile.TemporaryFile()  # noqa: SIM115 - both processes use it until they end
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self.output}
+        self.process = subprocess.Popen(command, bufsize=0, env=environment, **pipes)
+        os.setpriority(os.PRIO_PROCESS, self.process.pid, NICENESS)
+
+    def _request(self):
+        self.process.stdin.write(b"\n")

@@ -1,12 +1,15 @@
-"""What an answer of `odl watch` costs: CPU time and documents a second, of made documents of 100 words.
+"""CPU time of `odl watch`: per document, in a week of posts, and next to other programs.
 
 python benchmarks/live.py [--documents 4096] [--group 512]
     python benchmarks/live.py --beside [--documents 4096]
+    python benchmarks/live.py --corpora PLACE
 
-A folder with 6,000 documents is run in a temporary place. Then documents of one week are answered in this process, in
-groups as they come from a pipe, the inbox and its fsync included; what a period costs is not. With `--beside`, what
-others take for the same documents, one at a time: TextClust of river (`pip install river`) clusters them, all-MiniLM
-(benchmarks/minilm.py says how to install it) makes a vector of each and nothing else.
+By default, a folder with 6,000 generated documents of 100 words is run in a temporary place. Then documents of one
+week are answered in this process, in groups as they come from a pipe, with the inbox and its fsync, but without the
+cost of learning a period. `--beside` measures other programs on the same documents, one at a time: TextClust of river
+(`pip install river`) clusters them, all-MiniLM (benchmarks/minilm.py tells how to install it) one vector each.
+`--corpora` measures the processes of `odl run` and `odl watch` for the same week of posts of 20 Newsgroups, by day, in
+a folder that has learned the three weeks before, and prints the ratio.
 """
 
 import argparse
@@ -14,15 +17,23 @@ import contextlib
 import io
 import json
 import random
+import resource
+import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from datetime import datetime, timedelta
+from pathlib import Path
+
+import newsposts
 
 from odl import cli
 from odl.live import inbox
 from odl.live.watch import LiveWatch
 
 WORDS, TOPICS = 20_000, 40
+ODL = [sys.executable, "-m", "odl"]
 
 
 def documents(count, first, name, a_day):
@@ -73,13 +84,48 @@ def beside(count):
         print(f"{name}: {1e6 * each:.0f} CPU microseconds a document, {len(some)} documents", flush=True)
 
 
+def week_of_posts(corpora):
+    """Print the CPU seconds of `odl run` and `odl watch` for a week of posts, in alternation, and their ratio."""
+    posts = newsposts.read(corpora)
+    if posts is None:
+        raise SystemExit(f"{corpora} lacks 20news/{newsposts.FILES[0]} or {newsposts.FILES[1]}")
+    weeks = [(post.time - newsposts.WEEK) // newsposts.LENGTH for post in posts]
+    for name, chosen in (("early.jsonl", range(3)), ("week.jsonl", [3])):
+        newsposts.write(name, [post for post, week in zip(posts, weeks, strict=True) if week in chosen])
+    subprocess.run([*ODL, "init", "base", "early.jsonl", "--only", "--period", "day"], check=True, capture_output=True)
+    print(f"first run: {cpu_seconds('run', 'base'):.1f} CPU seconds", flush=True)
+    for turn in range(2):
+        for name in ("ran", "watched"):
+            shutil.copytree("base", f"{name}{turn}")
+        settings = Path(f"ran{turn}/odl.yaml").read_text()
+        Path(f"ran{turn}/odl.yaml").write_text(settings.replace("early.jsonl]", "early.jsonl, ../week.jsonl]"))
+        run = cpu_seconds("run", f"ran{turn}")
+        with open("week.jsonl") as given:
+            watch = cpu_seconds("watch", f"watched{turn}", stdin=given)
+        print(f"the week: odl run {run:.1f}, odl watch {watch:.1f} CPU seconds, ratio {watch / run:.2f}", flush=True)
+
+
+def cpu_seconds(*words, **options):
+    """Run a command of odl; return the CPU seconds of its processes."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([*ODL, *words], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 def main():
-    """Print the figures."""
+    """Print the measurements."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--documents", type=int, default=4096)
     parser.add_argument("--group", type=int, default=512)
     parser.add_argument("--beside", action="store_true", help="what others take for the same documents")
+    parser.add_argument("--corpora", type=Path, help="folder of corpora, for a week of posts of 20 Newsgroups")
     args = parser.parse_args()
+    if args.corpora:
+        place = args.corpora.absolute()
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            week_of_posts(place)
+        return
     if args.beside:
         beside(args.documents)
         return

@@ -198,10 +198,6 @@ class TestProgress:
     def test_a_run_that_was_stopped_says_how_far_it_came(self):
         assert "timestep     1 of 2" in self.script(live=False, n=2).splitlines()[-1]
 
-    @pytest.mark.parametrize(("seconds", "said"), [(0.2, "0 s"), (75, "75 s"), (600, "10 min"), (7200, "2.0 h")])
-    def test_durations(self, seconds, said):
-        assert run.duration(seconds) == said
-
 
 class TestAccount:
     """How many documents there are, and what lies beside those that are read."""

@@ -1,5 +1,7 @@
 """The record of what a file was made from, in pages and in attributes."""
 
+import h5py
+
 from odl.files import provenance
 
 
@@ -20,3 +22,11 @@ def test_a_file_goes_on_where_step_settings_and_code_are_those_of_now():
         for made in ({}, {"made": "{"}, {"made": "[]"}, {"made": 7}):
             assert not provenance.goes_on(made) and provenance.of_attributes(made) is None
     assert not provenance.goes_on({"made": provenance.text_of(record)})  # nothing is made at the moment
+
+
+def test_the_record_of_a_file_names_the_files_that_its_step_finished_before(tmp_path):
+    with provenance.recording({"step": "index"}), h5py.File(tmp_path / "order.h5", "w") as file:
+        provenance.note("digest of the table")
+        provenance.finish(file, "digest of the order")
+        assert provenance.of_attributes(file.attrs)["beside"] == ["digest of the table"]
+    provenance.note("a file outside of a step")

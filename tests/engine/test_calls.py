@@ -102,6 +102,12 @@ def test_a_step_opens_nothing_that_its_description_does_not_name(more, size, spi
 
 
 def test_a_step_goes_on_from_what_its_arguments_name():
-    past = runs.Before.of({"previous": "p.h5", "history": "", "known": "k.h5"}, "kept")
+    past = runs.Before.from_arguments({"previous": "p.h5", "history": "", "known": "k.h5"}, "kept")
     assert past == ("p.h5", None, None, "k.h5", "kept") and past.corpus_features is None
-    assert runs.Before.of({"corpus_features": "f.h5", "history": "h"}, None) == (None, "h", "f.h5", None, None)
+    assert runs.Before.from_arguments({"corpus_features": "f.h5", "history": "h"}, None) == (
+        None,
+        "h",
+        "f.h5",
+        None,
+        None,
+    )

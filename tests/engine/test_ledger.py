@@ -56,7 +56,7 @@ def test_after_a_power_loss_nothing_is_trusted_that_the_disk_has_not(tmp_path, m
     assert Ledger(note).digest(paths[0]) == "digest"
     ledger.save()
     assert len(events) == 4  # nothing came anew
-    ledger.tell("a", 1)
+    ledger.set_fact("a", 1)
     ledger.save()
     assert len(events) == 6 and not {*events[4:]} & {*paths}  # the files are on the disk
 
@@ -95,18 +95,18 @@ def test_of_what_is_not_there_nothing_is_known(note, path, tmp_path):
 
 def test_a_text_that_follows_from_files_is_kept(note):
     ledger = Ledger(note)
-    ledger.tell("times", {"a": 1})
+    ledger.set_fact("times", {"a": 1})
     ledger.save()
     again = Ledger(note)
-    again.tell("times", {"a": 1})
-    assert again.told == {"times": {"a": 1}} and not again.changed
+    again.set_fact("times", {"a": 1})
+    assert again.facts == {"times": {"a": 1}} and not again.changed
     with open(note) as file:
         stored = json.load(file)
     assert stored["form"] == 1  # a note of another form is no note
     for text in (json.dumps(stored | {"form": 2}), "{", "[]", "7"):
         with open(note, "w") as file:
             file.write(text)
-        assert Ledger(note).told == {}
+        assert Ledger(note).facts == {}
 
 
 def test_what_a_file_was_made_from(note, tmp_path):
@@ -118,7 +118,7 @@ def test_what_a_file_was_made_from(note, tmp_path):
                 file["score"] = np.arange(1e5)
     first, second = map(Ledger(note).entry, paths)
     assert first.origin == second.origin == ledgers.origin_of(record) != "" and second.code == "abc"
-    assert list(first.beside) == [] and list(second.beside) == [first.digest]
+    assert list(first.earlier_outputs) == [] and list(second.earlier_outputs) == [first.digest]
     assert ledgers.entry_of("d", {**record, "beside": ["e"]}) == ("d", first.origin, "abc", ("e",))
     content = bytearray((tmp_path / "a.h5").read_bytes())
     content[content.index(np.arange(9e4, 9e4 + 5).tobytes())] ^= 1

@@ -219,13 +219,13 @@ class TestFresh:
         streams.write(news.parent, 5)
         before = streams.contents(news)
         assert main(["run", str(news), "-n"]) == 0
-        assert "  read: sources came anew" in capsys.readouterr().out and streams.contents(news) == before
+        assert "  read: sources changed" in capsys.readouterr().out and streams.contents(news) == before
 
     def test_a_dry_run_of_a_folder_that_was_never_run(self, tmp_path, capsys):
         folder = streams.begin(tmp_path, weeks=2)
         capsys.readouterr()
         assert main(["run", str(folder), "-n"]) == 0
-        assert "  read: results/news/news/documents.h5 is not there" in capsys.readouterr().out
+        assert "  read: results/news/news/documents.h5 is missing" in capsys.readouterr().out
         assert not list((folder / "results").rglob("*.h5"))
 
     @pytest.mark.slow
@@ -237,7 +237,7 @@ class TestFresh:
         assert main(["run", str(news), "-n"]) == 0
         plan = capsys.readouterr().out.splitlines()
         folder = "results/news/news/seed0"
-        assert plan[1:-1] == [f"  features 0 to 1, 3: {folder}/features/0.h5 is not there"]
+        assert plan[1:-1] == [f"  features 0 to 1, 3: {folder}/features/0.h5 is missing"]
         assert plan[-1] == "and every later step whose input changes"
         assert done(news) == ["features 0", "features 1", "features 3"]
         path = news / "odl.yaml"
@@ -245,8 +245,8 @@ class TestFresh:
         capsys.readouterr()
         assert main(["run", str(news), "-n"]) == 0
         plan = capsys.readouterr().out
-        assert "  update 0 to 4: run.features.max_share set anew\n" in plan
-        assert "  alerts 0 to 4: run.features.max_share, settings.budget set anew\n" in plan
+        assert "  update 0 to 4: run.features.max_share changed\n" in plan
+        assert "  alerts 0 to 4: run.features.max_share, settings.budget changed\n" in plan
 
     def test_what_was_made_from_another_file_is_named(self, news, capsys):
         folder = news / "results" / "news"
@@ -547,7 +547,7 @@ def test_what_was_verified_is_saved_now_and_then(news, monkeypatch, seconds, sav
     """So that a run that is killed after hours does not read all files again: not at each step, which takes time."""
     moments = []
     save = ledger.Ledger.save
-    monkeypatch.setattr(loop, "SAVED", seconds)
+    monkeypatch.setattr(loop, "SAVE_INTERVAL", seconds)
     monkeypatch.setattr(ledger.Ledger, "save", lambda self: (moments.append(time.monotonic()), save(self))[1])
     finished = []
     timestep = loop.Loop.timestep

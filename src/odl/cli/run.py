@@ -82,7 +82,7 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
         alone = contextlib.nullcontext() if dry else processes.alone(place.lock, wait)
         with processes.heeding() as heed, alone:
             ledger = Ledger(place.ledger, check)
-            known = again or ledger.told.get("format") == FORMAT  # avoids importing HDF5
+            known = again or ledger.facts.get("format") == FORMAT  # avoids importing HDF5
             if not known and (error := folders.earlier_error(place, named)):
                 raise error
             options = {"words": words, "again": again, "dry": dry, "cores": cores or processes.cores()}
@@ -103,7 +103,9 @@ def _told_from(named):
 
 def _run(place, ledger, named, began, *, words, dry, **options):
     shown = Progress(sys.stderr, sys.stderr.isatty() and os.environ.get("TERM") != "dumb")
-    loop = Loop(place, ledger, None if dry else shown, dry=dry, anew=lambda: _begin_again(place, ledger), **options)
+    loop = Loop(
+        place, ledger, None if dry else shown, dry=dry, before_replacing=lambda: _begin_again(place, ledger), **options
+    )
     try:
         n = loop.run()
         if dry:
@@ -136,7 +138,7 @@ def _run(place, ledger, named, began, *, words, dry, **options):
 def _ending(place, ledger, n, loop):
     """Return the text about what is new since the last successful run. It is stored as long as the page is valid."""
     key = [ledger.digest("new.html") or "", ledger.digest("feedback.csv") or ""]
-    ending = ledger.told.get("ending")
+    ending = ledger.facts.get("ending")
     if ending and ending[:2] == key:
         return ending[2]
     from odl.alerts import read, show
@@ -144,11 +146,11 @@ def _ending(place, ledger, n, loop):
 
     folder, done = place.folder_of("alerts"), [one.t for one in loop.done if one.step == "alerts"]
     now = [(ledger.digest(os.path.join(folder, f"{t}.h5")) or "")[:16] for t in range(n)]
-    before = ledger.told.get("ended", [] if not ending else None)
+    before = ledger.facts.get("ended", [] if not ending else None)
     if before is not None:
         done = [t for t in range(n) if before[t : t + 1] != now[t : t + 1]]
-    ledger.tell("ended", now)
-    ledger.tell("format", FORMAT)
+    ledger.set_fact("ended", now)
+    ledger.set_fact("format", FORMAT)
     first = min(done, default=n - 1)
     _, watch = loop.left.get("newpage", (None, None))
     if watch is None or watch.periods[0].t > first:  # the page does not show all of them
@@ -157,7 +159,7 @@ def _ending(place, ledger, n, loop):
     stream = Path(place.names["root"], place.names["corpus"])
     cleaned = boilerplate.sentence(stream / "documents.h5", os.path.join(place.folder_of("features"), f"{n - 1}.h5"))
     text = "\n".join([show.as_text(watch, periods), "", *filter(None, [cleaned])])
-    ledger.tell("ending", [*key, text])
+    ledger.set_fact("ending", [*key, text])
     return text
 
 
@@ -177,35 +179,35 @@ def _note_events(place, ledger):
     from odl.alerts import feedback
 
     numbers = {entry.event for entry in feedback.read(".") if entry.event}
-    if numbers and not ledger.told.get("topics"):
-        ledger.tell("topics", feedback.members(place.folder_of("alerts"), numbers))
+    if numbers and not ledger.facts.get("topics"):
+        ledger.set_fact("topics", feedback.members(place.folder_of("alerts"), numbers))
         ledger.save()
 
 
 def _renumber(place, ledger):
     """Write new numbers of events into feedback.csv; return the changes as sentences. Can be repeated after a kill."""
-    before, said = ledger.told.get("topics"), []
-    if not before and not ledger.told.get("renumbered"):
+    before, said = ledger.facts.get("topics"), []
+    if not before and not ledger.facts.get("renumbered"):
         return said
     from odl.alerts import feedback
 
     if before:
         entries, said = feedback.renumbered(feedback.read("."), place.folder_of("alerts"), before)
-        ledger.tell("renumbered", [entries, said])
-        ledger.tell("topics", {})
-    if ledger.told.get("renumbered"):
+        ledger.set_fact("renumbered", [entries, said])
+        ledger.set_fact("topics", {})
+    if ledger.facts.get("renumbered"):
         ledger.save()
-        entries, said = ledger.told["renumbered"]
+        entries, said = ledger.facts["renumbered"]
         if said:
             feedback.write(".", [feedback.FeedbackLine(*entry) for entry in entries])
-        ledger.tell("renumbered", [])
+        ledger.set_fact("renumbered", [])
     return said
 
 
 def _documents(place, ledger):
     """Return a phrase with the number of documents, the difference to the run before, and implausible times."""
     path = os.path.join(place.names["root"], place.names["corpus"], "documents.h5")
-    key, (noted, before) = ledger.digest(path), ledger.told.get("counted", ["", None])
+    key, (noted, before) = ledger.digest(path), ledger.facts.get("counted", ["", None])
     if key == noted:
         return f"no new documents since the last run; {before:,} in all"
     from odl.files import documents as docs
@@ -216,11 +218,11 @@ def _documents(place, ledger):
         times = storage.read_array(file, "times", "i")
         wrong, first = _implausible(times, time.time())
         first = "" if first is None else storage.read_strings(file, "ids")[first]
-    ledger.tell("counted", [key, n])
-    if wrong == ledger.told.get("implausible", 0):
+    ledger.set_fact("counted", [key, n])
+    if wrong == ledger.facts.get("implausible", 0):
         wrong = 0
     else:
-        ledger.tell("implausible", wrong)
+        ledger.set_fact("implausible", wrong)
     many = "documents have times" if wrong > 1 else "document has a time"
     warned = f"{wrong:,} {many} before 1970 or after tomorrow, such as {visible(first)}; correct them" * bool(wrong)
     return "; ".join(filter(None, [account_of(n, before), str(repeats), warned]))
@@ -239,7 +241,7 @@ def _set_aside(place, ledger, named):
     documents = os.path.join(place.names["root"], place.names["corpus"], "documents.h5")
     table = os.path.join(place.config["results"], "set-aside.tsv")
     of_watch = os.path.join("inbox", ".refused")
-    *key, account = ledger.told.get("aside", [""])
+    *key, account = ledger.facts.get("aside", [""])
     if key != [*map(ledger.digest, (documents, table, of_watch))]:
         from odl.files import setaside, storage
         from odl.live import refused
@@ -253,7 +255,7 @@ def _set_aside(place, ledger, named):
         setaside.write_table(table, entries + more)
         account = setaside.account(entries + more, older)
         account += f" (the table lists the last {len(more):,} that odl watch refused)" * bool(older)
-        ledger.tell("aside", [*map(ledger.digest, (documents, table, of_watch)), account])
+        ledger.set_fact("aside", [*map(ledger.digest, (documents, table, of_watch)), account])
     return [f"{account}: {os.path.normpath(os.path.join(named, table))}"] if account else []
 
 
@@ -270,13 +272,13 @@ def account_of(n, before=None):
 def _told(ledger, words, named):
     """Send the alerts to the command of the folder, if there is one; return lines about it."""
     key = [*words, ledger.digest("new.html"), ledger.digest("feedback.csv")]
-    if not words or ledger.told.get(project.NOTIFY) == key:
+    if not words or ledger.facts.get(project.NOTIFY) == key:
         return []
     from odl.live import notify
 
     lines, complete = notify.deliver(".", words, named)
     if complete:
-        ledger.tell(project.NOTIFY, key)
+        ledger.set_fact(project.NOTIFY, key)
     return lines
 
 

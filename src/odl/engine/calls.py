@@ -1,24 +1,24 @@
-"""Functions of the steps, by the names of their arguments (`odl.config.steps`)."""
+"""Functions of the steps. Each takes the map of arguments that `odl.config.steps` describes."""
 
 from typing import Any, NamedTuple
 
 
 class Done(NamedTuple):
-    """What a step did: lines for a person, and what it leaves in memory for the steps that follow."""
+    """Result of a step: lines to print, and an object in memory for the steps that follow."""
 
     said: tuple = ()
     left: Any = None
 
 
 def share(arguments):
-    """Read some of a person's files."""
+    """Read one share of the user's files."""
     from odl.corpora import portions
 
     return _read(portions.write(arguments["output"], arguments["sources"], arguments["options"]))
 
 
 def read(arguments, digests=None):
-    """Read all files, or join the shares, whose digests may be at hand."""
+    """Read all files, or join the shares; `digests` are those of the shares if they are known."""
     from odl import corpora
     from odl.files import documents
 
@@ -63,7 +63,7 @@ def batch(arguments):
 
 
 def features(arguments, previous=None):
-    """Continue the chain of vocabulary and frequencies; leave the features, open."""
+    """Compute the features of a batch from those of the batch before; return them open."""
     from odl.stream import features
 
     paths = arguments["output"], arguments["batch"], previous or arguments["previous"] or None
@@ -71,27 +71,27 @@ def features(arguments, previous=None):
 
 
 def update(arguments, data=None, before=None):
-    """Score one timestep and learn from it; leave what the next ones need of it."""
+    """Score one timestep and learn from it; return the scores and the learned state."""
     from odl.jobs import runs, update
 
     paths = [arguments.get(name) or None for name in ("state", "scores", "timings")]
-    run, past = runs.parse(arguments["run"]), runs.Before.of(arguments, before)
+    run, past = runs.parse(arguments["run"]), runs.Before.from_arguments(arguments, before)
     return Done(left=update.update(data or arguments["features"], *paths, run=run, before=past))
 
 
 def alerts(arguments, learned=None, carried=None):
-    """Continue the chain of items, topics and reasons; leave what the next period goes on from."""
+    """Compute the alerts of a period; return the state that the next period needs."""
     from odl.config.sections import Alerts
     from odl.jobs import alerts, runs
 
     run, settings = runs.parse(arguments["run"]), Alerts.from_map(arguments["settings"], "--settings")
     learned = learned or alerts.Written(*map(arguments.get, alerts.Written._fields))
-    more = {"before": runs.Before.of(arguments, carried), "batch": arguments.get("batch") or None}
+    more = {"before": runs.Before.from_arguments(arguments, carried), "batch": arguments.get("batch") or None}
     return Done(left=alerts.follow(learned, arguments["output"], run=run, settings=settings, **more))
 
 
 def newpage(arguments):
-    """Write the page about what is new, and the feeds; leave what they show."""
+    """Write the page about what is new and the feeds; return what they show."""
     from odl.report import newpage
 
     named = {name: arguments.get(name) for name in ("stream", "home", "study", "atom", "feed")}

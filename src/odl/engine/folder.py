@@ -1,4 +1,4 @@
-"""A person's folder as the loop takes it: its configuration checked, its one chain, its files."""
+"""The user's folder: its checked configuration, the settings of its one chain, and the paths of its files."""
 
 import json
 import math
@@ -17,18 +17,18 @@ ONE_STREAM = "for several use Snakemake: odl init FOLDER SOURCES --snakemake"
 
 
 class Folder(NamedTuple):
-    """What is run in a folder.
+    """Configuration and paths of a folder.
 
     Attributes
     ----------
     config : dict
-        The whole configuration.
+        Configuration with all defaults.
     names : dict
-        root, corpus, seed, run, k: what the patterns of files are filled with (`odl.config.steps`).
+        Values of root, corpus, seed, run and k in the patterns of files (`odl.config.steps`).
     chain : dict
         Settings of the run.
     registry : dict
-        Of the schema: what the steps' code is.
+        Registry of the schema, which lists the modules of each step.
     """
 
     config: dict
@@ -43,27 +43,27 @@ class Folder(NamedTuple):
 
     @property
     def ledger(self):
-        """The file of what was verified."""
+        """Path of the ledger."""
         return os.path.join(self.names["root"], project.VERIFIED)
 
     @property
     def lock(self):
-        """The file of the lock."""
+        """Path of the lock."""
         return os.path.join(self.names["root"], ".lock")
 
     def path(self, pattern, t=None):
-        """Return the path of a pattern; "" of the timestep before the first."""
+        """Return the path of a pattern at timestep t; "" for the timestep before the first."""
         if t == 0 and "{before}" in pattern:
             return ""
         more = {} if t is None else {"t": t, "before": t - 1}
         return pattern.format(**self.names, **more)
 
     def folder_of(self, step, role="output"):
-        """Return the folder of a file of every timestep."""
+        """Return the folder of the files that a step writes for every timestep."""
         return os.path.dirname(self.path(STEPS[step].writes[role], 1))
 
     def code(self, step):
-        """Return the stamp of the code of a step."""
+        """Return the digest of the code of a step."""
         more, packages, encoder = [], (), ""
         if step in ("update", "alerts"):
             more = [f"learners/{self.algorithm}"]
@@ -76,12 +76,12 @@ class Folder(NamedTuple):
 
     @property
     def algorithm(self):
-        """The learner of the run."""
+        """Name of the learner."""
         return self.chain["learner"]["algorithm"]
 
 
 def earlier_error(folder, named, removed=()):
-    """Return the error for a folder whose results an earlier version wrote; None if this one did, or there are none.
+    """Return the error for a folder with results of an earlier version, or None without such results.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def cost(folder):
 
 
 def _duration(folder, n):
-    """Return in words how long n timesteps take, as the last run did; "" if that is not known."""
+    """Return in words how long n timesteps take by the times of the last run; "" if they are unknown."""
     try:
         rows = tables.read_table(os.path.join(folder.names["root"], "run.tsv"))
     except OdlError:
@@ -123,7 +123,7 @@ def _duration(folder, n):
 
 
 def opened(named="."):
-    """Read and check the configuration of the working folder, from which sources are named.
+    """Read and check the configuration of the working folder. Paths of sources are relative to it.
 
     Parameters
     ----------
@@ -137,9 +137,9 @@ def opened(named="."):
     Raises
     ------
     ConfigError
-        If something in it is wrong, or needs more than one chain.
+        If the configuration is wrong or needs more than one chain.
     EarlierError
-        If it has keys of an earlier version, which also wrote the results.
+        If it has keys of an earlier version and results of that version.
     """
     said = project.read(".")
     current, removed = project.without_removed(said)
@@ -167,7 +167,7 @@ def _opened(said):
 
 
 def _check_alone(config):
-    """Refuse what needs more than the steps of one chain."""
+    """Raise ConfigError for settings that need more than the steps of one chain."""
     asked = {
         "streams": len(config["streams"]) > 1,
         "runs": len(config["runs"]) > 1,
@@ -186,7 +186,7 @@ def _check_alone(config):
 
 
 def files_of(folder):
-    """Return (name, path) of the files of the sources, and the same by shares: none where they are read at once."""
+    """Return (name, path) of the source files, and the same by share; no shares if one step reads all files."""
     every = chains.own_files(folder.config, folder.names["corpus"])
     files = [(name, path) for name, path in every if listing.is_utf8(path)]  # `odl run` names the others
     if not files:

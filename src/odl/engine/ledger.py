@@ -1,4 +1,4 @@
-"""Ledger of a folder: what its files hold and were made from, remembered by size, time and inode."""
+"""Ledger of a folder: digests and provenance of its files, valid while their size, time and inode stay the same."""
 
 import contextlib
 import hashlib
@@ -10,64 +10,69 @@ from odl.errors import OdlError
 from odl.files import provenance
 from odl.files.atomic import replacing
 
-FORMAT = 1  # of the ledger file
+FORMAT = 1  # version of the ledger file
 
 
 class Entry(NamedTuple):
-    """What is known of a file.
+    """Digests of a file and of its provenance record.
 
     Attributes
     ----------
     digest : str
-        Of its content.
+        Digest of the content.
     origin : str
-        Digest of the record of what it was made from, without the stamp of the code; "" without a record.
+        Digest of the provenance record without the digest of the code; "" without a record.
     code : str
-        That stamp.
-    beside : list of str
-        Digests of the files that its step finished before it.
+        Digest of the code of the step that wrote the file.
+    earlier_outputs : list of str
+        Digests of the files that the same run of the step finished before this one.
     """
 
     digest: str
     origin: str = ""
     code: str = ""
-    beside: tuple = ()
+    earlier_outputs: tuple = ()
 
 
 def entry_of(digest, record=None):
-    """Return the entry of a file with this content and record."""
+    """Return the entry of a file from the digest of its content and its provenance record."""
     if not record:
         return Entry(digest)
     return Entry(digest, origin_of(record), str(record.get("code", "")), tuple(record.get("beside", ())))
 
 
 def origin_of(record):
-    """Return the digest of what a record says of step, settings and inputs."""
+    """Return the digest of step, settings and inputs of a provenance record."""
     return provenance.joint([provenance.text_of({key: record.get(key) for key in ("step", "settings", "inputs")})])
 
 
 class Ledger:
-    """What is known of the files of a folder.
+    """Entries of the files of a folder, and facts derived from them.
 
     Parameters
     ----------
     path : path-like
-        Where it is kept; whatever is wrong with that file, all is read again.
+        File of the ledger. If it cannot be read, the ledger starts empty and every file is read again.
     check : bool
-        Whether every file is read and verified, whatever is remembered.
+        Read and verify every file even if the ledger has an entry for it.
+
+    Attributes
+    ----------
+    facts : dict
+        Values that follow from files, by name (`set_fact`).
     """
 
     def __init__(self, path, check=False):
-        self.path, self.known, self.told, self.check = os.fspath(path), {}, {}, check
+        self.path, self.known, self.facts, self.check = os.fspath(path), {}, {}, check
         self.changed, self.unsynced = False, set()
         with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
             with open(self.path, encoding="utf-8") as file:
                 stored = json.load(file)
             if stored["form"] == FORMAT:
-                self.known, self.told = stored["files"], stored["told"]
+                self.known, self.facts = stored["files"], stored["told"]
 
     def entry(self, path):
-        """Return the entry of a file; None where it is not there, or is damaged."""
+        """Return the entry of a file, or None if it is missing or damaged."""
         try:
             state = _state(path)
         except OSError:
@@ -83,7 +88,7 @@ class Ledger:
         return entry
 
     def put(self, path, digest, record=None):
-        """Take note of a file that was just written."""
+        """Store the entry of a file that was just written."""
         self._keep(path, _state(path), entry_of(digest, record))
 
     def _keep(self, path, state, entry):
@@ -91,34 +96,34 @@ class Ledger:
             self.known[path], self.changed = [state, list(entry)], True
             self.unsynced.add(path)
 
-    def tell(self, name, value):
-        """Keep a text that follows from files; `told` gives it back."""
-        if self.told.get(name) != value:
-            self.told[name], self.changed = value, True
+    def set_fact(self, name, value):
+        """Store a JSON value that follows from files, in `facts`."""
+        if self.facts.get(name) != value:
+            self.facts[name], self.changed = value, True
 
     def digest(self, path):
-        """Return the digest of the content of a file; None where it is not there."""
+        """Return the digest of the content of a file, or None if it is missing or damaged."""
         entry = self.entry(path)
         return entry and entry.digest
 
     def before(self, path):
-        """Return the digest that a file had when it was read last, "" where nothing is known of it."""
+        """Return the digest that a file had when it was last read, "" if it never was."""
         return self.known[path][1][0] if path in self.known else ""
 
     def forget(self, path):
-        """Delete a file, and what is known of it."""
+        """Delete a file and its entry."""
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
         self.changed = self.known.pop(path, None) is not None or self.changed
 
     def save(self):
-        """Write what is known, of files that are there; after a power loss none is trusted that the disk has not."""
+        """Write the ledger if it changed, after the files that it describes are on the disk (power loss)."""
         if not self.changed:
             return
         for path in self.unsynced:
             _sync(path)
         self.unsynced.clear()
-        stored = {"form": FORMAT, "files": self.known, "told": self.told}
+        stored = {"form": FORMAT, "files": self.known, "told": self.facts}
         with replacing(self.path) as temporary, open(temporary, "w", encoding="utf-8") as file:
             file.write(json.dumps(stored, separators=(",", ":")))  # `dump` takes ten times as long
             file.flush()
@@ -138,13 +143,13 @@ def _sync(path):
 
 
 def read(path, whole=True):
-    """Return the digest of the content of a file, and the record that it holds, None for none.
+    """Return the digest of the content of a file and its provenance record, or None without one.
 
     Parameters
     ----------
     path : path-like
     whole : bool
-        Whether an HDF5 file is verified as a whole.
+        Verify the digests of all arrays of an HDF5 file, not only its attributes.
 
     Raises
     ------

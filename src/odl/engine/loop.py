@@ -1,4 +1,4 @@
-"""The loop of `odl run`: every step of a stream in its order, made again when what it was made from changed."""
+"""The loop of `odl run`: the steps of a stream in order. A step runs again if its inputs or settings changed."""
 
 import contextlib
 import os
@@ -16,19 +16,20 @@ from odl.errors import OdlError, StorageError
 from odl.files import provenance, tables
 
 OF_TIMESTEP = ("batch", "features", "update", "alerts")
-SAVED = 20.0  # seconds between two writings of what was verified
+SAVE_INTERVAL = 20.0  # seconds between two writes of the ledger
 
 
 class Made(NamedTuple):
-    """A step that was done, or would be.
+    """A step that was run, or would be in a dry run.
 
     Attributes
     ----------
     step : str
     t : int or None
     reason : str
+        Why it has to run.
     cpu : float
-        Seconds.
+        CPU seconds.
     """
 
     step: str
@@ -47,27 +48,35 @@ class Loop:
     ledger : odl.engine.ledger.Ledger
     shown : odl.cli.run.Progress or None
     again : bool
-        Whether another version of a step's code is a reason to do it again.
+        Run steps again whose code has changed.
     dry : bool
-        Whether reasons are only told.
+        Collect reasons, run nothing.
     cores : int
-        Processes that read files at a time.
+        Number of processes that read files.
     check : callable
-        Called before each step; what it raises ends the run.
-    anew : callable
-        Called once, before the first alerts that were there are made anew: topics may get other numbers.
+        Called before each step. An exception of it ends the run.
+    before_replacing : callable
+        Called once, before existing alerts are replaced for the first time: topics may get other numbers.
     """
 
     def __init__(
-        self, folder, ledger, shown=None, again=False, dry=False, cores=1, check=lambda: None, anew=lambda: None
+        self,
+        folder,
+        ledger,
+        shown=None,
+        again=False,
+        dry=False,
+        cores=1,
+        check=lambda: None,
+        before_replacing=lambda: None,
     ):
         self.folder, self.ledger, self.shown, self.again, self.dry = folder, ledger, shown, again, dry
-        self.cores, self.check, self.anew = cores, check, anew
+        self.cores, self.check, self.before_replacing = cores, check, before_replacing
         self.done, self.outdated, self.absent, self.codes = [], {}, {}, {}
         self.left, self.saved, self.period = {}, time.monotonic(), ""
 
     def run(self):
-        """Do what is to be done; return the number of timesteps."""
+        """Run the steps that are not up to date; return the number of timesteps."""
         self.read()
         stream, seed = self.folder.stream, self.folder.names["seed"]
         settings = sections.Order.part(stream)
@@ -87,7 +96,7 @@ class Loop:
         return self.n
 
     def read(self):
-        """Read a person's files, those that came by themselves."""
+        """Read the user's files: new shares first, then all shares into one corpus."""
         files, shares = files_of(self.folder)
         if self.folder.stream["options"].get("times") == "modified":
             self._keep_times(files)
@@ -106,15 +115,15 @@ class Loop:
         self.step("read", **({"shares": paths} if paths else {"sources": files}), **common)
 
     def _check_forgotten(self):
-        """Refuse to read again what the results say was forgotten.
+        """Refuse to read documents again that `odl forget` removed.
 
         Raises
         ------
         StorageError
-            If forgotten.txt lacks some of the digests with which the documents were read before.
+            If forgotten.txt lacks digests that it had when the documents were last read.
         """
         now = sorted(self.folder.stream["options"].get("forgotten", ()))
-        if self.ledger.told.get("forgotten") == now:  # no need to open the documents
+        if self.ledger.facts.get("forgotten") == now:  # no need to open the documents
             return
         path, record = self.folder.path(STEPS["read"].writes["output"]), None
         with contextlib.suppress(OdlError, OSError):
@@ -125,21 +134,21 @@ class Loop:
             todo = f"write them into it, or delete {path} to read these documents again"
             raise StorageError(given, f"the lines {', '.join(lost)}", todo)
         if not self.dry:
-            self.ledger.tell("forgotten", now)
+            self.ledger.set_fact("forgotten", now)
 
     def _keep_times(self, files):
-        """See to it that a file has the time at which it was seen first with its content, touched or copied since."""
+        """Set the modification time of each file to the time at which its content was first seen."""
         from odl.corpora import formats
 
-        before, now = self.ledger.told.get("times", {}), {}
+        before, now = self.ledger.facts.get("times", {}), {}
         for name, path in files:
             digest, first = self.ledger.digest(path), before.get(name)
             now[name] = first if first and first[0] == digest else [digest, formats.changed(path)]
             formats.recorded[path] = now[name][1]
-        self.ledger.tell("times", now)
+        self.ledger.set_fact("times", now)
 
     def _read_at_once(self, each):
-        """Read shares in processes of their own; what one of them could not do is done, and said, afterwards."""
+        """Read shares in several processes. The caller reads those that failed again, to get their errors."""
         each = [self._arguments("share", None, arguments) for arguments in each]
         each = [arguments for arguments in each if self.reason("share", arguments)]
         tasks = [(arguments, record_of("share", arguments, self._digest)) for arguments in each]
@@ -147,18 +156,18 @@ class Loop:
             processes.each(_share, tasks, self.cores)
 
     def rows(self):
-        """Return the rows of the index as it lies there; none where a dry run has none."""
+        """Return the rows of the index, none if a dry run finds no index."""
         path = self.folder.path(STEPS["index"].writes["table"])
         return chains.read_index(path) if os.path.exists(path) or not self.dry else []
 
     def count(self, t, row):
-        """Do what comes before learning in a timestep."""
+        """Run the steps of a timestep before learning: batch and features."""
         features = self.folder.config["features"]
         self.step("batch", t, sha256=row["sha256"])
         self.step("features", t, max_terms=features.get("max_terms", 0))
 
     def timestep(self, t, row, counted=False):
-        """Do the steps of a timestep."""
+        """Run the steps of a timestep."""
         if not counted:
             self.count(t, row)
         run = self.folder.chain
@@ -166,7 +175,7 @@ class Loop:
         settings = sections.Alerts.part(self.folder.config["alerts"])
         self.step("alerts", t, run=run, corpus_features=self.last, settings=settings)
         self.prune(t)
-        if time.monotonic() - self.saved > SAVED:
+        if time.monotonic() - self.saved > SAVE_INTERVAL:
             self.ledger.save()
             self.saved = time.monotonic()
 
@@ -179,7 +188,7 @@ class Loop:
         self.step("newpage", alerts=alerts, features=features, feedback=feedback, folder=folder, home=".")
 
     def step(self, name, t=None, **arguments):
-        """Do a step, unless what it wrote is there and was made from what is there now."""
+        """Run a step unless its outputs exist and were computed from the current inputs and settings."""
         self.check()
         arguments = self._arguments(name, t, arguments)
         reason = self.reason(name, arguments)
@@ -201,22 +210,24 @@ class Loop:
         return {**files, **arguments, "t": t, "code": self.codes[name]}
 
     def reason(self, name, arguments):
-        """Return why a step is to be done, "" if it is not."""
+        """Return why a step has to run, "" if it is up to date."""
         step = STEPS[name]
         *others, last = (arguments[role] for role in step.writes)
         expected, entry = record_of(name, arguments, self._digest), self.ledger.entry(last)
         if entry is None:
-            return f"{last} is {'damaged' if os.path.exists(last) else 'not there'}"
+            return f"{last} is {'damaged' if os.path.exists(last) else 'missing'}"
         if entry.origin != origin_of(expected):
             return self._difference(last, expected)
         if self.again and entry.code != arguments["code"]:
-            return f"its code is of another version ({entry.code or 'none'}, now {arguments['code']})"
-        for path, digest in zip(others, entry.beside, strict=False):
+            return f"its code changed ({entry.code or 'none'}, now {arguments['code']})"
+        for path, digest in zip(others, entry.earlier_outputs, strict=False):
             now = self.ledger.digest(path)
-            if now is None and name == "update" and self.thinned(arguments["t"]):  # learned again where it is needed
+            if (
+                now is None and name == "update" and self.thinned(arguments["t"])
+            ):  # `restore` computes it when it is needed
                 self.absent[path] = digest
             elif now != digest:
-                return f"{path} is {'not there' if now is None else 'another one'}"
+                return f"{path} is {'missing' if now is None else 'of another run'}"
         if entry.code != arguments["code"]:
             self.outdated.setdefault(name, set()).add(last)
         return ""
@@ -226,23 +237,23 @@ class Loop:
 
     @staticmethod
     def _difference(path, expected):
-        """Return what differs between the record of a file and the one it would have."""
+        """Return in words how the record of a file differs from the expected one."""
         record = None
         with contextlib.suppress(OdlError, OSError, ValueError):
             _, record = read(path, whole=False)
         if not record:
-            return f"{path} does not say what it was made from"
-        for kind, word in (("inputs", "came anew"), ("settings", "set anew")):
+            return f"{path} has no provenance record"
+        for kind in ("inputs", "settings"):
             if changed := differing(record.get(kind) or {}, expected[kind]):
-                return f"{', '.join(changed)} {word}"
+                return f"{', '.join(changed)} changed"
         return f"{path} is of another step"
 
     def make(self, name, t, arguments, reason):
-        """Do a step, and take note of what it wrote."""
+        """Run a step and store its outputs in the ledger."""
         began = time.process_time()
-        if self.anew and name == "alerts" and os.path.exists(arguments["output"]):
-            self.anew()
-            self.anew = None
+        if self.before_replacing and name == "alerts" and os.path.exists(arguments["output"]):
+            self.before_replacing()
+            self.before_replacing = None
         more = self._at_hand(name, t, arguments)
         record = record_of(name, arguments, self._digest)
         if self.shown:
@@ -260,7 +271,7 @@ class Loop:
         self.done.append(Made(name, t, reason, time.process_time() - began))
 
     def _at_hand(self, name, t, arguments):
-        """Return what is at hand for a step, by those before it; see to it that the checkpoints it reads are there."""
+        """Return results in memory that a step can use; restore the checkpoints that it reads."""
         if name == "read":
             return {"digests": [self._digest(path) for path in arguments.get("shares", ())]}
         if name == "features":
@@ -275,12 +286,12 @@ class Loop:
         return {"data": self._of("features", t), "before": before and before.after}
 
     def _of(self, name, t):
-        """Return what a step of a timestep left in memory, None where it was not done just now."""
+        """Return what a step of timestep t left in memory, or None if it did not just run."""
         done, result = self.left.get(name, (None, None))
         return result if done == t else None
 
     def restore(self, t):
-        """Learn again up to a checkpoint that was deleted to save space: the same bytes."""
+        """Compute a checkpoint again that was deleted to save space; its bytes are the same."""
         missing = t
         while missing >= 0 and not os.path.exists(self.folder.path(STEPS["update"].writes["state"], missing)):
             missing -= 1
@@ -290,11 +301,11 @@ class Loop:
             self.make("update", each, arguments, "its checkpoint is needed")
 
     def thinned(self, t):
-        """Tell whether a chain of checkpoints is without that of a timestep."""
+        """Return whether the checkpoint of timestep t is deleted by `checkpoints.keep`."""
         return not is_retained(t, self.n - 1, self.folder.config["checkpoints"]["keep"])
 
     def prune(self, t):
-        """Delete the checkpoints before a timestep but every `keep`-th."""
+        """Delete the checkpoints before timestep t except every `keep`-th."""
         keep = self.folder.config["checkpoints"]["keep"]
         if self.done and self.done[-1].t == t and keep and not self.dry:
             from odl.files import agentfiles
@@ -302,7 +313,7 @@ class Loop:
             agentfiles.prune(self.folder.path(STEPS["update"].writes["state"], t), partial(is_retained, keep=keep))
 
     def clear(self, n):
-        """Delete what an earlier, longer stream left behind."""
+        """Delete the files of timesteps n and later, which a longer stream wrote."""
         for name in OF_TIMESTEP if not self.dry else ():
             for role in STEPS[name].writes:
                 folder = self.folder.folder_of(name, role)
@@ -312,7 +323,7 @@ class Loop:
                         self.ledger.forget(os.path.join(folder, file))
 
     def write_costs(self):
-        """Write what the steps of this run took, one table a run."""
+        """Write run.tsv: CPU seconds and reason of each step of this run."""
         if self.done and not self.dry:
             rows = [{"step": one.step, "t": one.t, "cpu_s": one.cpu, "reason": one.reason} for one in self.done]
             with contextlib.suppress(OSError):

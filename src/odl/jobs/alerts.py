@@ -63,7 +63,7 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=N
         learned = _read(learned, run, before)
     step, P, state, scored, after = learned
     data = step.data
-    carried = before.kept or _read_carried(before.previous, run, settings, data.t)
+    carried = before.in_memory or _read_carried(before.previous, run, settings, data.t)
     origins = reasons.origins(batch, len(data.ids))
     stop_words = step.P.stop_words or StopWords(data.vocabulary, step.P.frequencies)
     counts = data.counts[:]

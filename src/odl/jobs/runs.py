@@ -1,4 +1,4 @@
-"""A run: a learner with its settings on the batches of one seed, parsed once from JSON and handed to every job."""
+"""A run: a learner with its settings on the batches of one seed, parsed from the JSON that each job gets."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -17,21 +17,21 @@ from odl.stream.weighting import Weighed, Weighting
 
 @dataclass(frozen=True)
 class Run:
-    """What the chain of checkpoints of a run depends on.
+    """Settings that determine the checkpoints of a run.
 
     Parameters
     ----------
     corpus : str
     seed : int
     run : str
-        Its name.
+        Name of the run.
     atoms : int
-        Atoms that it starts with.
+        Initial number of atoms.
     learner : odl.learners.Learner
-        The algorithm with its hyper-parameters.
+        Algorithm with its hyper-parameters.
     weighting : odl.stream.weighting.Weighting
     chain : dict
-        The map that all this was parsed from: checkpoints and score files name it.
+        The JSON map that was parsed, which checkpoints and score files store.
     """
 
     corpus: str
@@ -43,60 +43,60 @@ class Run:
     chain: dict
 
     def words_of(self, matrix, axis=0):
-        """Return what a matrix has for the words, which stand behind their pieces: rows, or columns with axis 1."""
+        """Return the rows (axis 0) or columns (axis 1) of words, which follow those of pieces of words."""
         if not self.weighting.pieces:
             return matrix
         return matrix[pieces.BUCKETS :] if axis == 0 else matrix[:, pieces.BUCKETS :]
 
 
 class Before(NamedTuple):
-    """What a step of a timestep goes on from.
+    """Inputs of a step that come from other timesteps.
 
     Attributes
     ----------
     previous : path-like, optional
-        What it wrote for the timestep before, a checkpoint or a period; none for timestep 0.
+        Output of the same step for the timestep before, a checkpoint or a period; none for timestep 0.
     history : path-like, optional
-        Folder of the features ``{t}.h5`` of all the timesteps before, for learners that need them.
+        Folder of the features ``{t}.h5`` of all earlier timesteps, for learners that need them.
     corpus_features : path-like, optional
         Last features of the stream, for ``idf: corpus``.
     known : path-like, optional
-        Checkpoint before a period, whose dictionary gave the scores; none for timestep 0.
-    kept : odl.files.checkpoints.Checkpoint or odl.alerts.periods.Carried, optional
-        What `previous` holds, where it is at hand.
+        Checkpoint with the dictionary that scored the period; none for timestep 0.
+    in_memory : odl.files.checkpoints.Checkpoint or odl.alerts.periods.Carried, optional
+        Content of `previous` if it is in memory.
     """
 
     previous: object = None
     history: object = None
     corpus_features: object = None
     known: object = None
-    kept: Any = None
+    in_memory: Any = None
 
     @classmethod
-    def of(cls, arguments, kept):
-        """Return that of the arguments of a step."""
-        return cls(*(arguments.get(name) or None for name in cls._fields[:-1]), kept)
+    def from_arguments(cls, arguments, in_memory):
+        """Return the inputs that the arguments of a step name."""
+        return cls(*(arguments.get(name) or None for name in cls._fields[:-1]), in_memory)
 
 
-FIRST = Before()  # of timestep 0
+FIRST = Before()  # inputs of timestep 0
 
 
 class Timestep(NamedTuple):
-    """What a timestep is scored with.
+    """Documents of a timestep and the state that scores them.
 
     Attributes
     ----------
     data : odl.stream.features.Features
     P : odl.stream.weighting.Weighed
-        Its documents.
+        Weighted documents.
     whole : odl.stream.features.Features, or None
         Last features of the stream.
     previous : str
-        Digest of the checkpoint before.
+        Digest of the previous checkpoint.
     state : odl.learners.State, or None for timestep 0
-        Of the checkpoint before, with the terms of the batch.
+        State of the previous checkpoint, extended to the terms of the batch.
     meaning : odl.learners.vectors.VectorMemory, or None
-        What is remembered of vectors before it, of a run that has them beside words.
+        Stored vectors of earlier documents, for runs that score vectors and words.
     """
 
     data: features.Features
@@ -113,9 +113,9 @@ def parse(chain):
     Raises
     ------
     ConfigError
-        If it has other keys, or other kinds of values, than a run has.
+        If a key is unknown or missing, or a value has the wrong type.
     ParameterError
-        If the algorithm or a hyper-parameter is not known, or one of them or of the weighting out of range.
+        If the algorithm or a hyper-parameter is unknown, or a value is out of range.
     """
     Chain.from_map(chain, "--run")
     if "algorithm" not in chain["learner"]:
@@ -132,7 +132,7 @@ def parse(chain):
 
 
 def open_documents(source, run, corpus_features=None):
-    """Open the documents of a timestep as a run weighs them.
+    """Open the documents of a timestep with the weights of a run.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def open_documents(source, run, corpus_features=None):
     Returns
     -------
     Timestep
-        Without the chain before it.
+        Without the state of the previous checkpoint.
 
     """
     data = source if isinstance(source, features.Features) else features.read(source)
@@ -155,7 +155,7 @@ def open_documents(source, run, corpus_features=None):
 
 
 def _dimensions(data, run):
-    """Return how many numbers the vectors of a stream have; refuse one that has none."""
+    """Return the length of the vectors of a stream; raise ParameterError if it has none."""
     if data.vectors is None:
         fault = f"run {run.run!r} has features.meaning {run.weighting.meaning}, and the stream has no vectors"
         todo = "set vectors or columns.vector in the options of the corpus, or features.meaning to 0"
@@ -164,7 +164,7 @@ def _dimensions(data, run):
 
 
 def open_timestep(source, run, previous=None, corpus_features=None, before=None):
-    """Open the documents of a timestep and the state of the checkpoint before.
+    """Open the documents of a timestep and the state of the previous checkpoint.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def open_timestep(source, run, previous=None, corpus_features=None, before=None)
     previous : path-like, optional
         Checkpoint of the timestep before; none for timestep 0.
     before : odl.files.checkpoints.Checkpoint, optional
-        What that holds, where it is at hand.
+        The checkpoint itself if it is in memory.
 
     Returns
     -------
@@ -192,8 +192,8 @@ def open_timestep(source, run, previous=None, corpus_features=None, before=None)
     return step._replace(previous=before.digest, state=state)
 
 
-def beside(step, run, P, scored):
-    """Return the scores of a timestep by words and vectors, and what is remembered of these; of words alone as is."""
+def add_vector_scores(step, run, P, scored):
+    """Combine the scores of words with those of vectors; return them and the vectors to store (None without)."""
     if step.meaning is None:
         return scored, {}
     vectors, lengths = step.data.vectors, np.diff(P[:, step.P.n_pieces :].indptr)
@@ -203,24 +203,24 @@ def beside(step, run, P, scored):
 
 
 def places_of(known, wanted, path):
-    """Return where a timestep has each term of the checkpoint before it; None where the vocabulary has no bound.
+    """Return the position in a timestep of each term of the previous checkpoint; None for an unbounded vocabulary.
 
     Parameters
     ----------
     known, wanted : ndarray of int64, or None
-        Ids of its terms (`odl.files.checkpoints.Checkpoint`), and of those of the timestep.
+        Ids of the terms of the checkpoint (`odl.files.checkpoints.Checkpoint`) and of the timestep.
     path : path-like
         The checkpoint, for the message.
 
     Returns
     -------
     ndarray of int64, or None
-        -1 for a term that has left.
+        -1 for a term that left the vocabulary.
 
     Raises
     ------
     CheckpointError
-        If only one of the two has a bound.
+        If only one of the two vocabularies is bounded.
     """
     if (known is None) != (wanted is None):
         defect = f"{path} is of a vocabulary {'without' if known is None else 'with'} a bound, the features are not"
@@ -229,7 +229,7 @@ def places_of(known, wanted, path):
 
 
 def check_previous(t, previous):
-    """Refuse a timestep with a checkpoint too many or too few."""
+    """Raise an error if timestep 0 has a previous checkpoint or a later one has none."""
     if (previous is None) != (t == 0):
         raise DataError(
             f"timestep {t} {'without' if previous is None else 'with'} a checkpoint before it",

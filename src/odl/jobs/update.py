@@ -1,4 +1,4 @@
-"""One job of a learner: read the features and the last checkpoint, score, learn, write."""
+"""The step `update`: read features and the previous checkpoint, score the documents, learn, write."""
 
 import json
 import time
@@ -18,21 +18,21 @@ from odl.learners.sparse_atoms import moved
 from odl.stream import features, terms
 from odl.stream.weighting import Weighed
 
-SHOWN = 20  # most novel documents of a timestep that are kept with their unexplained words
-ALL = 500  # atoms of a dictionary from which on words are kept only of those that a timestep used
+TOP_DOCUMENTS = 20  # most novel documents of a timestep whose unexplained words are stored
+ALL_ATOMS = 500  # larger dictionaries store top words only of atoms that the timestep used
 
 
 class Learned(NamedTuple):
-    """A timestep that was learned, for the steps that follow it in the same process.
+    """Result of `update`, for the steps that follow in the same process.
 
     Attributes
     ----------
     step : odl.jobs.runs.Timestep
-        Its documents.
+        Documents.
     P : csr_array
-        The same, weighed.
+        Weighted documents.
     state : odl.learners.State
-        That they were scored with.
+        State that scored them.
     novelty : odl.novelty.Novelty
     after : odl.files.checkpoints.Checkpoint
     """
@@ -52,9 +52,9 @@ def update(source, state, score_file, timings=None, *, run, before=runs.FIRST):
     source : path-like or odl.stream.features.Features
         Features of the timestep.
     state, score_file : path-like
-        Written: checkpoint and scores.
+        Checkpoint and score file to write.
     timings : path-like, optional
-        Written: CPU seconds.
+        Table of CPU seconds to write.
     run : odl.jobs.runs.Run
     before : odl.jobs.runs.Before, optional
 
@@ -64,7 +64,7 @@ def update(source, state, score_file, timings=None, *, run, before=runs.FIRST):
     """
     begin = time.process_time()
     previous, learner = before.previous, run.learner
-    step = runs.open_timestep(source, run, previous, before.corpus_features, before.kept)
+    step = runs.open_timestep(source, run, previous, before.corpus_features, before.in_memory)
     data, P, current = step.data, step.P, step.state
     past = _past(step, before.history, run)
     start = time.process_time()
@@ -74,7 +74,7 @@ def update(source, state, score_file, timings=None, *, run, before=runs.FIRST):
         current = learner.fit_terms(current, P.shape[1])
     started = time.process_time()
     scores = novelty.score(learner, current, P)
-    scores, meaning = runs.beside(step, run, P, scores)
+    scores, meaning = runs.add_vector_scores(step, run, P, scores)
     scored = time.process_time()
     after = learner.learn(current, P, scores.codes, past) if previous else current
     learned = time.process_time()
@@ -99,17 +99,17 @@ def write_scores(path, data, P, scores, before, after, run):
     path : path-like
     data : odl.stream.features.Features
     P : csr_array
-        The documents, weighed.
+        Weighted documents.
     scores : odl.novelty.Novelty
     before, after : csc_array
-        Dictionary that the documents were scored with, and the learned one.
+        Dictionary that scored the documents, and the one learned from them.
     run : odl.jobs.runs.Run
     """
-    top = np.argsort(-scores.score, kind="stable")[:SHOWN]
+    top = np.argsort(-scores.score, kind="stable")[:TOP_DOCUMENTS]
     documents, codes = P[top], scores.codes[top]
     documents, before, after = run.words_of(documents, axis=1), run.words_of(before), run.words_of(after)
     missing = novelty.unexplained(documents, before, codes, range(len(top)))
-    # Summed one document after another; atoms added after scoring have none.
+    # Summed in the order of the documents. Atoms added after scoring have no use.
     use = np.bincount(scores.codes.indices, scores.codes.data, minlength=after.shape[1]).astype(np.float64)
     scorefiles.write_scores(
         path,
@@ -133,16 +133,16 @@ def write_timings(path, phases, n_documents):
 
 
 def _top_atoms(A, use):
-    """Return the top terms of each atom; of a large dictionary none of those that were not used."""
-    told = np.flatnonzero(use) if A.shape[1] > ALL else np.arange(A.shape[1])
+    """Return the top terms of each atom; an empty list for unused atoms of a large dictionary."""
+    used = np.flatnonzero(use) if A.shape[1] > ALL_ATOMS else np.arange(A.shape[1])
     lists = [[] for _ in range(A.shape[1])]
-    for atom, pairs in zip(told.tolist(), novelty.top_terms(sparse.csc_array(A[:, told])), strict=True):
+    for atom, pairs in zip(used.tolist(), novelty.top_terms(sparse.csc_array(A[:, used])), strict=True):
         lists[atom] = pairs
     return lists
 
 
 def _past(step, history, run):
-    """Read and weigh the batches before, each as it was weighed when it came, without terms that have left since."""
+    """Return the earlier batches, each with its own weights, without terms that left the vocabulary."""
     t = step.data.t
     if not run.learner.needs_history:
         return []

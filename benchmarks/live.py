@@ -7,7 +7,7 @@ python benchmarks/live.py [--documents 4096] [--group 512]
 By default, a folder with 6,000 generated documents of 100 words is run in a temporary place. Then documents of one
 week are answered in this process, in groups as they come from a pipe, with the inbox and its fsync, but without the
 cost of learning a period. `--beside` measures other programs on the same documents, one at a time: TextClust of river
-(`pip install river`) clusters them, all-MiniLM (benchmarks/minilm.py tells how to install it) one vector each.
+(`pip install river`) clusters them, all-MiniLM (see benchmarks/minilm.py for its installation) encodes them.
 `--corpora` measures the processes of `odl run` and `odl watch` for the same week of posts of 20 Newsgroups, by day, in
 a folder that has learned the three weeks before, and prints the ratio.
 """

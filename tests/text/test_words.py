@@ -15,8 +15,9 @@ from places import ROOT
 from odl import corpora
 from odl.alerts import excerpts, phrasing
 from odl.errors import ConfigError
+from odl.text.segmenters import segmenter
 from odl.text.tokens import Tally, analyser, count_words, token_options
-from odl.text.words import fold_case, segmenter
+from odl.text.words import fold_case
 
 SENTENCES = [
     ("हिन्दी में समाचार", "हिन्दी में समाचार"),

@@ -17,7 +17,7 @@ from odl.files.documents import NO_TIME
 from odl.files.escaping import heading, isolated, visible
 from odl.stream import dense, features
 from odl.stream import terms as known_terms
-from odl.stream.weighting import weigh
+from odl.stream.weighting import weigh_for_comparison
 
 EVENT_DIGITS = 9  # most digits of the number of an event
 SHARE_ROUNDING = 1e-6  # largest rounding error of a share, which is stored in single precision
@@ -191,14 +191,14 @@ def most_similar(place, data, row, compare):
 
 def compare_words(data, row):
     """Return a function from a batch to cosines with a document: log tf, idf at the time of the document."""
-    weighed = data.weighed("l2", tf="log", languages=True)
-    document, frequencies = weighed[row : row + 1], weighed.frequencies
+    weighed = data.weighed(languages=True)
+    document, frequencies = weighed.weigh_words(data.counts[row : row + 1]), weighed.frequencies
 
     def cosines(batch):
         counts = data.counts[:] if batch is data else known_terms.aligned(batch, data)
         beyond = counts.shape[1] - len(frequencies)  # terms that have left
         known, own = np.pad(frequencies, (0, beyond)), weighed.stop_words.for_words(data.vocabulary + [""] * beyond)
-        others = weigh(counts, known, weighed.n_documents, weighed.weighting, "l2", stop_words=own)
+        others = weigh_for_comparison(counts, known, weighed.n_documents, weighed.weighting, own)
         return (sparse.csr_array(others[:, : len(frequencies)]) @ document.T).toarray().ravel()
 
     return cosines

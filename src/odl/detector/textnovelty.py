@@ -3,7 +3,7 @@
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, fields, replace
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -27,10 +27,10 @@ from odl.errors import ParameterError
 from odl.files.documents import NO_TIME, one_line
 from odl.stream.batching import PERIODS
 from odl.stream.terms import number_terms
-from odl.stream.weighting import Pieces, weigh, without_stop_words
+from odl.stream.weighting import Pieces, weigh, weigh_for_comparison, without_stop_words
+from odl.text.segmenters import LETTERED
 from odl.text.stopwords import StopWords
 from odl.text.tokens import count_words, with_words
-from odl.text.words import LETTERED
 
 if TYPE_CHECKING:
     import pandas
@@ -436,7 +436,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         after = before + np.bincount(counts.indices, minlength=len(words))
         past = (before, self.n_documents_) if hasattr(self, "detector_") else (after, len(texts))
         stop_words, form = StopWords(words, past[0]) if self.languages else None, self._weighting()
-        Q = weigh(counts, *past, replace(form, tf="log"), "l2", stop_words=stop_words)
+        Q = weigh_for_comparison(counts, *past, form, stop_words)
         again = getattr(self, "repeats_", RecentDuplicates()).after(texts)
         pieces = Pieces(words, *past, self.pieces) if self.pieces else None
         P = weigh(counts, *past, form, self._learner().norm, stop_words=stop_words, pieces=pieces)

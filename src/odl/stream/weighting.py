@@ -82,8 +82,10 @@ class Weighed:
         return self._weighed(counts, self.weighting, self.norm, self.pieces)
 
     def weigh_words(self, counts: sparse.csr_array) -> sparse.csr_array:
-        """Return counts weighed as topics compare documents: words alone, log tf, rows of unit l2 norm."""
-        return self._weighed(counts, replace(self.weighting, tf="log"), "l2", None)
+        """Return counts weighed for the comparison of documents by their words (`weigh_for_comparison`)."""
+        counts = counts if self.known is None else drop_columns(counts, self.known)
+        past = self.frequencies, self.n_documents
+        return weigh_for_comparison(counts, *past, self.weighting, stop_words=self.stop_words)
 
     def _weighed(self, counts, weighting, norm, pieces):
         counts = counts if self.known is None else drop_columns(counts, self.known)
@@ -192,6 +194,15 @@ def weigh(
         data /= (sizes if norm == "l1" else np.sqrt(sizes))[rows]
     words = sparse.csr_array((data, counts.indices.copy(), counts.indptr.copy()), shape=counts.shape)
     return words if pieces is None else pieces.beside(words, counts, n_documents, weighting, norm)
+
+
+def weigh_for_comparison(counts, frequencies, n_documents, weighting=PLAIN, stop_words=None):
+    """Weigh term counts for events and explanations, whatever the learner's term frequency: log tf, unit l2 norm.
+
+    The product of two rows is the cosine of two documents. Arguments are those of `weigh`.
+    """
+    weighting = replace(weighting, tf="log")
+    return weigh(counts, frequencies, n_documents, weighting, "l2", stop_words=stop_words)
 
 
 class Pieces:

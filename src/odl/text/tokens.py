@@ -23,8 +23,9 @@ from odl.config.schema import check_map, closed
 from odl.errors import ConfigError
 from odl.kernels import known_pieces
 from odl.text import words
+from odl.text.segmenters import SEGMENTERS
 from odl.text.stopwords import LANGUAGES
-from odl.text.words import PLAIN, SEGMENTERS, Words, fold_case
+from odl.text.words import PLAIN, Words, fold_case
 
 PATTERN = r"(?u)\b[^\W\d_][^\W\d_]+\b"
 MAX_CACHED = 1 << 19  # pieces, or words, in a cache before it is emptied
@@ -56,7 +57,7 @@ def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:
         ``lowercase``: bool. ``stop_words``: ``"english"`` or another language of `odl.text.stopwords`, a list of words
         or null. Only with ``"pattern"``: ``pattern``, the regular expression of one token. Only with ``"words"``:
         ``hangul``, to split Korean at spaces (``"words"``) or into ``"pairs"`` of syllables; ``segment``, the package
-        that splits text without spaces, one of `odl.text.words.SEGMENTERS`, or null for overlapping pairs or triples.
+        that splits text without spaces, one of `odl.text.segmenters.SEGMENTERS`, null: pairs or triples.
 
     Raises
     ------

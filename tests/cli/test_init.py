@@ -285,7 +285,7 @@ class TestLook:
 
     def test_bad_input_is_one_sentence(self, tmp_path):
         refused("does not exist", str(tmp_path / "absent"))
-        refused("holds no files", str(tmp_path))
+        refused("contains no files", str(tmp_path))
         refused("1 document; expected at least two", jsonl(tmp_path / "a.jsonl", [{"text": "x"}]))
         refused("no column contains text; the columns are a, b", jsonl(tmp_path / "a.jsonl", [{"a": 1, "b": 2}] * 2))
         refused("type --dates", table(tmp_path / "a.csv", [{"text": "x y", "time": "03/04/2026"}] * 2))

@@ -290,7 +290,7 @@ def test_reuters_refuses_edited_and_incomplete_archives(tmp_path, monkeypatch):
     path, md5 = reuters_archive(tmp_path / "r.tar.gz")
     with pytest.raises(DataError, match=f"md5 {md5}; expected the original with md5 f31a85bdfafd5cf663f325c728360b46"):
         corpora.read("reuters21578", [path])
-    with pytest.raises(DataError, match="holds no reut2"):
+    with pytest.raises(DataError, match="contains no reut2"):
         corpora.read("reuters21578", [pack(tmp_path / "e.tar.gz", {"a": b"b"})])
     for elements, said in (
         (REUTERS, "number of documents; expected 21578"),
@@ -462,7 +462,7 @@ def test_nips(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"nips_vols": None}, "holds no nips.vols"),
+        ({"nips_vols": None}, "lacks nips.vols"),
         ({"nips_corpus": "2 0:3\n0\n0\n"}, "line 1 has another number"),
         ({"nips_corpus": "1 3:1\n0\n0\n"}, "a term that nips.vocab lacks"),
         ({"nips_corpus": "1 0:x\n0\n0\n"}, "cannot be read"),

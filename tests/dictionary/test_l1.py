@@ -160,8 +160,8 @@ def test_order_of_documents_matters_by_rounding_only(rng):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"P": -np.ones((3, 2))}, "P holds negative"),
-        ({"X": -np.ones((3, 2))}, "X holds negative"),
+        ({"P": -np.ones((3, 2))}, "P contains negative"),
+        ({"X": -np.ones((3, 2))}, "X contains negative"),
         ({"X": np.ones((4, 2))}, "3 documents and X has 4"),
         ({"P": np.full((3, 2), np.nan)}, "NaN"),
         ({"start": np.ones((3, 2))}, r"expected the shape \(terms, atoms\)"),

@@ -94,7 +94,7 @@ def test_refused(P, rng):
         *(((*part, A), "shapes") for part in ((P, X[:5]), (P[:, 1:], X), (P, X[:, 1:]))),
         ((P, X, 3 * A), "length"),
         ((P, X, -A), "negative weights"),
-        ((P, -X, A), "X holds negative weights"),
+        ((P, -X, A), "X contains negative weights"),
     ]:
         with pytest.raises(ParameterError, match=words):
             update_dictionary(*arguments)

@@ -98,7 +98,7 @@ def _pattern_of(folder):
     every = os.path.join(glob.escape(folder), "**")
     paths = [path for _, path in listing.expand(every, "text")]
     if not paths:
-        raise DataError(f"the folder {folder} holds no files", "files of " + listing.endings(), "put some there")
+        raise DataError(f"the folder {folder} contains no files", "files of " + listing.endings(), "put some there")
     read = [path for path in paths if listing.is_read(path)] or paths
     return every if any(os.path.dirname(path) != folder.rstrip(os.sep) for path in read) else every[:-1]
 

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from odl.coding import exact
 from odl.errors import ParameterError
-from odl.prox.projections import EPSILON, MIN_POSITIVE, MatrixLike, number, real_matrix, whole
+from odl.prox.projections import EPSILON, MIN_POSITIVE, MatrixLike, as_integer, number, real_matrix
 
 ADMM_BLOCK = 64  # documents iterated together; bounds the memory and does not change the result
 
@@ -123,7 +123,7 @@ def codes(
     """
     P, A, _ = exact.check_matrices(P, A)
     lam = number(lam, "lam", 0.0, exact.LARGEST_WEIGHT)
-    whole(iterations, "iterations", 1)
+    as_integer(iterations, "iterations", 1)
     for name, value in (("phi", phi), ("gamma", gamma)):
         number(value, name, MIN_POSITIVE)
     psi, X = psi_max(A), sparse.csr_array((P.shape[0], A.shape[1]))

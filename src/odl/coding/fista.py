@@ -9,7 +9,7 @@ from scipy import sparse
 from odl import trees
 from odl.errors import ParameterError
 from odl.kernels import tree_codes
-from odl.prox.projections import MatrixLike, dense, number, real_matrix, whole
+from odl.prox.projections import MatrixLike, as_integer, dense, number, real_matrix
 from odl.prox.treeprox import is_infinity, layout
 
 STOPS = ("gap", "decrease")
@@ -160,7 +160,7 @@ def codes(
 def _options(norm="l2", nonnegative=True, stop="gap", tolerance=1e-6, iterations=1000):
     if stop not in STOPS:
         raise ParameterError(f"stop is {stop!r:.60}", f"one of {', '.join(STOPS)}", "choose one of these")
-    rule = (stop == "gap", number(tolerance, "tolerance"), whole(iterations, "iterations", 0), CHECK_INTERVAL)
+    rule = (stop == "gap", number(tolerance, "tolerance"), as_integer(iterations, "iterations", 0), CHECK_INTERVAL)
     return rule, is_infinity(norm), bool(nonnegative)
 
 

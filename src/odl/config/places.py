@@ -48,5 +48,5 @@ def papers(name):
     """
     if not has_papers():
         given = "this copy of odl lacks odl.papers (experiments, rivals, emerging topics, regret)"
-        raise ConfigError(given, "the whole package", "install it, or leave these out of the study")
+        raise ConfigError(given, "the complete package", "install it, or leave these out of the study")
     return import_module(f"odl.papers.{name}")

@@ -59,7 +59,7 @@ def to_documents(path):
     members = tar_members(path, MEMBERS.__contains__)
     lines = {name.rpartition("/")[2]: data.decode("latin-1").split("\n") for name, data in members}
     if missing := [name for name in MEMBERS if name not in lines]:
-        raise DataError(f"{path} holds no {', '.join(missing)}", "the files of the NIPS0-12 collection", FETCH)
+        raise DataError(f"{path} lacks {', '.join(missing)}", "the files of the NIPS0-12 collection", FETCH)
     for name in MEMBERS:  # every file ends with a line break, nips.corpus with an empty line as well
         while lines[name] and not lines[name][-1].strip():
             lines[name].pop()
@@ -112,7 +112,7 @@ def archive(paths, output):
             if bare in MEMBERS and bare not in members:
                 members[bare] = original.read(name)
     if missing := [name for name in MEMBERS if name not in members]:
-        raise DataError(f"{path} holds no {', '.join(missing)}", "the NIPS0-12 test collection", "fetch the original")
+        raise DataError(f"{path} lacks {', '.join(missing)}", "the NIPS0-12 test collection", "fetch the original")
     with packing(output) as packed, tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as whole:
         for name in sorted(members):
             member = tarfile.TarInfo(f"nips_0-12/{name}")

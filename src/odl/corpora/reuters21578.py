@@ -58,7 +58,7 @@ def read(sources, options):
     digest = hashlib.md5(files.get("reut2-000.sgm", b""), usedforsecurity=False).hexdigest()
     if digest != FIRST_FILE_MD5:
         held = f"a reut2-000.sgm with md5 {digest}" if files else "no reut2-*.sgm"
-        raise DataError(f"{path} holds {held}", f"the original with md5 {FIRST_FILE_MD5}", FETCH)
+        raise DataError(f"{path} contains {held}", f"the original with md5 {FIRST_FILE_MD5}", FETCH)
     with opening(path, "the original SGML"):
         parsed = [document for name in sorted(files) for document in parse(path, files[name].decode("latin-1"))]
     numbers = [newid for newid, *_ in parsed]
@@ -75,7 +75,7 @@ def parse(path, sgml):
         newid, kind = NEWID.search(attributes), TEXT_ELEMENT.search(inside)
         element = kind and enclosed(inside, kind.end(), "</TEXT>")
         if not newid or element is None:
-            raise DataError(f"{path} holds a document without NEWID or TEXT", "the original SGML", FETCH)
+            raise DataError(f"{path} contains a document without NEWID or TEXT", "the original SGML", FETCH)
         parts = (between(inside, "TOPICS") or "").split("<D>")[1:]
         topics = tuple(part.partition("</D>")[0] for part in parts if "</D>" in part)
         yield int(newid[1]), milliseconds(path, newid[1], inside), topics, *title_and_text(kind[1], element)
@@ -103,7 +103,7 @@ def milliseconds(path, newid, inside):
     """Return the time of a document in milliseconds since 1970."""
     match = DATE_ELEMENT.search(inside)
     if not match or match[2] not in MONTHS_OF_1987:
-        raise DataError(f"{path} holds no date for document {newid}", "a date such as 26-FEB-1987 15:01:01.79", FETCH)
+        raise DataError(f"{path} has no date for document {newid}", "a date such as 26-FEB-1987 15:01:01.79", FETCH)
     day, month, year, hour, minute, second, fraction = match.groups()
     date = f"{year}-{MONTHS_OF_1987[month]:02d}-{int(day):02d}T{hour}:{minute}:{second}.{fraction:0<3}"
     try:

@@ -24,12 +24,12 @@ from odl.prox import projections
 from odl.prox.projections import (
     MIN_POSITIVE,
     MatrixLike,
+    as_integer,
     check_signs,
     number,
     parts,
     project_columns,
     real_matrix,
-    whole,
 )
 
 
@@ -150,7 +150,7 @@ def fit_dictionary(
            [0. , 0. , 1. ]]), 0.0)
     """
     P, X, A = _check(P, X, start)
-    whole(iterations, "iterations", 0)
+    as_integer(iterations, "iterations", 0)
     number(tolerance, "tolerance")
     for name, value in (("phi", phi), ("gamma", gamma)):
         number(value, name, MIN_POSITIVE)

@@ -16,7 +16,7 @@ from scipy import sparse
 from odl.coding import fista
 from odl.errors import ParameterError
 from odl.kernels import block_descent
-from odl.prox.projections import EPSILON, MatrixLike, number, real_matrix, whole
+from odl.prox.projections import EPSILON, MatrixLike, as_integer, number, real_matrix
 from odl.prox.treeprox import LARGEST_ENTRY, project_atoms
 from odl.trees import Tree
 
@@ -315,7 +315,7 @@ def learn_online(
            [0.8, 0. ],
            [0. , 1. ]]), 40.0, 1)
     """
-    whole(batch, "batch", 1)
+    as_integer(batch, "batch", 1)
     D, past, objective = _like(D, problem.project(D)), None, []
     P = sparse.csr_array(P) if sparse.issparse(P) else np.asarray(P)
     for _ in range(epochs):

@@ -14,7 +14,7 @@ from odl.coding import lars
 from odl.errors import ParameterError
 from odl.learners.base import Learner, Scores, State, setting
 from odl.learners.sparse_atoms import draw_atoms, new_atoms, widen
-from odl.prox.projections import MatrixLike, check_signs, real_matrix, whole
+from odl.prox.projections import MatrixLike, as_integer, check_signs, real_matrix
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ def update_dictionary(P: MatrixLike, X: MatrixLike, A: MatrixLike, *, sweeps: in
     by_atom = sparse.csr_array(X.T)
     B, C = sparse.csr_array(by_atom @ P).sorted_indices(), (by_atom @ X).toarray()
     terms, weights = (np.split(part, A.indptr[1:-1]) for part in (A.indices, A.data))
-    for _ in range(whole(sweeps, "sweeps", 1)):
+    for _ in range(as_integer(sweeps, "sweeps", 1)):
         for j in np.flatnonzero(C.diagonal() > 0.0):
             near = [i for i in np.flatnonzero(C[j]) if i != j]
             others = np.zeros(A.shape[0])

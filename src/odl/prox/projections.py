@@ -57,7 +57,7 @@ def real_matrix(matrix, name, form=sparse.csr_array):
         matrix = matrix.copy()
         matrix.sum_duplicates()
     if not np.isfinite(matrix.data).all():
-        raise ParameterError(f"{name} holds NaN or infinite values", "finite values", "clean or rescale the input")
+        raise ParameterError(f"{name} contains NaN or infinite values", "finite values", "clean or rescale the input")
     return matrix
 
 
@@ -98,13 +98,13 @@ def check_terms(P, A):
 def check_signs(matrix, name):
     """Refuse a sparse matrix with negative weights."""
     if matrix.data.min(initial=0.0) < 0.0:
-        raise ParameterError(f"{name} holds negative weights", "weights of at least 0", f"check {name}")
+        raise ParameterError(f"{name} contains negative weights", "weights of at least 0", f"check {name}")
 
 
 def check_sizes(values, name, most):
     """Refuse an array with an entry whose absolute value exceeds `most`."""
     if np.abs(values).max(initial=0.0) > most:
-        raise ParameterError(f"{name} holds a weight above {most:g}", "smaller weights", f"rescale {name}")
+        raise ParameterError(f"{name} contains a weight above {most:g}", "smaller weights", f"rescale {name}")
 
 
 def number(value, name, least=0.0, most=np.inf):
@@ -117,7 +117,7 @@ def number(value, name, least=0.0, most=np.inf):
     return float(value)
 
 
-def whole(value, name, least):
+def as_integer(value, name, least):
     """Return an integer as int, or refuse it if it is below `least`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise ParameterError(f"{name} is {value!r:.60}", f"a whole number of at least {least}", f"set {name}")
@@ -136,7 +136,7 @@ def dense(values, name, *dimensions):
         raise ParameterError(defect, f"real numbers with {' or '.join(map(str, dimensions))}", todo)
     values = np.require(values, np.float64, "C")
     if not np.isfinite(values).all():
-        raise ParameterError(f"{name} holds NaN or infinite values", "finite values", "clean or rescale the input")
+        raise ParameterError(f"{name} contains NaN or infinite values", "finite values", "clean or rescale the input")
     return values
 
 

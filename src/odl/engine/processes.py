@@ -1,4 +1,4 @@
-"""Processes of a run: one at a time in a folder, stopped by signals, helped by others that are forked for it."""
+"""Processes of a run: the lock of a folder, the handling of signals, and forked worker processes."""
 
 import contextlib
 import errno
@@ -15,28 +15,28 @@ from odl.files import blocks
 
 LOCK_INTERVAL = 0.5  # seconds between two attempts to take a lock
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-AGAIN = 0.02  # seconds from a signal that HDF5 holds up to the next look
+RETRY_INTERVAL = 0.02  # seconds until a signal that came inside HDF5 is handled again
 
 
 @contextlib.contextmanager
 def alone(path, wait=0.0, todo="wait for it, or say --wait SECONDS"):
-    """Hold the lock of a folder, which ends with its process and says who has it.
+    """Hold the lock of a folder while the block runs. The file of the lock names the process that holds it.
 
     Parameters
     ----------
     path : path-like
-        The file of the lock. It stays; the lock on it ends with the process, however that ends.
+        File of the lock. The file stays; the lock on it ends with the process.
     wait : float
-        Seconds to wait for another run.
+        Seconds to wait for the lock.
     todo : str
-        What is said where another run has it.
+        Advice in the error message.
 
     Raises
     ------
     BusyError
-        If another run has it.
+        If another process holds the lock.
     StorageError
-        If the disk knows no locks.
+        If the file system has no locks.
     """
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     with open(path, "a+", encoding="utf-8") as file:
@@ -52,7 +52,7 @@ def alone(path, wait=0.0, todo="wait for it, or say --wait SECONDS"):
 
 
 def _taken(file, path):
-    """Try to take the lock."""
+    """Try to take the lock; return whether it was free."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -64,7 +64,7 @@ def _taken(file, path):
 
 
 def _holder(file, path):
-    """Return who has the lock, in words."""
+    """Return in words which process holds the lock."""
     folder = os.path.dirname(path)
     try:
         file.seek(0)
@@ -76,12 +76,12 @@ def _holder(file, path):
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal came.
+    """Raised when a signal ends a command.
 
     Parameters
     ----------
     number : int
-        Of the signal.
+        Number of the signal.
     """
 
     def __init__(self, number):
@@ -90,30 +90,30 @@ class Stopped(KeyboardInterrupt):
 
 
 class Heed:
-    """What came while a run was under way."""
+    """Signal handler that raises `Stopped` and stores the number of the signal."""
 
     def __init__(self):
         self.number = 0
 
     def __call__(self, number, frame=None):
-        """Take note of a signal and stop; a moment later where HDF5 has called us, which no exception may pass."""
+        """Store a signal and raise Stopped; inside a callback of HDF5, which no exception may pass, retry later."""
         self.number = self.number if number == signal.SIGALRM else number
         while frame is not None:
             if frame.f_code.co_filename == blocks.__file__:
-                signal.setitimer(signal.ITIMER_REAL, AGAIN)
+                signal.setitimer(signal.ITIMER_REAL, RETRY_INTERVAL)
                 return
             frame = frame.f_back
         raise Stopped(self.number)
 
     def check(self):
-        """Stop if a signal came where Python drops exceptions."""
+        """Raise Stopped if a signal came where Python drops exceptions."""
         if self.number:
             raise Stopped(self.number)
 
 
 @contextlib.contextmanager
 def heeding():
-    """Yield what heeds signals, in the main thread: they end a command at once, or as soon as HDF5 has returned."""
+    """Yield the handler of signals, installed in the main thread: they end a command at once, or after HDF5 returns."""
     caught = (*SIGNALS, signal.SIGALRM)
     heed, before, hook = Heed(), {number: signal.getsignal(number) for number in caught}, sys.unraisablehook
     sys.unraisablehook = lambda said: None if isinstance(said.exc_value, Stopped) else hook(said)
@@ -122,7 +122,7 @@ def heeding():
             signal.signal(number, heed)
         yield heed
     except Exception:
-        heed.check()  # what comes within a class is a RuntimeError, within NumPy's import an ImportError
+        heed.check()  # inside a class body it became a RuntimeError, inside NumPy's import an ImportError
         raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -132,9 +132,9 @@ def heeding():
 
 
 def each(function, tasks, cores):
-    """Call a function with each of some tasks, in at most `cores` processes, which end with us.
+    """Call a function with the arguments of each task, in at most `cores` forked processes.
 
-    What a process raises stays in it: who calls looks at what was done, and does the rest.
+    Exceptions in these processes are dropped. The caller checks what was done and does the rest.
 
     Parameters
     ----------
@@ -160,8 +160,8 @@ def each(function, tasks, cores):
 
 
 def _work(function, tasks):
-    """Do tasks in a process that was forked, and end it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who forked us hears it, and ends us
+    """Run tasks in a forked process and end it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ignore Ctrl-C; the parent handles it and terminates us
     status = 1
     with contextlib.suppress(BaseException):
         for task in tasks:
@@ -171,5 +171,5 @@ def _work(function, tasks):
 
 
 def cores():
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,6 +1,6 @@
-"""Files that are there only when they are whole: written under a temporary name beside it, then renamed.
+"""Atomic replacement of files: each is written under a temporary name in the same folder, then renamed.
 
-Standard library only, like all that the rules read through.
+Standard library only, since the rules of the workflow import this module.
 """
 
 import errno
@@ -21,11 +21,11 @@ OPEN = {"/dev/stdout": 1, "/dev/stderr": 2} | {f"/dev/fd/{number}": number for n
 def replacing(path):
     """Yield a temporary path beside `path`; rename it to `path` if the block ends well.
 
-    The name carries host, process and when that began, so that two writers never share it; what killed processes
-    of this host left behind in the folder is removed, even if their numbers were given to others since.
+    The temporary name contains the host, the process and its start time, so that no two writers share it. Temporary
+    files of killed processes of this host are removed from the folder.
 
-    A symbolic link stays: what it points at is replaced. A device, a pipe or an open file such as /dev/stdout
-    stays too, and gets what was written.
+    If the path is a symbolic link, its target is replaced. If it is a device, a pipe or an open file such as
+    /dev/stdout, the content is written to it.
     """
     path = os.fspath(path)
     if path in OPEN or (os.path.exists(path) and not os.path.isfile(path)):
@@ -69,18 +69,18 @@ def filling(folder):
 
 @contextmanager
 def locked(path):
-    """Let one process at a time change a file: read it, and put another in its place.
+    """Hold a lock for reading and replacing a file.
 
-    The lock is a file of its own beside it, which stays: the file itself is another one after each change.
+    The lock is on a second file, because each replacement makes the file a new one.
 
     Yields
     ------
     bool
-        False where the file system knows no locks: nobody is kept out.
+        False if the file system has no locks; then the block runs without one.
     """
     folder, name = os.path.split(os.fspath(path))
     lock = os.path.join(folder, f".{name}.lock")
-    foreign = os.path.exists(lock) and not os.access(lock, os.W_OK)  # another person's, which is locked all the same
+    foreign = os.path.exists(lock) and not os.access(lock, os.W_OK)  # of another user; it can still be locked
     descriptor = os.open(lock, os.O_RDONLY if foreign else os.O_RDWR | os.O_CREAT, 0o666)
     try:
         alone = True
@@ -94,20 +94,20 @@ def locked(path):
 
 
 def _temporary(path):
-    """Return the temporary name of a path, whose folder is made."""
+    """Create the folder of a path; return the temporary name of the path."""
     folder, name = os.path.split(path)
     host = platform.node() or "host"
     os.makedirs(folder or ".", exist_ok=True)
-    if _cleared.get(os.path.abspath(folder)) != os.getpid():  # the working folder may be another one by now
+    if _cleared.get(os.path.abspath(folder)) != os.getpid():  # absolute, since the working folder may change
         _clear(folder, host)
     return os.path.join(folder, f".{name}.{host}-{os.getpid()}-{_began_once(os.getpid())}.part")
 
 
-_cleared = {}  # folder -> process that looked there: once, since a long stream has many files
+_cleared = {}  # folder -> process that removed temporary files there; once, since a long stream has many files
 
 
 def _clear(folder, host):
-    """Remove what killed processes of this host left in a folder."""
+    """Remove the temporary files of killed processes of this host from a folder."""
     _cleared[os.path.abspath(folder)] = os.getpid()
     for left in glob.glob(os.path.join(glob.escape(folder or "."), f".*.{host}-*.part")):
         process, _, began = left.removesuffix(".part").rsplit(f".{host}-", 1)[1].partition("-")
@@ -115,12 +115,12 @@ def _clear(folder, host):
             if os.path.isdir(left):
                 shutil.rmtree(left, ignore_errors=True)
                 continue
-            with suppress(FileNotFoundError):  # another writer of the file was faster
+            with suppress(FileNotFoundError):  # another process removed it first
                 os.unlink(left)
 
 
 def _began(process):
-    """Return when a process began, in ticks since the machine was started; 0 where /proc does not say."""
+    """Return the start time of a process in clock ticks since boot, 0 if /proc does not tell it."""
     try:
         with open(f"/proc/{process}/stat") as file:
             return file.read().rsplit(")", 1)[1].split()[19]
@@ -128,7 +128,7 @@ def _began(process):
         return "0"
 
 
-_began_once = functools.cache(_began)  # of this process
+_began_once = functools.cache(_began)  # start time of this process
 
 
 def _alive(process):

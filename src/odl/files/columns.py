@@ -5,12 +5,12 @@ import unicodedata
 from bisect import bisect
 from itertools import accumulate
 
-JOINER, EMOJI = "\u200d", "\ufe0f"  # joins pictures to one; asks for the picture of the sign before it
-PRIVATE = 0x100000  # first sign of the last plane of private use
+JOINER, EMOJI = "\u200d", "\ufe0f"  # zero width joiner; variation selector that asks for the emoji form
+PRIVATE = 0x100000  # first code point of the last private use plane
 
 
 def width(text):
-    """Return how many columns of a terminal a text takes."""
+    """Return the width of a text in columns of a terminal."""
     return sum(_columns(text))
 
 
@@ -22,9 +22,9 @@ def padded(text, n, right=False):
 
 
 def wrapped(text, width, **options):
-    """Return a text in lines of at most so many columns of a terminal."""
-    clusters: list[list] = []  # a sign with those that take no column of their own, and the columns of all
-    lead = ""  # such signs at the beginning of a word
+    """Return the lines of a text, each at most `width` columns wide."""
+    clusters: list[list] = []  # a character with its combining characters, and their width
+    lead = ""  # combining characters at the beginning of a word
     for sign, columns in zip(text, _columns(text), strict=True):
         if columns and not (sign == EMOJI and clusters):
             clusters.append([lead + sign, columns])
@@ -34,7 +34,7 @@ def wrapped(text, width, **options):
         else:
             lead += sign
     clusters += [[lead, 1]] * bool(lead)
-    # One sign of private use stands for a cluster of several, and zeros for its further columns.
+    # One private use character stands for each cluster, followed by a zero per further column.
     marks = {cluster: chr(PRIVATE + place) for place, cluster in enumerate(
         dict.fromkeys(cluster for cluster, _ in clusters if len(cluster) > 1 or cluster >= chr(PRIVATE))
     )}  # fmt: skip
@@ -44,10 +44,10 @@ def wrapped(text, width, **options):
 
 
 def _columns(text):
-    """Return how many columns of a terminal each sign takes.
+    """Return the width of each character in columns of a terminal.
 
-    An East Asian one has two; a mark that is put on the sign before it, and what only joins or selects forms, has none.
-    An emoji with a skin colour, or joined to another, has the columns of the first; so has a pair of flag letters.
+    Wide East Asian characters have 2, combining marks, joiners and variation selectors 0. Joined emoji, emoji with a
+    skin tone and pairs of flag letters have the width of their first character.
     """
     if text.isascii():
         return [1] * len(text)
@@ -59,7 +59,7 @@ def _columns(text):
             width = 0
         elif is_flag:
             width = 0 if flag else 2
-        if sign == EMOJI and columns and sum(columns[-1:]) == 1:  # the sign before it is shown as a picture
+        if sign == EMOJI and columns and sum(columns[-1:]) == 1:  # the character before it is shown as an emoji
             width = 1
         joined, flag = sign == JOINER, is_flag and not flag
         columns.append(width)
@@ -67,7 +67,7 @@ def _columns(text):
 
 
 def _width(sign):
-    """Return how many columns of a terminal a sign takes by itself."""
+    """Return the width of a single character in columns of a terminal."""
     category = unicodedata.category(sign)
     if category in ("Mn", "Me", "Cf") or "\u1160" <= sign <= "\u11ff":  # also vowels and ends of a syllable of Hangul
         return sign == "\xad"  # a soft hyphen is printed
@@ -75,18 +75,18 @@ def _width(sign):
 
 
 def shortened(text, width):
-    """Return a text in at most so many columns of a terminal, cut between words where more than half of it is left."""
+    """Cut a text to at most `width` columns, between words if more than half of the width remains."""
     ends = [*accumulate(_columns(text), initial=0)]
     if ends[-1] <= width:
         return text
-    room = bisect(ends, width - 1)  # one more than the letters that leave a column for the sign of the cut
+    room = bisect(ends, width - 1)  # one more than the characters that leave a column for the ellipsis
     last = text.rfind(" ", 0, room)
     cut = text[: last if 2 * last > room else room - 1].rstrip()
     return cut + "…" + "\u2069" * (cut.count("\u2068") - cut.count("\u2069"))
 
 
 def duration(seconds):
-    """Return seconds as a person says them."""
+    """Return a number of seconds in words: "75 s", "10 min", "2.0 h"."""
     if seconds < 90:
         return f"{max(seconds, 0):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,4 +1,4 @@
-"""Links among the files that odl writes into a folder: they are refused, since they lead out of it."""
+"""Check that the files that odl writes into a folder are not links, which could lead out of the folder."""
 
 import os
 import stat
@@ -6,26 +6,26 @@ from collections.abc import Iterator
 
 from odl.errors import DataError
 
-WRITTEN = (  # beside odl.yaml, with what begins like these
+WRITTEN = (  # next to odl.yaml, and names that begin like these
     "odl.yaml", "new.html", "new.atom", "new.json", "feedback.csv", "forgotten.txt", ".seen.json", ".notified.txt",
     ".vectors.sqlite", "inbox",
 )  # fmt: skip
 
 
 def refuse(folder: str | os.PathLike, results: str | os.PathLike = "results") -> None:
-    """Refuse a folder in which a file that odl writes, or a folder of such files, is a link, a pipe or a device.
+    """Raise DataError if a file that odl writes, or a folder of such files, is a link, a pipe or a device.
 
     Parameters
     ----------
     folder : path-like
-        Of a person; it may be a link itself.
+        The user's folder, which may be a link itself.
     results : path-like
-        Its folder of results.
+        Folder of results inside it.
 
     Raises
     ------
     DataError
-        Naming the first.
+        Names the first such file.
     """
     for path, mode in _written(os.fspath(folder), os.fspath(results)):
         if stat.S_ISLNK(mode):
@@ -37,7 +37,7 @@ def refuse(folder: str | os.PathLike, results: str | os.PathLike = "results") ->
 
 
 def _written(folder: str, results: str) -> Iterator[tuple[str, int]]:
-    """Yield (path, mode) of the files and folders that odl writes in a folder, or that lie in these folders."""
+    """Yield (path, mode) of the files and folders that odl writes in a folder, and of everything inside them."""
     begin, hidden = os.path.join(folder, results), tuple(f".{name}" for name in WRITTEN)  # locks and temporary files
     waiting = [begin] if os.path.lexists(begin) else []
     if os.path.isdir(folder):

@@ -1,7 +1,7 @@
-"""One timestep of a learner on MPI ranks: each works and writes, then one process collects the scores.
+"""One timestep of a learner on MPI ranks. Each rank updates some agents; then one process collects the scores.
 
-Ranks share the features, the settings and the file system. They tell each other dual variables, costs and counters
-(`odl.distributed.messages`); atoms and codes go to the own agents' files only.
+Ranks read the same features and settings from one file system. They exchange dual variables, costs and counters
+(`odl.distributed.messages`). Atoms and codes are written to the files of the rank's own agents.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ from odl.stream import features
 
 
 class Share(NamedTuple):
-    """What a rank works on: features, weighed documents, its agents, and the chain so far."""
+    """Data of a rank: features, weighted documents, its agents, and the state of the chain."""
 
     data: features.Features
     P: sparse.csr_array
@@ -36,7 +36,7 @@ class Share(NamedTuple):
 
 
 def prepare(comm, source, *, run, previous=None, corpus_features=None):
-    """Read what a rank needs, of the checkpoint before only its own agents' files.
+    """Read the data of a rank; of the previous checkpoint only the files of its own agents.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def prepare(comm, source, *, run, previous=None, corpus_features=None):
     Raises
     ------
     OdlError
-        If an input is refused, or the run cannot go over ranks.
+        If an input is invalid, or the learner cannot run on ranks.
     """
     learner = run.learner
     if not learner.over_ranks:

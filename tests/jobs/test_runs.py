@@ -155,7 +155,7 @@ class TestMeaning:
     def test_an_answer_at_arrival_is_that_of_the_run(self, appended):
         with contextlib.chdir(appended):
             folder = folders.opened()
-            judged, arrivals = judge.Judge(folder, 3), judge.Arrivals(folder.stream["options"])
+            judged, arrivals = judge.DocumentJudge(folder, 3), judge.Arrivals(folder.stream["options"])
             lines = (appended.parent / "posts" / "04.jsonl").read_bytes().splitlines()
             rows = [arrivals.row(number, line) for number, line in enumerate(lines)]
             together, alone = judged(arrivals.read(rows)[0]), judged(arrivals.read(rows[7:8])[0])

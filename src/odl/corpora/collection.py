@@ -59,7 +59,6 @@ DAMAGE_REASONS = {  # key of a row of mail or feeds -> reason in the list of doc
     "repaired": "items that are not XML, repaired",
     "replaced": "documents with bytes that fit no encoding, read as U+FFFD",
 }
-MAY_LACK_IDS = ("mail", "feed", "log")
 WRONG_TIME = "correct it, or set another column (--time, columns.time) or the format of times (--time-format)"
 WITHOUT_TIME = Unreadable(
     "it has no time", "add them, or choose another source of all times: --times modified, or name"
@@ -317,7 +316,7 @@ class Parser:
 
 def check_id(row, with_ids, kind=None):
     """Raise ValueError if a row lacks an id although the first row of its file has one, or the other way round."""
-    if kind not in MAY_LACK_IDS and with_ids == fields.missing(row.get("id")):
+    if (kind is None or kind in listing.TABULAR) and with_ids == fields.missing(row.get("id")):
         reason = "it has no id" if with_ids else "it has an id, but the first row has none"
         raise ValueError(Unreadable(reason, "correct them, or name another column (--id, columns.id)"))
 

@@ -38,10 +38,10 @@ rule alerts:
         " --costs {output.costs:q} > {log:q} 2>&1"
 
 
-# A person's own folder has the page, and what is said to be known, beside odl.yaml; another study beside its results.
+# A folder of `odl init` has the page and feedback.csv next to odl.yaml, a study next to its results.
 OWN = os.path.exists("odl.yaml")
 SAID, NEW = (".", "new") if OWN else (ROOT, ROOT + "/new")
-# Streams by what their page is called after.
+# Suffix of a page's name -> its stream.
 NEWS = (
     {
         f"-{corpus}" if len(config["streams"]) > 1 else "": corpus

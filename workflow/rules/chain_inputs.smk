@@ -1,4 +1,4 @@
-# What the jobs of a corpus and of a chain read and depend on, as functions of their wildcards.
+# Inputs and params of the jobs of a corpus and of a chain, as functions of their wildcards.
 
 
 def reader_file(wildcards):
@@ -6,21 +6,21 @@ def reader_file(wildcards):
 
 
 def reading(wildcards):
-    """What the documents of a corpus follow from beside files of this package."""
+    """Return versions of packages and digests of models that the documents depend on, as arguments of `code`."""
     options = config["corpora"][wildcards.corpus]["options"]
     return {"packages": chains.packages_of(options), "more": chains.encoder_of(options)}
 
 
 @functools.cache
 def shared(corpus):
-    """The shares that the user's own files are read in: name -> files; none where all are read at once."""
+    """Return the shares of the user's files: name -> files; empty if one job reads all files."""
     if not config["corpora"][corpus].get("sources"):
         return {}
     return chains.shares_of(CORPUS_FILES[corpus])
 
 
 def shares_or_files(wildcards):
-    """What a corpus is made of."""
+    """Return the inputs of a corpus: its shares, or its files."""
     names = shared(wildcards.corpus)
     if not names:
         return CORPUS_FILES[wildcards.corpus]
@@ -28,11 +28,11 @@ def shares_or_files(wildcards):
 
 
 def contents(wildcards):
-    """What the user's own files hold, of a corpus that is read at once."""
+    """Return a digest of the user's files for a corpus that one job reads; None for others."""
     if not config["corpora"][wildcards.corpus].get("sources"):
-        return None  # checked when downloaded
+        return None  # their digests are checked by `download`
     if shared(wildcards.corpus):
-        return None  # each share says it
+        return None  # each share has its own
     return chains.contents_of(CORPUS_FILES[wildcards.corpus])
 
 
@@ -43,7 +43,7 @@ def chain_text(corpus, seed, run, k):
 
 
 def chain_of(wildcards):
-    """Names of a chain and settings of its run: all that it depends on, nothing that only says where it runs."""
+    """Return the settings of a chain with its corpus, seed, run and atoms, as JSON."""
     return chain_text(wildcards.corpus, wildcards.seed, wildcards.run, wildcards.k)
 
 

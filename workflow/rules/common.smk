@@ -10,7 +10,7 @@ import yaml
 from odl.config import chains, consistency, places, schema, sections, setting, sources
 from odl.errors import ConfigError, OdlError
 
-# Beside the workflow, by a path that stays and is the same in every run; only of what came over a network there is none.
+# A relative path is the same in every run. A workflow that was fetched over a network has none.
 REGISTRY_FILE = (
     os.path.relpath(str(workflow.current_basedir.join("../../data/corpora.csv")))
     if workflow.current_basedir.is_local
@@ -61,15 +61,15 @@ def code(stage, *files, packages=(), more=""):
     """Digest of the package files that a stage depends on, with those of a learner, reader or experiment, and of the
     versions of packages, and more.
 
-    A param of every rule. Files listed as inputs would do the same at thirty inputs a job, which takes minutes for
-    ten thousand jobs.
+    A param of every rule. Listing the files as inputs would add thirty inputs per job, which takes minutes for ten
+    thousand jobs.
     """
     return sources.digest(*KNOWN["stages"][stage], *files, packages=packages, more=more)
 
 
 @functools.cache
 def read_index(path, changed):
-    """Rows of an index as it lies there, read once for each time it is changed."""
+    """Return the rows of an index file, cached until the file changes."""
     try:
         return chains.read_index(path)
     except OdlError as error:
@@ -77,14 +77,14 @@ def read_index(path, changed):
 
 
 def index(wildcards):
-    """Rows of the batch index; waits for the checkpoint that makes it."""
+    """Return the rows of the batch index, after the checkpoint that writes it."""
     seed = chains.order_seed(config, wildcards.corpus, wildcards.seed)
     path = checkpoints.index.get(corpus=wildcards.corpus, seed=seed).output.table
     return read_index(str(path), os.stat(path).st_mtime_ns)
 
 
 def row(column):
-    """A column of this timestep's row, from the index as it lies there, so that direct targets do not rerun."""
+    """Return a function: the value of a column of the index for this timestep. It reads an existing index first."""
 
     def value(wildcards):
         path = f"{ROOT}/{wildcards.corpus}/seed{wildcards.seed}/index.tsv"
@@ -112,7 +112,7 @@ def timesteps(wildcards):
 
 
 def stream_of(wildcards):
-    """Folder of the batches and features of a seed; one folder serves all seeds if nothing is drawn."""
+    """Return the folder of batches and features of a seed; seeds share one if the order is not random."""
     seed = chains.order_seed(config, wildcards.corpus, wildcards.seed)
     return f"{ROOT}/{wildcards.corpus}/seed{seed}"
 
@@ -131,7 +131,7 @@ def modules_to_load():
 
 
 def refuse_unwritable():
-    """End in one sentence where the results cannot be written: Snakemake's own words are pages."""
+    """End with one sentence if the results cannot be written; Snakemake would print pages."""
     folder = places.unwritable(ROOT)
     if folder:
         sys.exit(

@@ -4,7 +4,7 @@
 # {corpus}/documents.h5 with benchmarks/{corpus}/read.tsv, {corpus}/set-aside.tsv of what could not be read of them,
 # {corpus}/seed{seed}/index.tsv, .../batches/{t}.h5
 #
-# Fetched where Snakemake runs: compute nodes often have no way out. It retries by itself.
+# Runs where Snakemake runs, since compute nodes often have no network. The step itself retries.
 localrules:
     download,
 
@@ -124,7 +124,7 @@ checkpoint index:
         " --stream {params.stream:q} --made {params.made:q} 2> >(tee {log:q} >&2)"
 
 
-# ancient: a batch is made again only when the sha256 of its own documents changes.
+# ancient: a batch is written again only if the sha256 of its documents changes.
 rule batch:
     input:
         documents=ancient(ROOT + "/{corpus}/documents.h5"),

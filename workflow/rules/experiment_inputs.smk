@@ -1,4 +1,4 @@
-# What experiments, and the parts that are measured before, work on.
+# Inputs and settings of experiments and of their parts.
 
 
 def kind(wildcards):
@@ -6,17 +6,17 @@ def kind(wildcards):
 
 
 def known(wildcards):
-    """What the experiment's module says of it."""
+    """Return the entry of the experiment in the registry."""
     return KNOWN["experiments"][kind(wildcards)]
 
 
 def whole(wildcards):
-    """Settings with the defaults of those left out."""
+    """Return the settings of an experiment with all defaults."""
     return chains.whole_experiment_of(config, wildcards.experiment, SCHEMA)
 
 
 def used(wildcards):
-    """What an experiment works on, in the order in which it gets them."""
+    """Return the inputs of an experiment in the order of its arguments."""
     entry = config["experiments"][wildcards.experiment]
     return [
         *[f"data/{file}" for file in entry.get("files", [])],
@@ -26,7 +26,7 @@ def used(wildcards):
 
 
 def parts(wildcards):
-    """What is measured before, a file for each value of a setting; nothing where there are no parts."""
+    """Return the files of the parts of an experiment, one for each value of a setting."""
     if "part" not in known(wildcards):
         return []
     values = whole(wildcards)[known(wildcards)["part"]["setting"]]
@@ -34,7 +34,7 @@ def parts(wildcards):
 
 
 def part_settings(wildcards):
-    """Settings of every part: without the list that it has one value of, and without those of pictures."""
+    """Return the settings that all parts share: without the list of parts and without settings of figures."""
     part, settings = known(wildcards)["part"], whole(wildcards)
     left_out = [part["setting"], *part["unmeasured"]]
     return json.dumps({key: settings[key] for key in settings if key not in left_out})

@@ -1,4 +1,4 @@
-# What is read of all timesteps of a chain, or of all chains of the study: scores, tables, topics, alerts.
+# Inputs of rules that read all timesteps of a chain, or all chains of the study: scores, tables, topics, alerts.
 
 
 def evaluation(wildcards):
@@ -11,7 +11,7 @@ def evaluation(wildcards):
 
 
 def scored(wildcards):
-    """Score files of a run after the initialisation, which is not evaluated."""
+    """Return the score files of a run after the initialisation, which is not evaluated."""
     return [
         f"{RUN}/scores/{t}.h5".format(**wildcards) for t in timesteps(wildcards) if t
     ]
@@ -26,14 +26,14 @@ def compared(wildcards):
 
 
 def evaluated(pattern):
-    """A file of every timestep after the initialisation."""
+    """Return an input function: the file of each timestep after the initialisation."""
     return lambda wildcards: [
         pattern.format(**{**wildcards, "t": t}) for t in timesteps(wildcards) if t
     ]
 
 
 def streams():
-    """Every corpus with the seeds that order it."""
+    """Return (corpus, seed) of each order of a stream."""
     return [
         (corpus, seed)
         for corpus in config["streams"]
@@ -44,7 +44,7 @@ def streams():
 
 
 def entries(wildcards):
-    """The plan of the study, once the indices say how many timesteps there are."""
+    """Return the plan of the study. The indices give the numbers of timesteps."""
     lengths = {}
     for corpus, seed in streams():
         lengths[corpus, seed] = len(index(SimpleNamespace(corpus=corpus, seed=seed)))
@@ -58,7 +58,7 @@ def results_of(*names):
 
 
 def clocks(wildcards):
-    """What the timing table is made from: every job's own clock and Snakemake's."""
+    """Return the inputs of the timing table: timings and costs of each job."""
     return [
         f"{entry['folder']}/{kind}/{t}.tsv"
         for entry in entries(wildcards)
@@ -73,7 +73,7 @@ def clocks(wildcards):
 
 
 def with_topics(wildcards):
-    """The entries of the plan whose emerging topics are looked for."""
+    """Return the entries of the plan for which emerging topics are computed."""
     return [
         entry
         for entry in entries(wildcards)
@@ -87,7 +87,7 @@ def emerging_tables(wildcards):
 
 
 def emerging_files(wildcards):
-    """The files of emerging topics that the page may show: those of the report's seed."""
+    """Return the files of emerging topics of the seed that the page shows."""
     return [
         f"{entry['folder']}/emerging/{t}.h5"
         for entry in with_topics(wildcards)
@@ -98,7 +98,7 @@ def emerging_files(wildcards):
 
 
 def alerts_of_stream(corpus):
-    """The alerts of every timestep of a stream; none where no run is named for them."""
+    """Return the alerts of each timestep of a stream; none if `alerts.run` is not set."""
     followed = chains.alerts_of(config)
     if not followed:
         return []
@@ -110,14 +110,14 @@ def alerts_of_stream(corpus):
 
 
 def newest_features(corpus):
-    """The features of the last timestep of a stream whose alerts are followed."""
+    """Return the features of the last timestep of a stream with alerts."""
     *_, seed = chains.alerts_of(config)
     stream = SimpleNamespace(corpus=corpus, seed=seed)
     return f"{stream_of(stream)}/features/{max(timesteps(stream))}.h5"
 
 
 def alert_files(wildcards):
-    """The alerts of every timestep of the streams."""
+    """Return the alerts of all timesteps of all streams."""
     return [path for corpus in config["streams"] for path in alerts_of_stream(corpus)]
 
 

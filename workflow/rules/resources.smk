@@ -1,22 +1,22 @@
 # Resources of cluster jobs: what a submission asks for, and which jobs go into one.
 # Nothing here changes a result or runs a job again. Locally, resources count only if limited.
 
-# MB that Python and the libraries of a job take before it reads anything. Minutes that no job is below: a submission
-# starts Snakemake twice, which takes minutes of their own on a crowded node or a slow file system.
+# Memory of a job that has read nothing, and the shortest time limit: a submission starts Snakemake twice, which takes
+# minutes on a crowded node or a slow file system.
 BASE_MB = 600
 BASE_MINUTES = 5
 
 
 def megabytes(files):
-    """MB of input files; one that the same submission has yet to make counts like the largest that is there."""
+    """Return the MB of input files; a missing file counts as the largest existing one."""
     sizes = [os.path.getsize(file) / 1e6 for file in files if os.path.isfile(file)]
     return sum(sizes) + (len(files) - len(sizes)) * max(sizes, default=0)
 
 
 def memory(per_mb, base=BASE_MB, times=lambda wildcards: 1):
-    """MB from the size of the input files; twice as many at each further attempt.
+    """Return a function for the MB of memory, from the size of the inputs; doubled at each further attempt.
 
-    `times` says how many files of that size a job reads, where it finds those of the timesteps before by itself.
+    `times` is the number of files of that size that a job reads, including files that are no inputs.
     """
     return lambda wildcards, input, attempt: 2 ** (attempt - 1) * int(
         base + per_mb * times(wildcards) * megabytes(input)
@@ -24,16 +24,16 @@ def memory(per_mb, base=BASE_MB, times=lambda wildcards: 1):
 
 
 def minutes(per_mb, base=BASE_MINUTES, times=lambda wildcards: 1):
-    """Minutes from the size of the input files."""
+    """Return a function for the time limit in minutes, from the size of the inputs."""
     return lambda wildcards, input: int(
         base + per_mb * times(wildcards) * megabytes(input)
     )
 
 
 def block(name):
-    """Group of a job of a chain: those of `block` timesteps in a row are submitted as one (bundles: profiles/slurm).
+    """Return a function for the group of a job: `block` timesteps of a chain are one submission (profiles/slurm).
 
-    None where nothing is submitted: Snakemake checks groups in a time that grows with the square of the jobs.
+    None for local runs, because Snakemake's check of groups is quadratic in the number of jobs.
     """
 
     def group(wildcards):

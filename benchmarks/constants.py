@@ -43,7 +43,7 @@ ROWS = {  # name -> module or "alerts", constant, values
     "half-life": (surprise, "HALF_LIFE", (10, 100)),
     "titles double below": (surprise, "FEW", (0, 100)),
     "certain": ("alerts", "certain", (8.0, 12.0)),
-    "t at which volume is sorted": (show, "WORDS", (0.0, 8.0)),
+    "t at which volume is sorted": (show, "LOG10_WORDS", (0.0, 8.0)),
     "documents of the first batch": ("first", "first", (300, 1000)),
 }
 

@@ -36,7 +36,7 @@ def test_alone_or_with_others_a_document_gets_the_same_answer(tmp_path, monkeypa
                 told += judged(arrivals.read(rows)[0])
             return told
 
-        together = answers(20, judge.ROOM)
+        together = answers(20, judge.SPARE_COLUMNS)
         assert len(together) == 20 and all(one["score"] > 0 for one in together)
         assert any("aardvark" in dict(one["reasons"]) for one in together)
         assert answers(1, 0) == answers(7, 10) == together

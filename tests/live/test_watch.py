@@ -509,7 +509,7 @@ def encode_by(news, code):
 def test_a_command_for_vectors_that_fails_or_hangs_stores_nothing(news, monkeypatch):
     """The watch ends with a sentence, as on a full disk, and whoever sends the documents again gets their answers."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(news / "config"))
-    monkeypatch.setattr(judge, "LIMIT", 3.0)
+    monkeypatch.setattr(judge, "COMMAND_SECONDS", 3.0)
     encode_by(news, works := "sed 's/.*/[1, 2, 3]/'")
     with watched(news) as (watch, told):
         watch.take(lines(posts(3)[:5]))

@@ -153,9 +153,9 @@ class TestStream:
     def test_a_window_goes_back_to_enough_documents(self, tmp_path, monkeypatch):
         stream(tmp_path, rows(range(240)))
         assert boilerplate.window(tmp_path / "features", 6).n_documents == 240
-        monkeypatch.setattr(boilerplate, "DOCUMENTS", 10)
+        monkeypatch.setattr(boilerplate, "WINDOW_DOCUMENTS", 10)
         assert boilerplate.window(tmp_path / "features", 6).n_documents == 160
-        monkeypatch.setattr(boilerplate, "FILES", 2)
+        monkeypatch.setattr(boilerplate, "MAX_WINDOW_FILES", 2)
         assert boilerplate.window(tmp_path / "features", 6).n_documents == 80
 
     def test_it_takes_counts_as_they_are_and_refuses_what_it_does_not_know(self, tmp_path):

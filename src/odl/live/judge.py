@@ -1,4 +1,4 @@
-"""Answers at arrival: documents read as `odl run` will, judged by the dictionary of the closed periods."""
+"""Answers to documents at arrival: read as `odl run` reads them, judged by what was learned of earlier periods."""
 
 import json
 import time
@@ -26,11 +26,11 @@ from odl.stream.pieces import BUCKETS
 from odl.stream.weighting import Pieces, drop_columns, weigh
 from odl.text.stopwords import StopWords
 
-REASONS = 5  # words of an answer at most
-ROOM = 1 << 12  # columns for new words, so that what is learned is not widened for each group
-LIMIT = 60.0  # seconds that a command may take for vectors, while those who sent the texts wait
-DOCUMENT_SIZE = 1 << 20  # bytes of a line at most: others wait while it is judged, 1.4 CPU s if all words differ
-AHEAD = 86_400_000  # ms that the time of a document may be after the clock
+MAX_REASONS = 5  # words of an answer
+SPARE_COLUMNS = 1 << 12  # for new words, so that the learner's state is not widened for each group
+COMMAND_SECONDS = 60.0  # that a command for vectors may take: whoever sent the texts waits
+DOCUMENT_SIZE = 1 << 20  # bytes of a line; it takes 1.4 CPU s to judge one whose words all differ
+MAX_AHEAD = 86_400_000  # milliseconds that the time of a document may be after the clock
 
 
 @dataclass
@@ -40,16 +40,17 @@ class Arrival:
     Attributes
     ----------
     number : hashable
-        What the source of the line knows it by.
+        Number of the line in its source.
     columns : dict
+        Column name -> value.
     identity : str
-        Its id; empty as long as it has none.
+        Id of the document; empty until it has one.
     time : int
-        ms; of a late one the beginning of the open period.
+        Unix time in milliseconds; of a late document, the begin of the open period.
     label : str
-        Of the period that it is accepted into.
+        Name of the period in which it is accepted.
     sent : str or None
-        Time with which a late one came.
+        Original time of a late document.
     answer : dict or None
     """
 
@@ -63,24 +64,24 @@ class Arrival:
 
     @property
     def late(self):
-        """Whether its period had ended when it came."""
+        """Whether the period of the document had ended when it came."""
         return self.sent is not None
 
 
 class Arrivals:
-    """Documents of a folder as they come, the words of those before remembered.
+    """Reads documents of a folder as they come. Words of earlier documents stay in its cache.
 
     Parameters
     ----------
     options : dict
-        Of the reader.
+        Options of the reader.
     """
 
     def __init__(self, options):
         self.columns, self.dates = collection.columns_of(options), options.get("dates")
         self.collection = collection.Collection({**options, "keep_text": 0})  # an answer needs none
         if self.collection.meaning:
-            self.collection.meaning.limit = LIMIT
+            self.collection.meaning.limit = COMMAND_SECONDS
         self.forgotten = {*options.get("forgotten", ())}
         self.texts = [name for role in ("text", "counts") for name in collection.names_of(self.columns.get(role))]
 
@@ -93,12 +94,12 @@ class Arrivals:
             return ""
 
     def row(self, number, line):
-        """Return a line of input as a row.
+        """Return a line of input as an `Arrival`.
 
         Raises
         ------
         ValueError, OverflowError, RecursionError
-            Saying what is wrong with it.
+            If the line cannot be read or dated; the message gives the reason.
         """
         if len(line) > DOCUMENT_SIZE and len(line.strip()) > DOCUMENT_SIZE:
             raise ValueError(f"it has more than {DOCUMENT_SIZE >> 20} MiB; shorten it, or let odl run read a file")
@@ -113,19 +114,25 @@ class Arrivals:
         now = clock()
         if row.time == NO_TIME:
             row.time, columns[collection.names_of(self.columns["time"])[0]] = now, iso(now)
-        if row.time > now + AHEAD:
+        if row.time > now + MAX_AHEAD:
             raise ValueError(f"its time {iso(row.time)} is still to come")
         for name in (name for role in self.columns.values() for name in collection.names_of(role)):
             columns.setdefault(name, None)
         return row
 
     def read(self, rows):
-        """Read rows, each with an id of its own.
+        """Read documents with distinct ids.
+
+        Parameters
+        ----------
+        rows : list of Arrival
 
         Returns
         -------
-        Documents, list of str
-            Those that can be read and have words enough; of each row what is wrong with it, "" for nothing.
+        documents : odl.files.documents.Documents
+            Documents that can be read and have enough words.
+        faults : list of str
+            Reason why each row cannot be read; "" if it can.
         """
         read, faults = self.collection, []
         read.restart()
@@ -144,32 +151,32 @@ def _text_of(line):
 
 
 def fault_of(error):
-    """Return what is wrong with a document, in one line."""
+    """Return the message of an error about a document, in one line."""
     said = " ".join(str(error).split()) or "it fails"
     expected = isinstance(error, ValueError | OverflowError | RecursionError | OdlError)
     return said if expected else f"it cannot be judged ({type(error).__name__}: {said[:200]})"
 
 
 def clock():
-    """Return the time of now, ms."""
+    """Return the present Unix time in milliseconds."""
     return time.time_ns() // 1_000_000
 
 
 def iso(moment):
-    """Return a time in ms as text."""
+    """Return a Unix time in milliseconds as text."""
     return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=moment)).isoformat()
 
 
-class Own(NamedTuple):
-    """Words of a few documents.
+class DocumentWords(NamedTuple):
+    """Words of a few documents, in the order of their columns in the stream.
 
     Attributes
     ----------
     names : list of str
     terms : ndarray of int32
-        Their columns in the stream, rising.
+        Columns of the words in the stream, ascending.
     frequencies : ndarray of int64
-        Documents of the stream that have them.
+        Number of documents of the stream with each word.
     counts : csr_array, shape (n_documents, n_words)
     """
 
@@ -180,7 +187,7 @@ class Own(NamedTuple):
 
 
 class DocumentJudge:
-    """What was learned up to a timestep, for documents that come after it.
+    """Judges documents by what was learned up to a timestep.
 
     Parameters
     ----------
@@ -192,7 +199,7 @@ class DocumentJudge:
     Raises
     ------
     ConfigError
-        If words are weighed by the whole corpus.
+        If inverse document frequencies are those of the entire corpus.
     """
 
     def __init__(self, folder, t):
@@ -220,14 +227,14 @@ class DocumentJudge:
         self.recent, self.memory, self.settings = carried.past.recent, carried.past.events, Alerts(**carried.settings)
         names = (name.split("\t") for name in self.memory.names)
         self.names = dict(zip(self.memory.number.tolist(), names, strict=True))
-        self._make_room(n_words + ROOM)
+        self._make_room(n_words + SPARE_COLUMNS)
         nothing = sparse.csr_array((0, self.n_pieces + self.n_words))
         novelty.score(self.learner, self.state, nothing)  # what is derived from the state is made before it is needed
 
     def __call__(self, documents):
-        """Return what is known of each document on its own, a list of maps: score, tail, reasons, topic."""
+        """Return a dict for each document, without regard to the others: score, tail, reasons and topic."""
         own = self._own(documents)
-        pieces = self.pieces.of(own.names) if self.pieces else None
+        pieces = self.pieces.for_words(own.names) if self.pieces else None
         P = self._weighed(own, self.run.weighting, self.learner.norm, pieces)
         wide = self._among_all(P, own.terms, self.n_pieces)
         scored = novelty.score(self.learner, self.state, wide)
@@ -245,18 +252,18 @@ class DocumentJudge:
             zip(scored.score.tolist(), tail.tolist(), joins.tolist(), strict=True)
         ):
             parts = reasons.shares_of(shares, row)
-            why = [[names[term], parts[term]] for term in reasons.lead(shares, row, shared, REASONS)]
+            why = [[names[term], parts[term]] for term in reasons.lead(shares, row, shared, MAX_REASONS)]
             answer = {"dictionary": self.t, "score": score, "tail": part, "reasons": why}
             answers.append({**answer, "topic": event or None, "topic_name": self.names.get(event)})
         return answers
 
     def _make_room(self, n_words):
-        """Let there be columns of so many words, those of the stream and new ones."""
+        """Widen the learned state to n_words columns, for words of the stream and new ones."""
         self.n_words, self.state = n_words, self.learner.fit_terms(self.state, self.n_pieces + n_words)
         self.events = events.move_terms(self.memory, None, n_words)
 
     def _own(self, documents):
-        """Return what is known of the words of documents, in the order of the stream; new ones come last."""
+        """Return the `DocumentWords` of documents; words that are new to the stream come last."""
         names, n_known = np.array(documents.vocabulary, dtype=object), len(self.numbers)
         terms = np.array([self.numbers.get(word, -1) for word in documents.vocabulary], dtype=np.int32)
         new = terms < 0
@@ -269,10 +276,10 @@ class DocumentJudge:
         columns = np.argsort(order).astype(np.int32)
         parts = documents.counts.data, columns[documents.counts.indices], documents.counts.indptr
         counts = sparse.csr_array(parts, shape=documents.counts.shape).sorted_indices()
-        return Own(names[order].tolist(), terms[order], frequencies[order], counts)
+        return DocumentWords(names[order].tolist(), terms[order], frequencies[order], counts)
 
     def _weighed(self, own, weighting, norm, pieces=None):
-        """Return the weights of documents, and of pieces before them."""
+        """Return the weights of documents: columns of pieces, then of words."""
         counts = own.counts
         if weighting.vocabulary == "fixed":
             counts = drop_columns(counts, own.terms < self.n_initial)
@@ -280,7 +287,7 @@ class DocumentJudge:
         return weigh(counts, *past, weighting, norm, stop_words=stop_words, pieces=pieces)
 
     def _among_all(self, P, terms, n_pieces=0):
-        """Return a matrix of a few words under the columns of the stream."""
+        """Return a matrix whose columns are a few words with the columns of the stream."""
         columns = np.append(np.arange(n_pieces, dtype=np.int32), n_pieces + terms)
         parts = P.data, columns[P.indices], P.indptr
         return sparse.csr_array(parts, shape=(P.shape[0], n_pieces + self.n_words))

@@ -25,20 +25,21 @@ from odl.files import storage
 MIN_DOCUMENTS = 10  # documents with a passage for it to be boilerplate
 MIN_WINDOW_SHARE = 0.01  # share of the documents of the window
 MIN_TIMESTEP_SHARE = 0.1  # share of the documents of a timestep if no earlier one has the passage: a new footer
-STEPS, DOCUMENTS, FILES = 4, 1000, 64  # of the window: so many timesteps, or more to so many documents; files at most
-UNIT = 1000  # what a document of nothing but new passages counts
+WINDOW_TIMESTEPS, WINDOW_DOCUMENTS = 4, 1000  # the window has at least so many of both
+MAX_WINDOW_FILES = 64  # timesteps of the window
+UNIT = 1000  # count of a document that has only new passages
 
 
 @dataclass
-class Tally:
-    """What the documents of a timestep, or of several, count for each passage.
+class PassageCounts:
+    """Number of documents with each passage, in one timestep or several.
 
     Parameters
     ----------
     keys : ndarray of uint64
-        Ascending.
+        Keys of the passages, ascending.
     counts : ndarray of int64
-        In parts of `UNIT`.
+        Count of each passage; `UNIT` is one document.
     n_documents : int
     """
 
@@ -46,8 +47,8 @@ class Tally:
     counts: np.ndarray
     n_documents: int
 
-    def of(self, keys):
-        """Return what is counted for some keys, 0 for one that is not there."""
+    def counts_for(self, keys):
+        """Return the counts of some keys; 0 for a key without a count."""
         if not len(self.keys):
             return np.zeros(len(keys), dtype=np.int64)
         places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
@@ -55,12 +56,12 @@ class Tally:
 
 
 def added(tallies):
-    """Return the sum of tallies."""
+    """Return the sum of several counts."""
     keys = np.concatenate([np.zeros(0, dtype=np.uint64), *(tally.keys for tally in tallies)])
     keys, places = np.unique(keys, return_inverse=True)
     counts = np.concatenate([np.zeros(0, dtype=np.int64), *(tally.counts for tally in tallies)])
     total = np.bincount(places, counts, minlength=len(keys)).astype(np.int64)
-    return Tally(keys, total, sum(tally.n_documents for tally in tallies))
+    return PassageCounts(keys, total, sum(tally.n_documents for tally in tallies))
 
 
 def tally(starts, keys, sizes, before):
@@ -70,12 +71,12 @@ def tally(starts, keys, sizes, before):
     ----------
     starts, keys, sizes : ndarray
         As of `odl.files.passages.Passages`, in the order of the stream.
-    before : Tally
+    before : PassageCounts
         Of the window.
 
     Returns
     -------
-    Tally
+    PassageCounts
     """
     unique, firsts, places = np.unique(keys, return_index=True, return_inverse=True)
     new = np.zeros(len(keys), dtype=bool)
@@ -85,7 +86,7 @@ def tally(starts, keys, sizes, before):
     whole, own = (np.bincount(document, values, minlength=len(lengths)) for values in (sizes, sizes * new))
     counted = (UNIT * own // np.maximum(whole, 1)).astype(np.int64)
     counts = np.bincount(places, counted[document], minlength=len(unique)).astype(np.int64)
-    return Tally(unique, counts, len(lengths))
+    return PassageCounts(unique, counts, len(lengths))
 
 
 def repeated(own, before):
@@ -93,9 +94,9 @@ def repeated(own, before):
 
     Parameters
     ----------
-    own : Tally
+    own : PassageCounts
         Of the timestep.
-    before : Tally
+    before : PassageCounts
         Of the window before it, of no documents at timestep 0.
 
     Returns
@@ -103,7 +104,7 @@ def repeated(own, before):
     ndarray of bool
         Of each of ``own.keys``.
     """
-    total = own.counts + before.of(own.keys)
+    total = own.counts + before.counts_for(own.keys)
     n_documents = own.n_documents + before.n_documents
     many = total >= UNIT * max(MIN_DOCUMENTS, MIN_WINDOW_SHARE * n_documents)
     if not before.n_documents:
@@ -117,14 +118,14 @@ class Cut:
 
     Parameters
     ----------
-    own : Tally
+    own : PassageCounts
     taken : ndarray of int32, shape (n_documents,)
         Characters.
     less : csr_array of int32, shape (n_documents, n_terms)
         Term counts.
     """
 
-    own: Tally
+    own: PassageCounts
     taken: np.ndarray
     less: sparse.csr_array
 
@@ -172,7 +173,9 @@ def decide(batch, folder):
 def window(folder, t):
     """Return the tally of the timesteps before t that the window holds."""
     tallies, n_documents = [], 0
-    while len(tallies) < min(t, FILES) and (len(tallies) < STEPS or n_documents < DOCUMENTS):
+    while len(tallies) < min(t, MAX_WINDOW_FILES) and (
+        len(tallies) < WINDOW_TIMESTEPS or n_documents < WINDOW_DOCUMENTS
+    ):
         (path,) = storage.earlier(folder, t - len(tallies), 1)
         with storage.reading(path, "features") as file:
             tallies.append(read(file))
@@ -210,10 +213,10 @@ def read(file):
     """Load the tally of the features of a timestep; an empty one, where there is none."""
     n_documents = int(file["ids"].attrs["length"])
     if "boilerplate" not in file:
-        return Tally(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64), n_documents)
+        return PassageCounts(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64), n_documents)
     keys = storage.read_array(file["boilerplate"], "keys", "u")
     counts = storage.read_array(file["boilerplate"], "counts", "i")
-    return Tally(keys, counts.astype(np.int64), n_documents)
+    return PassageCounts(keys, counts.astype(np.int64), n_documents)
 
 
 def sentence(documents, features):

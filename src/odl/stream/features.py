@@ -92,7 +92,7 @@ class Features:
         self.sets: list[np.ndarray] = []  # shingles of what the next timestep is compared with, where at hand
         self.terms: Any = None
         self.last: Any = None
-        self.n_numbered, self.n_left, self.base = self.counts.shape[1], 0, known_terms.Base.of(file)
+        self.n_numbered, self.n_left, self.base = self.counts.shape[1], 0, known_terms.Base.from_file(file)
         if self.max_terms:
             self.n_numbered, self.n_left = (int(facts[name]) for name in ("n_numbered", "n_left"))
             self.terms, self.last = (storage.read_array(file, name, "i") for name in ("terms", "last"))

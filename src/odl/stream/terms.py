@@ -26,7 +26,7 @@ class Base(NamedTuple):
     digest: str
 
     @classmethod
-    def of(cls, file):
+    def from_file(cls, file):
         """Return that of an open file, None where it holds all words itself."""
         if "base" not in file.attrs:
             return None

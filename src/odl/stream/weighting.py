@@ -193,7 +193,7 @@ def weigh(
         sizes = np.bincount(rows, data if norm == "l1" else data * data, minlength=counts.shape[0])
         data /= (sizes if norm == "l1" else np.sqrt(sizes))[rows]
     words = sparse.csr_array((data, counts.indices.copy(), counts.indptr.copy()), shape=counts.shape)
-    return words if pieces is None else pieces.beside(words, counts, n_documents, weighting, norm)
+    return words if pieces is None else pieces.join_words(words, counts, n_documents, weighting, norm)
 
 
 def weigh_for_comparison(counts, frequencies, n_documents, weighting=PLAIN, stop_words=None):
@@ -206,7 +206,7 @@ def weigh_for_comparison(counts, frequencies, n_documents, weighting=PLAIN, stop
 
 
 class Pieces:
-    """Pieces of the words of a stream (`odl.stream.pieces`), weighed beside them.
+    """Weights of the pieces of words of a stream (`odl.stream.pieces`), in addition to those of the words.
 
     They follow from the words alone, so that nothing is stored for them. A piece counts as being in as many documents
     as its words together, at most all.
@@ -226,13 +226,13 @@ class Pieces:
         self.share, self.table = share, pieces.table(words)
         self.frequencies = np.minimum(self.table.T @ frequencies, n_documents)
 
-    def of(self, words: Any) -> "Pieces":
-        """Return the pieces of other words, weighed as these are."""
+    def for_words(self, words: Any) -> "Pieces":
+        """Return a copy for other words, with the same frequencies of pieces."""
         other = copy(self)
         other.table = pieces.table(words)
         return other
 
-    def beside(
+    def join_words(
         self,
         words: sparse.csr_array,
         counts: sparse.csr_array,

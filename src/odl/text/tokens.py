@@ -159,7 +159,7 @@ def pieces_of(text):
     return ENCODE(text).translate(PLAIN).split()
 
 
-class Pieces:
+class PieceCache:
     """Counts words through a cache of pieces of text and their words.
 
     An instance must not be shared by threads.
@@ -184,7 +184,7 @@ class Pieces:
         self.stop_words, self.numbers, self.usable = stop_words, numbers, False
 
     def __reduce__(self):
-        return Pieces, (self.cut, self.kinds, self.fold, self.split, self.stop_words, self.numbers)
+        return PieceCache, (self.cut, self.kinds, self.fold, self.split, self.stop_words, self.numbers)
 
     def _begin(self):
         """Allocate an empty cache of `MAX_CACHED` pieces, with space for the pieces of one more buffer."""
@@ -291,7 +291,7 @@ class Tally:
         self.numbers = Numbers()
         if self.cut:
             parts = self.cut, self.kinds, self.fold, self.split, self.stop_words
-            self.pieces = Pieces(*parts, self.numbers)
+            self.pieces = PieceCache(*parts, self.numbers)
 
     def _by_pattern(self, piece):
         """Return the tokens of a piece in UTF-8 by the default pattern."""

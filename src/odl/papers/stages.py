@@ -52,7 +52,7 @@ def emergings(plan, output, *, tables: list = ()):
 
 @step
 def regret(output, *, checkpoints: list, features: list, options: Json = "{}"):
-    """Write the regret of a run: its loss minus that of the best fixed dictionary in hindsight.
+    """Write the regret of a run against the best fixed dictionary.
 
     --checkpoints, --features: files of all timesteps, in order. --options: JSON of timesteps, tolerance, iterations.
     """

@@ -138,7 +138,7 @@ class Material:
             chosen["rounds"] = self.size.rounds
         if name == "levels":
             usual = learners.make(name)
-            chosen["memory"] = atoms * (usual.terms + usual.beside)
+            chosen["memory"] = atoms * (usual.terms + usual.numbers_per_atom)
         learner = learners.make(**chains.learner_of(chosen))
         P = [batch.weighed(**weighting, norm=learner.norm)[:] for batch in self.batches]
         state = learner.start(P[0], atoms, novelty.generator(SEED, "start"))

@@ -102,6 +102,16 @@ def test_one_room_knows_hdf5():
     assert users <= {"files"}, users
 
 
+def test_a_class_name_is_used_once():
+    """A name in a message, a docstring or a search leads to one class."""
+    places = {}
+    for name in modules():
+        for node in ast.walk(ast.parse((PACKAGE / f"{name}.py").read_text())):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(name)
+    assert not {name: where for name, where in places.items() if len(where) > 1}
+
+
 def test_the_rooms_stand_one_above_another():
     """No room reaches itself through the others, so that the order can be drawn."""
     below, left = [], dict(ROOMS)

@@ -12,7 +12,7 @@ from odl.alerts import events, explain
 from odl.alerts.feedback import FeedbackLine
 from odl.alerts.model import Near, Reason
 from odl.files.documents import NO_TIME
-from odl.stream.features import Features
+from odl.stream.features import FeatureFile
 
 DAY = 86_400_000
 
@@ -161,7 +161,7 @@ def test_likeness_by_words_is_a_cosine_of_log_counts_and_past_idf(rng):
 
     class Data:
         t, n_before, n_initial, terms = 2, 50, 0, None
-        weighed = Features.weighed
+        weighed = FeatureFile.weighed
 
     data, other = Data(), Data()
     data.vocabulary = other.vocabulary = ["the", "and", *(f"word{number}" for number in range(9))]

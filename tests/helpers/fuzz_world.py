@@ -131,5 +131,5 @@ def _agents(root):
         for agent in range(2)
     ]  # fmt: skip
     dual = {name: np.ones(6) for name in ("value", "norm", "iterations")}
-    agentfiles.write_network(root / "net.h5", agentfiles.Network(
+    agentfiles.write_network(root / "net.h5", agentfiles.NetworkCheckpoint(
         **held, n_atoms=3, score=np.ones(6), dual=dual, digests=digests))  # fmt: skip

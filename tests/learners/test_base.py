@@ -8,7 +8,7 @@ from scipy import sparse
 from odl import learners, novelty
 from odl.errors import CheckpointError
 from odl.files import checkpoints
-from odl.learners.base import Kept, check_arrays
+from odl.learners.base import ArraySpec, check_arrays
 
 SIZES = {"terms": 5, "atoms": 3, "start": 4}
 
@@ -49,7 +49,7 @@ def test_a_learner_keeps_what_it_declares(name, batches, tmp_path):
         read = checkpoints.read_checkpoint(tmp_path / "x.h5")
         for found in (held, read):
             assert learners.resume(learner, found, P[t].shape[1], 6, "x.h5").updates == state.updates
-        for lacking in learner.kept:
+        for lacking in learner.array_specs:
             arrays = {key: value for key, value in read.arrays.items() if key != lacking}
             with pytest.raises(CheckpointError, match=rf"x\.h5 holds nothing as {lacking}; expected .*; delete x\.h5"):
                 learners.resume(learner, point(state, arrays=arrays), P[t].shape[1], 6, "x.h5")
@@ -62,38 +62,38 @@ def test_a_learner_keeps_what_it_declares(name, batches, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("kept", "value"),
+    ("spec", "value"),
     [
-        (Kept("csr", ("atoms", "terms")), sparse.csr_array((3, 4))),
-        (Kept("csr", ("atoms", "terms")), sparse.csc_array((3, 5))),
-        (Kept("csr", ("atoms", "terms")), np.zeros((3, 5))),
-        (Kept("csr", ("positions", "terms"), np.float32), sparse.csr_array((9, 5))),
-        (Kept("dense", ("atoms",)), np.zeros((3, 1))),
-        (Kept("dense", ("atoms",)), np.array([0.0, np.nan, 1.0])),
-        (Kept("dense", (1,), np.int64), np.zeros(2, dtype=np.int64)),
-        (Kept("dense", (1,), np.int64), np.zeros(1)),
-        (Kept("dense", (1,), np.int64), np.int64(3)),
-        (Kept("dense", (1,), np.int64, between=("atoms", "start")), np.array([2])),
-        (Kept("dense", (1,), np.int64, between=("atoms", "start")), np.array([2**62])),
-        (Kept("dense", (1,), np.int64, between=(0, np.inf)), np.array([-1])),
+        (ArraySpec("csr", ("atoms", "terms")), sparse.csr_array((3, 4))),
+        (ArraySpec("csr", ("atoms", "terms")), sparse.csc_array((3, 5))),
+        (ArraySpec("csr", ("atoms", "terms")), np.zeros((3, 5))),
+        (ArraySpec("csr", ("positions", "terms"), np.float32), sparse.csr_array((9, 5))),
+        (ArraySpec("dense", ("atoms",)), np.zeros((3, 1))),
+        (ArraySpec("dense", ("atoms",)), np.array([0.0, np.nan, 1.0])),
+        (ArraySpec("dense", (1,), np.int64), np.zeros(2, dtype=np.int64)),
+        (ArraySpec("dense", (1,), np.int64), np.zeros(1)),
+        (ArraySpec("dense", (1,), np.int64), np.int64(3)),
+        (ArraySpec("dense", (1,), np.int64, between=("atoms", "start")), np.array([2])),
+        (ArraySpec("dense", (1,), np.int64, between=("atoms", "start")), np.array([2**62])),
+        (ArraySpec("dense", (1,), np.int64, between=(0, np.inf)), np.array([-1])),
     ],
 )
-def test_anything_else_is_refused(kept, value):
+def test_anything_else_is_refused(spec, value):
     dictionary = sparse.csc_array((5, 3))
-    check_arrays({"it": kept}, dictionary, {"it": good(kept)}, 4, "x.h5")
+    check_arrays({"it": spec}, dictionary, {"it": good(spec)}, 4, "x.h5")
     with pytest.raises(CheckpointError, match=r"x\.h5 holds .* as it; expected .*; delete x\.h5"):
-        check_arrays({"it": kept}, dictionary, {"it": value}, 4, "x.h5")
+        check_arrays({"it": spec}, dictionary, {"it": value}, 4, "x.h5")
     with pytest.raises(CheckpointError, match="as dictionary; expected csc float64 of 5 terms x 3 atoms"):
-        check_arrays({"it": kept}, sparse.csr_array((5, 3)), {"it": good(kept)}, 4, "x.h5")
+        check_arrays({"it": spec}, sparse.csr_array((5, 3)), {"it": good(spec)}, 4, "x.h5")
 
 
-def good(kept):
+def good(spec):
     """Return such an array; its values are the number of atoms."""
-    made = kept.zeros(SIZES)
+    made = spec.zeros(SIZES)
     return made if sparse.issparse(made) else made + np.array(3, dtype=made.dtype)
 
 
 def test_positions_may_be_many():
-    kept = Kept("csr", ("positions", "terms"))
-    assert all(kept.fits(sparse.csr_array((rows, 5)), SIZES) for rows in (0, 1, 900))
-    assert kept.zeros(SIZES).shape == (0, 5)
+    spec = ArraySpec("csr", ("positions", "terms"))
+    assert all(spec.fits(sparse.csr_array((rows, 5)), SIZES) for rows in (0, 1, 900))
+    assert spec.zeros(SIZES).shape == (0, 5)

@@ -157,7 +157,7 @@ def test_a_run_resumes_to_the_same_bytes(name, rng, tmp_path):
     state = State(read.dictionary, read.arrays, read.updates)
     for first in (400, 500):
         state = learner.learn(state, P[first : first + 100], None)
-    assert set(state.arrays) == set(learner.kept) >= {"matches", "expected"}
+    assert set(state.arrays) == set(learner.array_specs) >= {"matches", "expected"}
     for key, value in states[-1].arrays.items():
         assert value.tobytes() == state.arrays[key].tobytes()
 

@@ -370,7 +370,7 @@ def test_in_a_fresh_state_each_atom_is_one_document_and_a_group(rng):
     A = sparse.random_array((30, 7), density=0.5, rng=rng, format="csc")
     learner = learners.make("levels")
     state = learner.fresh(A)
-    assert state.arrays.keys() == learner.kept.keys() and state.arrays["group"].tolist() == [*range(7)]
+    assert state.arrays.keys() == learner.array_specs.keys() and state.arrays["group"].tolist() == [*range(7)]
     assert state.arrays["members"].tolist() == state.arrays["size"].tolist() == [1] * 7
     np.testing.assert_allclose((state.dictionary**2).sum(axis=0), 1.0)
 

@@ -101,10 +101,11 @@ def test_a_checkpoint_of_something_else_is_refused(rng):
     memory = remembered(rng)
     arrays = memory._asdict()
     assert all(
-        np.array_equal(one, other) for one, other in zip(VectorMemory.of(arrays, 19, "3.h5"), memory, strict=True)
+        np.array_equal(one, other)
+        for one, other in zip(VectorMemory.from_arrays(arrays, 19, "3.h5"), memory, strict=True)
     )
     for wrong in ({}, arrays | {"more": np.zeros(1)}, arrays | {"signs": memory.signs[:, :1]},
                   arrays | {"words": memory.words[1:]}, arrays | {"vectors": memory.vectors - 9},
                   arrays | {"words": np.full(400, np.nan)}, arrays | {"lengths": memory.lengths[1:]}):  # fmt: skip
         with pytest.raises(CheckpointError, match=r"3\.h5 holds something else of the vectors; expected signs of 19"):
-            VectorMemory.of(wrong, 19, "3.h5")
+            VectorMemory.from_arrays(wrong, 19, "3.h5")

@@ -154,9 +154,9 @@ def test_a_checkpoint_holds_the_terms_known_and_no_others(stream, tmp_path, name
         data = features.read(stream / "bounded" / f"{t}.h5")
         held = checkpoints.read_checkpoint(tmp_path / f"{t}.h5")
         assert np.array_equal(held.terms, data.terms) and held.dictionary.shape[0] == len(data.terms)
-        for key, kept in run.learner.kept.items():
-            if "terms" in kept.shape:
-                assert held.arrays[key].shape[kept.shape.index("terms")] == len(data.terms)
+        for key, spec in run.learner.array_specs.items():
+            if "terms" in spec.shape:
+                assert held.arrays[key].shape[spec.shape.index("terms")] == len(data.terms)
         if t == 0:
             continue
         before = checkpoints.read_checkpoint(tmp_path / f"{t - 1}.h5")
@@ -168,10 +168,10 @@ def test_a_checkpoint_holds_the_terms_known_and_no_others(stream, tmp_path, name
             wanted = wanted / np.where(scale > 0, scale, 1.0)
             assert np.allclose(state.arrays["size"], before.arrays["size"] * scale, atol=1e-12)
         assert np.allclose(state.dictionary.toarray(), wanted, atol=1e-12)
-        for key, kept in run.learner.kept.items():
-            if kept.shape == ("terms", "atoms"):
+        for key, spec in run.learner.array_specs.items():
+            if spec.shape == ("terms", "atoms"):
                 assert np.array_equal(dense(state.arrays[key]), by_id(before.arrays[key], before.terms, data.terms))
-            elif kept.shape == ("positions", "terms"):
+            elif spec.shape == ("positions", "terms"):
                 wanted = by_id(before.arrays[key].T, before.terms, data.terms).T
                 assert np.array_equal(dense(state.arrays[key][:]), wanted)
 

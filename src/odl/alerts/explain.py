@@ -168,7 +168,7 @@ def most_similar(place, data, row, compare):
     Parameters
     ----------
     place : odl.alerts.read.Place
-    data : odl.stream.features.Features
+    data : odl.stream.features.FeatureFile
         Of its period.
     row : int
     compare : callable

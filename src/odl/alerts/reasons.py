@@ -203,7 +203,7 @@ def items(period, rows, words, data, near, origins, most, shown=None):
         First documents of items.
     words : csr_array
         Shares of the words of all documents (`odl.novelty.shares`).
-    data : odl.stream.features.Features
+    data : odl.stream.features.FeatureFile
     near : dict of int to (str, str)
         Words of each atom that is near to one of them, and the id of a document of it.
     origins : Origins

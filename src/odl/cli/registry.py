@@ -54,7 +54,7 @@ def schema(steps):
 def registry(steps):
     """Return the facts that the rules need about learners, readers, experiments, figures and stages."""
     classes = {name: learners.learner_class(name) for name in learners.LEARNERS}
-    facts = ("needs_history", "has_regret", "over_ranks", "opens", "beside")
+    facts = ("needs_history", "has_regret", "over_ranks", "opens", "numbers_per_atom")
     return {
         "learners": {name: {fact: getattr(one, fact) for fact in facts} for name, one in classes.items()},
         "readers": {name: _file_of(module.__name__) for name, module in corpora.readers().items()},

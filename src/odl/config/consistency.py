@@ -122,18 +122,18 @@ def _sizes(config, runs):
 
 
 def _settle_memory(config, schema):
-    """Set the atoms of runs whose size follows from their memory (learners with `beside`); refuse another size."""
+    """Set the atoms of runs whose size follows from their memory; refuse another size."""
     settings = schema["properties"]["learners"]["additionalProperties"]["select"]["schemas"]
     for run in config["runs"]:
         entry = config["learners"][run]
-        beside = schema["registry"]["learners"][entry["algorithm"]]["beside"]
-        if not beside:
+        extra = schema["registry"]["learners"][entry["algorithm"]]["numbers_per_atom"]
+        if not extra:
             continue
         defaults = settings[entry["algorithm"]]["properties"]
         memory, terms = (entry.get(key, defaults[key]["default"]) for key in ("memory", "terms"))
-        size = memory // (terms + beside)
+        size = memory // (terms + extra)
         if not size:
-            expected = f"room for one atom, terms and {beside} numbers"
+            expected = f"room for one atom, terms and {extra} numbers"
             raise ConfigError(f"learners.{run}.memory is {memory}", expected, "raise memory or lower terms")
         if entry.setdefault("atoms", [size]) != [size]:
             expected = f"{size}, which follows from memory and terms"

@@ -32,7 +32,7 @@ def _dictionary(columns, n_terms):
 def constants(model):
     """Return the constants of a model in the form of the kernels."""
     eta = float(model.residual.eta) if isinstance(model.residual, Huber) else 0.0
-    return records.Model(float(model.code.gamma), float(model.code.delta), eta, not model.code.non_negative)
+    return records.AgentModel(float(model.code.gamma), float(model.code.delta), eta, not model.code.non_negative)
 
 
 def checked(P, A, model):
@@ -213,7 +213,7 @@ def _over(model, owner, network, iteration):
         spread = fixed_point.spread(weights.toarray(), float(mu), mu * model.residual.curvature / network.n_agents)
     mixing = (weights.indptr.astype(np.int64), weights.indices.astype(np.int64), weights.data)
     ends = (float(mu), int(iteration.iterations), float(iteration.tolerance), CHECK_INTERVAL)
-    return records.Diffusion(owner.astype(np.int64), *mixing, network.shares, *ends, spread)
+    return records.NetworkIteration(owner.astype(np.int64), *mixing, network.shares, *ends, spread)
 
 
 def over_network(

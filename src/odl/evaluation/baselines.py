@@ -14,7 +14,7 @@ from scipy import sparse
 from odl.config.sections import Weighting
 from odl.errors import DataError
 from odl.stream import terms, weighting
-from odl.stream.features import Features
+from odl.stream.features import FeatureFile
 
 N_NEIGHBOURS = 5
 COSINE_BLOCK = 1000  # rows and columns of a block of cosines; 8 MB dense
@@ -41,7 +41,7 @@ def latest(earlier: Iterable, documents: int) -> list:
 
     Parameters
     ----------
-    earlier : iterable of odl.stream.features.Features
+    earlier : iterable of odl.stream.features.FeatureFile
         Newest batch first; read only as far as needed.
     documents : int
 
@@ -71,12 +71,12 @@ def latest(earlier: Iterable, documents: int) -> list:
     return last[::-1]
 
 
-def blocks(earlier: Features, batch: Features) -> Iterator[sparse.csr_array]:
+def blocks(earlier: FeatureFile, batch: FeatureFile) -> Iterator[sparse.csr_array]:
     """Yield blocks of the counts of an earlier batch, restricted to the vocabulary of a later batch.
 
     Parameters
     ----------
-    earlier, batch : odl.stream.features.Features
+    earlier, batch : odl.stream.features.FeatureFile
 
     Raises
     ------
@@ -102,12 +102,12 @@ def blocks(earlier: Features, batch: Features) -> Iterator[sparse.csr_array]:
         yield counts[rows]
 
 
-def weighed(batch: Features, form: str, counts: sparse.csr_array | None = None) -> sparse.csr_array:
+def weighed(batch: FeatureFile, form: str, counts: sparse.csr_array | None = None) -> sparse.csr_array:
     """Weight counts by the document frequencies of a batch, and scale rows to unit l2 norm.
 
     Parameters
     ----------
-    batch : odl.stream.features.Features
+    batch : odl.stream.features.FeatureFile
     form : {"raw", "log"}
         Form of the term frequency.
     counts : csr_array, optional
@@ -130,7 +130,7 @@ def weighed(batch: Features, form: str, counts: sparse.csr_array | None = None) 
     return sparse.csr_array(rows[:, :n_terms])
 
 
-def nearest(batch: Features, past: Iterable, weightings: Mapping[str, str] = WEIGHTINGS) -> dict[str, np.ndarray]:
+def nearest(batch: FeatureFile, past: Iterable, weightings: Mapping[str, str] = WEIGHTINGS) -> dict[str, np.ndarray]:
     """Return the cosine distance of every document to its nearest, and to its five nearest earlier documents.
 
     With the cosines c_1 >= c_2 >= ... of a document and all earlier ones, the scores are 1 - c_1 and
@@ -139,9 +139,9 @@ def nearest(batch: Features, past: Iterable, weightings: Mapping[str, str] = WEI
 
     Parameters
     ----------
-    batch : odl.stream.features.Features
+    batch : odl.stream.features.FeatureFile
         The present batch, n documents.
-    past : iterable of odl.stream.features.Features
+    past : iterable of odl.stream.features.FeatureFile
         Earlier batches of the same stream, or the last few; iterated once, so a generator saves memory.
     weightings : dict of str
         Maps names in the result to forms of the term frequency, "raw" or "log".
@@ -185,7 +185,7 @@ def nearest(batch: Features, past: Iterable, weightings: Mapping[str, str] = WEI
     return scores
 
 
-def out_of_vocabulary(batch: Features) -> np.ndarray:
+def out_of_vocabulary(batch: FeatureFile) -> np.ndarray:
     """Return the share of tokens that occur in no earlier document; 1 for empty documents.
 
     Examples
@@ -205,7 +205,7 @@ def out_of_vocabulary(batch: Features) -> np.ndarray:
     return np.where(tokens > 0, unseen / np.maximum(tokens, 1.0), 1.0)
 
 
-def length(batch: Features) -> np.ndarray:
+def length(batch: FeatureFile) -> np.ndarray:
     """Return the number of tokens of every document, as a score that ranks long documents first.
 
     Examples
@@ -222,14 +222,14 @@ def length(batch: Features) -> np.ndarray:
     return np.asarray(batch.counts[:].astype(np.float64).sum(axis=1))
 
 
-def score(batch: Features, past: Iterable, weightings: Mapping[str, str] = WEIGHTINGS) -> dict[str, np.ndarray]:
+def score(batch: FeatureFile, past: Iterable, weightings: Mapping[str, str] = WEIGHTINGS) -> dict[str, np.ndarray]:
     """Score a batch with every baseline.
 
     Parameters
     ----------
-    batch : odl.stream.features.Features
+    batch : odl.stream.features.FeatureFile
         The present batch (t >= 1), n documents.
-    past : iterable of odl.stream.features.Features
+    past : iterable of odl.stream.features.FeatureFile
         Earlier batches, as for `nearest`.
     weightings : dict of str, optional
         As for `nearest`; ``{}`` omits the neighbours.

@@ -14,7 +14,7 @@ from odl.errors import StorageError
 from odl.files import documents, storage
 
 if TYPE_CHECKING:
-    from odl.stream.features import Features
+    from odl.stream.features import FeatureFile
 
 
 @dataclass
@@ -115,7 +115,7 @@ def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, **a
     Parameters
     ----------
     path : path-like
-    batch : odl.stream.features.Features
+    batch : odl.stream.features.FeatureFile
         The documents that were scored.
     novelty : odl.novelty.Novelty
         Their scores.
@@ -157,7 +157,7 @@ def _shown(weights):
 
 
 def write_baselines(
-    path: str | os.PathLike, batch: "Features", scores: Mapping[str, np.ndarray], window: str = ""
+    path: str | os.PathLike, batch: "FeatureFile", scores: Mapping[str, np.ndarray], window: str = ""
 ) -> None:
     """Write a score file of all baselines, of kind "baselines".
 

@@ -20,7 +20,7 @@ from odl.files.checkpoints import Checkpoint
 KIND = "network"  # of {t}.h5; one that a single process writes is of kind "checkpoint"
 
 
-class Network(NamedTuple):
+class NetworkCheckpoint(NamedTuple):
     """What the file of the network holds.
 
     Attributes
@@ -116,7 +116,7 @@ def read_network(path, chain=None, t=None):
     """Read the file of the network, refused as `odl.files.checkpoints.read_checkpoint` refuses."""
     path = os.fspath(path)
     with storage.reading(path, KIND) as file:
-        network = Network(
+        network = NetworkCheckpoint(
             **checkpoints.read_place(file),
             n_atoms=int(file.attrs["n_atoms"]),
             score=storage.read_array(file, "score"),

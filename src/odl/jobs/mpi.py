@@ -27,7 +27,7 @@ from odl.stream import features
 class Share(NamedTuple):
     """Data of a rank: features, weighted documents, its agents, and the state of the chain."""
 
-    data: features.Features
+    data: features.FeatureFile
     P: sparse.csr_array
     agents: messages.Agents
     updates: int
@@ -153,7 +153,9 @@ def _write(comm, state, share, run, inferred, dual):
         if first:
             score = np.where(np.diff(P.indptr) == 0, novelty.EMPTY_SCORE, dual["value"] * run.learner.scale(P))
             links = {"previous": share.previous, "features": share.features, "terms": data.terms}
-            checkpoint = agentfiles.Network(data.t, run.chain, updates, run.atoms, score, dual, digests, **links)
+            checkpoint = agentfiles.NetworkCheckpoint(
+                data.t, run.chain, updates, run.atoms, score, dual, digests, **links
+            )
             agentfiles.write_network(state, checkpoint)
 
     together(comm, forget)

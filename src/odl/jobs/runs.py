@@ -86,10 +86,10 @@ class Timestep(NamedTuple):
 
     Attributes
     ----------
-    data : odl.stream.features.Features
+    data : odl.stream.features.FeatureFile
     P : odl.stream.weighting.Weighed
         Weighted documents.
-    whole : odl.stream.features.Features, or None
+    whole : odl.stream.features.FeatureFile, or None
         Last features of the stream.
     previous : str
         Digest of the previous checkpoint.
@@ -99,9 +99,9 @@ class Timestep(NamedTuple):
         Stored vectors of earlier documents, for runs that score vectors and words.
     """
 
-    data: features.Features
+    data: features.FeatureFile
     P: Weighed
-    whole: features.Features | None
+    whole: features.FeatureFile | None
     previous: str = checkpoints.FIRST
     state: learners.State | None = None
     meaning: VectorMemory | None = None
@@ -136,7 +136,7 @@ def open_documents(source, run, corpus_features=None):
 
     Parameters
     ----------
-    source : path-like or odl.stream.features.Features
+    source : path-like or odl.stream.features.FeatureFile
         Features of the timestep.
     run : Run
     corpus_features : path-like, optional
@@ -148,7 +148,7 @@ def open_documents(source, run, corpus_features=None):
         Without the state of the previous checkpoint.
 
     """
-    data = source if isinstance(source, features.Features) else features.read(source)
+    data = source if isinstance(source, features.FeatureFile) else features.read(source)
     whole = features.read(corpus_features) if corpus_features else None
     step = Timestep(data, Weighed(data, run.weighting, run.learner.norm, whole), whole)
     return step._replace(meaning=VectorMemory.empty(_dimensions(data, run))) if run.weighting.meaning != 0 else step
@@ -188,7 +188,7 @@ def open_timestep(source, run, previous=None, corpus_features=None, before=None)
     state = learners.resume(learner, before, n_terms if places is None else len(places), run.atoms, previous)
     state = learner.fit_terms(state, n_terms) if places is None else learner.move_terms(state, places, n_terms)
     if step.meaning is not None:
-        step = step._replace(meaning=VectorMemory.of(before.meaning, step.data.vectors.shape[1], previous))
+        step = step._replace(meaning=VectorMemory.from_arrays(before.meaning, step.data.vectors.shape[1], previous))
     return step._replace(previous=before.digest, state=state)
 
 

@@ -49,7 +49,7 @@ def update(source, state, score_file, timings=None, *, run, before=runs.FIRST):
 
     Parameters
     ----------
-    source : path-like or odl.stream.features.Features
+    source : path-like or odl.stream.features.FeatureFile
         Features of the timestep.
     state, score_file : path-like
         Checkpoint and score file to write.
@@ -97,7 +97,7 @@ def write_scores(path, data, P, scores, before, after, run):
     Parameters
     ----------
     path : path-like
-    data : odl.stream.features.Features
+    data : odl.stream.features.FeatureFile
     P : csr_array
         Weighted documents.
     scores : odl.novelty.Novelty

@@ -15,7 +15,7 @@ class Layout(NamedTuple):
     parent: Integers  # -1 for a root
 
 
-class Model(NamedTuple):
+class AgentModel(NamedTuple):
     """Objective over agents (`odl.distributed.models`)."""
 
     gamma: float
@@ -24,7 +24,7 @@ class Model(NamedTuple):
     signed: bool  # codes and atoms may be negative
 
 
-class Diffusion(NamedTuple):
+class NetworkIteration(NamedTuple):
     """Iteration over a network."""
 
     owner: Integers  # agent of each atom

@@ -114,7 +114,7 @@ def resume(learner: Learner, checkpoint: Any, n_terms: int, start: int, path: st
     >>> learners.resume(learner, after, n_terms=4, start=1, path="0.h5").dictionary.shape
     (4, 1)
     """
-    base.check_arrays(learner.kept, checkpoint.dictionary, checkpoint.arrays, start, path)
+    base.check_arrays(learner.array_specs, checkpoint.dictionary, checkpoint.arrays, start, path)
     if checkpoint.dictionary.shape[0] > n_terms or checkpoint.updates < 0:
         defect = f"{path} has {checkpoint.dictionary.shape[0]} terms and {checkpoint.updates} updates"
         expected = f"at most {n_terms} terms, and updates from 0 on"

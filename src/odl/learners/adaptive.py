@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.learners import likeness
-from odl.learners.base import Kept, Learner, Scores, State, setting
+from odl.learners.base import ArraySpec, Learner, Scores, State, setting
 from odl.learners.clusters import AGES, FULL, Clusters, reading, recency_of, with_matches
 from odl.learners.sparse_atoms import check_atoms, values_at, widen, with_data
 
@@ -156,15 +156,15 @@ class Adaptive(ClusterLearner):
         return replace(self.learn(nothing, P, None), updates=0)
 
     @property
-    def kept(self) -> dict[str, Kept]:
+    def array_specs(self) -> dict[str, ArraySpec]:
         """Of atoms n_j, ||S_j||, number in the stream of first and last document; documents; most atoms; by ages."""
         return (AGES if self.recency else {}) | {
-            "members": Kept("dense", ("atoms",)),
-            "size": Kept("dense", ("atoms",)),
-            "birth": Kept("dense", ("atoms",), np.int64),
-            "used": Kept("dense", ("atoms",), np.int64),
-            "seen": Kept("dense", (1,), np.int64, between=(0, np.inf)),
-            "limit": Kept("dense", (1,), np.int64, between=("atoms", "start")),
+            "members": ArraySpec("dense", ("atoms",)),
+            "size": ArraySpec("dense", ("atoms",)),
+            "birth": ArraySpec("dense", ("atoms",), np.int64),
+            "used": ArraySpec("dense", ("atoms",), np.int64),
+            "seen": ArraySpec("dense", (1,), np.int64, between=(0, np.inf)),
+            "limit": ArraySpec("dense", (1,), np.int64, between=("atoms", "start")),
         }
 
     def fresh(self, dictionary: sparse.csc_array) -> State:
@@ -303,7 +303,7 @@ class Adaptive(ClusterLearner):
                 arrays |= {name: arrays[name] * 0.5 ** (after - halvings) for name in ("members", "size")}
                 state.derived.pop("merging", None)
         settings = {name: getattr(self, name) for name in ("terms", "same", "full", "flatten")}
-        clusters = Clusters(state.beside(arrays), P.shape[1], settings, worth)
+        clusters = Clusters(state.with_arrays(arrays), P.shape[1], settings, worth)
         clusters.learn(P)
         return clusters, halves
 

@@ -21,7 +21,7 @@ from odl.learners import sparse_atoms
 from odl.learners.sparse_atoms import moved, widen, with_terms
 
 
-class Kept(NamedTuple):
+class ArraySpec(NamedTuple):
     """What an array of a state is.
 
     Attributes
@@ -36,8 +36,8 @@ class Kept(NamedTuple):
 
     Examples
     --------
-    >>> from odl.learners.base import Kept
-    >>> total = Kept("csc", ("terms", "atoms"))
+    >>> from odl.learners.base import ArraySpec
+    >>> total = ArraySpec("csc", ("terms", "atoms"))
     >>> total.zeros({"terms": 5, "atoms": 2}).shape, total.text({"terms": 5, "atoms": 2})
     ((5, 2), 'csc float64 of 5 terms x 2 atoms')
     """
@@ -72,7 +72,7 @@ class Kept(NamedTuple):
         return words if low == -np.inf else f"{words} within {low} to {high}"
 
 
-DICTIONARY = Kept("csc", ("terms", "atoms"))
+DICTIONARY = ArraySpec("csc", ("terms", "atoms"))
 
 
 def check_arrays(kept, dictionary, arrays, start, path):
@@ -80,7 +80,7 @@ def check_arrays(kept, dictionary, arrays, start, path):
 
     Parameters
     ----------
-    kept : dict of str to Kept
+    kept : dict of str to ArraySpec
         What the learner keeps beside its dictionary.
     dictionary, arrays
         As in `odl.learners.State`.
@@ -151,7 +151,7 @@ class State:
     derived: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __getattr__(self, name):
-        """Make the dictionary where there are only its columns (`of`), once somebody asks for it."""
+        """Make the dictionary where there are only its columns (`from_columns`), once somebody asks for it."""
         if name != "dictionary":
             raise AttributeError(name)
         object.__setattr__(self, name, self.columns.matrix(self.shape[0]))
@@ -161,7 +161,7 @@ class State:
         return {"dictionary": self.dictionary, "arrays": self.arrays, "updates": self.updates, "derived": {}}
 
     @classmethod
-    def of(cls, columns: Any, n_terms: int, arrays: dict, updates: int) -> "State":
+    def from_columns(cls, columns: Any, n_terms: int, arrays: dict, updates: int) -> "State":
         """Return the state of some columns, of which a matrix is made when it is needed.
 
         Parameters
@@ -181,7 +181,7 @@ class State:
         """Terms and atoms."""
         return self.__dict__.get("size") or self.dictionary.shape
 
-    def beside(self, arrays: dict, n_terms: int = 0) -> "State":
+    def with_arrays(self, arrays: dict, n_terms: int = 0) -> "State":
         """Return a copy with other arrays and at least n_terms terms.
 
         Cached data is shared, as it does not depend on terms without weights.
@@ -261,7 +261,7 @@ class Learner(Section, abc.ABC):
     needs_history: ClassVar[bool] = False
     grows: ClassVar[bool] = False
     opens: ClassVar[bool] = False
-    beside: ClassVar[int] = 0
+    numbers_per_atom: ClassVar[int] = 0
     has_regret: ClassVar[bool] = False
     over_ranks: ClassVar[bool] = False
 
@@ -270,8 +270,8 @@ class Learner(Section, abc.ABC):
         cls.place = cls.__name__  # what messages call its settings by
 
     @property
-    def kept(self) -> dict[str, Kept]:
-        """What the state holds beside the dictionary: name of the array to `odl.learners.base.Kept`."""
+    def array_specs(self) -> dict[str, ArraySpec]:
+        """What the state holds beside the dictionary: name of the array to `odl.learners.base.ArraySpec`."""
         return {}
 
     @property
@@ -303,14 +303,16 @@ class Learner(Section, abc.ABC):
     def fresh(self, dictionary: sparse.csc_array) -> State:
         """Return the state of a learner that has the dictionary but no memory."""
         sizes = dict(zip(("terms", "atoms"), dictionary.shape, strict=True))
-        return State(dictionary, {name: array.zeros(sizes) for name, array in self.kept.items()})
+        return State(dictionary, {name: array.zeros(sizes) for name, array in self.array_specs.items()})
 
     def fit_terms(self, state: State, n_terms: int) -> State:
         """Return the state with zero rows for terms that are new; nothing else changes."""
         if n_terms <= state.shape[0]:
             return state
-        arrays = {name: with_terms(value, self.kept[name].shape, n_terms) for name, value in state.arrays.items()}
-        return state.beside(arrays, n_terms)
+        arrays = {
+            name: with_terms(value, self.array_specs[name].shape, n_terms) for name, value in state.arrays.items()
+        }
+        return state.with_arrays(arrays, n_terms)
 
     def move_terms(self, state: State, places: np.ndarray, n_terms: int) -> State:
         """Return the state under other numbers of terms, without those that have left; atoms keep theirs.
@@ -323,7 +325,9 @@ class Learner(Section, abc.ABC):
         n_terms : int
             Terms there are now.
         """
-        arrays = {name: moved(value, self.kept[name].shape, places, n_terms) for name, value in state.arrays.items()}
+        arrays = {
+            name: moved(value, self.array_specs[name].shape, places, n_terms) for name, value in state.arrays.items()
+        }
         return replace(state, dictionary=moved(state.dictionary, DICTIONARY.shape, places, n_terms), arrays=arrays)
 
     @abc.abstractmethod

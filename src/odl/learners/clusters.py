@@ -12,7 +12,7 @@ import numpy as np
 from odl.kernels import atom_clusters, inverted_lists, ward_merging
 from odl.kernels.records import Merging
 from odl.learners import likeness
-from odl.learners.base import Kept, State
+from odl.learners.base import ArraySpec, State
 
 BLOCK = 1024  # documents that are learned between two cuts of the atoms
 FULL = {"merge": atom_clusters.MERGE, "join": atom_clusters.JOIN, "retire": atom_clusters.RETIRE}
@@ -22,7 +22,7 @@ EDGES = np.array([50, *(round(step * 10**power) for power in range(2, 6) for ste
 PRIOR = 100.0  # matches added to both counters of each bin
 BINS = len(EDGES) + 1
 NEAR = np.searchsorted(EDGES, np.arange(10001), side="right")  # bin of each age up to 10,000
-AGES = {name: Kept("dense", (BINS,), between=(0, np.inf)) for name in ("matches", "expected")}
+AGES = {name: ArraySpec("dense", (BINS,), between=(0, np.inf)) for name in ("matches", "expected")}
 
 
 class Clusters:
@@ -64,7 +64,7 @@ class Clusters:
 
     def _learn(self, P):
         arrays, index, count = self.arrays, self.index, len(P.starts) - 1
-        documents = P._replace(terms=index.numbers.of(P.terms, self.n_terms))
+        documents = P._replace(terms=index.numbers.assign(P.terms, self.n_terms))
         k, n_numbers = len(arrays["size"]), index.numbers.count
         alone = likeness.NOTHING._replace(starts=index.zero_buffer(n_numbers + 1)[: n_numbers + 1].view(np.int64))
         new = likeness.inverted(documents, n_numbers) if count > 1 else alone
@@ -115,7 +115,7 @@ class Clusters:
 
     def state(self, updates):
         """Return the state after the batch, with its cached index and products."""
-        state = State.of(self.index.columns, self.n_terms, self.arrays, updates)
+        state = State.from_columns(self.index.columns, self.n_terms, self.arrays, updates)
         state.derived["index", self.settings["flatten"]] = self.index
         if self.atoms is not None:
             state.derived["merging"] = self.atoms

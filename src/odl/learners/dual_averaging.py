@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from odl.learners.base import Kept, State, setting
+from odl.learners.base import ArraySpec, State, setting
 from odl.learners.l1_objective import SubgradientLearner
 from odl.learners.sparse_atoms import largest_per_row
 from odl.prox.projections import project_columns
@@ -52,9 +52,9 @@ class DualAveraging(SubgradientLearner):
     algorithm: ClassVar[str] = "dual_averaging"
 
     @property
-    def kept(self) -> dict[str, Kept]:
+    def array_specs(self) -> dict[str, ArraySpec]:
         """The sum of the subgradients."""
-        return {"gradient_sum": Kept("csc", ("terms", "atoms"), np.float32)}
+        return {"gradient_sum": ArraySpec("csc", ("terms", "atoms"), np.float32)}
 
     def update(self, state: State, statistics: sparse.csc_array) -> State:
         """Add the subgradient to the sum and project the scaled sum.

@@ -9,7 +9,7 @@ from scipy import sparse
 from odl import trees
 from odl.dictionary import structured
 from odl.dictionary.treestart import cluster_atoms
-from odl.learners.base import Kept, Learner, Scores, State, setting
+from odl.learners.base import ArraySpec, Learner, Scores, State, setting
 from odl.learners.sparse_atoms import draw_atoms, widen
 
 
@@ -102,12 +102,12 @@ class Flat(Learner):
         return replace(state, updates=0)
 
     @property
-    def kept(self) -> dict[str, Kept]:
+    def array_specs(self) -> dict[str, ArraySpec]:
         """Statistics of the documents so far: the sums of x x^T and p x^T, and how many there were."""
         return {
-            "gram": Kept("csr", ("atoms", "atoms")),
-            "cross": Kept("csc", ("terms", "atoms")),
-            "documents": Kept("dense", (1,), between=(0, np.inf)),
+            "gram": ArraySpec("csr", ("atoms", "atoms")),
+            "cross": ArraySpec("csc", ("terms", "atoms")),
+            "documents": ArraySpec("dense", (1,), between=(0, np.inf)),
         }
 
     def score(self, state: State, P: sparse.csr_array) -> Scores:

@@ -17,7 +17,7 @@ from odl.errors import ParameterError
 from odl.kernels import ward_merging
 from odl.learners import likeness
 from odl.learners.adaptive import NO_ATOM, Adaptive, ClusterLearner, cut
-from odl.learners.base import Kept, Scores, State, setting
+from odl.learners.base import ArraySpec, Scores, State, setting
 from odl.learners.clusters import NO_LIMIT, UNKNOWN, index_of, merging, reading, taken_index
 from odl.learners.peers import ORDERED, share_of_peers, with_peers
 from odl.learners.sparse_atoms import check_atoms, with_data
@@ -75,7 +75,7 @@ class Levels(ClusterLearner):
     recency: float = setting(0.5, earlier=0.0, minimum=0)
 
     algorithm: ClassVar[str] = "levels"
-    beside: ClassVar[int] = PER_ATOM
+    numbers_per_atom: ClassVar[int] = PER_ATOM
 
     @property
     def in_batch(self) -> bool:
@@ -98,11 +98,11 @@ class Levels(ClusterLearner):
         return most
 
     @property
-    def kept(self) -> dict[str, Kept]:
+    def array_specs(self) -> dict[str, ArraySpec]:
         """As of `adaptive`; the group of each atom (-1: of its own), documents when they were grouped."""
-        return {name: kept for name, kept in self._atoms.kept.items() if name != "limit"} | {
-            "group": Kept("dense", ("atoms",), np.int64, between=(-1, "atoms")),
-            "grouped": Kept("dense", (1,), np.int64, between=(0, np.inf)),
+        return {name: spec for name, spec in self._atoms.array_specs.items() if name != "limit"} | {
+            "group": ArraySpec("dense", ("atoms",), np.int64, between=(-1, "atoms")),
+            "grouped": ArraySpec("dense", (1,), np.int64, between=(0, np.inf)),
         }
 
     def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
@@ -158,7 +158,9 @@ class Levels(ClusterLearner):
         """
         state = self._fit_memory(self.fit_terms(state, P.shape[1]))
         limit = state.arrays | {"limit": np.array([self.limit])}
-        clusters, halved = self._atoms.clusters(state.beside({name: limit[name] for name in self._atoms.kept}), P)
+        clusters, halved = self._atoms.clusters(
+            state.with_arrays({name: limit[name] for name in self._atoms.array_specs}), P
+        )
         new = clusters.state(state.updates + 1)
         arrays = {name: value for name, value in new.arrays.items() if name != "limit"}
         since, seen = int(state.arrays["grouped"][0]), int(arrays["seen"][0])
@@ -170,7 +172,7 @@ class Levels(ClusterLearner):
             group = np.full(new.shape[1], -1)
             group[: len(state.arrays["group"])] = state.arrays["group"]
             group[arrays["birth"] >= int(state.arrays["seen"][0])] = -1
-        after = new.beside(arrays | {"group": group, "grouped": np.array([since])})
+        after = new.with_arrays(arrays | {"group": group, "grouped": np.array([since])})
         if "groups" in state.derived and since == state.arrays["grouped"][0] and not halved:
             after.derived["groups"] = self._sums_of_groups(after, state, clusters.changed)
         return after
@@ -247,7 +249,7 @@ class Levels(ClusterLearner):
         new["members"][which], new["used"][which] = 0.0, -1
         np.add.at(new["members"], slots[atoms], arrays["members"][atoms])
         np.maximum.at(new["used"], slots[atoms], arrays["used"][atoms])
-        groups = State.of(index.columns, state.shape[0], {**arrays, **new}, 0)
+        groups = State.from_columns(index.columns, state.shape[0], {**arrays, **new}, 0)
         groups.derived["index", self.flatten] = index
         return groups
 

@@ -88,7 +88,7 @@ class TermNumbers:
     def rows(self, matrix):
         """Return the rows of a CSR matrix; new terms get a number."""
         starts, terms, weights = compressed(matrix)
-        return Rows(starts, self.of(terms, matrix.shape[1]), weights)
+        return Rows(starts, self.assign(terms, matrix.shape[1]), weights)
 
     def widen(self, n_terms):
         """Make room for a larger vocabulary."""
@@ -96,7 +96,7 @@ class TermNumbers:
         if missing > 0:
             self.place = np.concatenate([self.place, np.full(missing, -1, dtype=np.int32)])
 
-    def of(self, terms, n_terms):
+    def assign(self, terms, n_terms):
         """Return the numbers of terms from a vocabulary of `n_terms`; new terms get one."""
         self.widen(n_terms)
         numbers = np.empty(len(terms), dtype=np.uint32)
@@ -156,7 +156,7 @@ class Index:
         self.columns, self.n_entries = Columns(spans_of(rows.starts), *rows[1:]), n_entries
 
         self.numbers = TermNumbers(n_terms)
-        terms = self.numbers.of(rows.terms[:n_entries], n_terms)
+        terms = self.numbers.assign(rows.terms[:n_entries], n_terms)
         starts = np.append(rows.starts[self.owner], n_entries)  # columns without entries may be left out
         lists = inverted(rows._replace(starts=starts, terms=terms), self.numbers.count, SPARE_SHARE)
         empty = np.zeros(self.numbers.count, dtype=np.int64)  # lists of as many terms that may come

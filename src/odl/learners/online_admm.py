@@ -7,13 +7,13 @@ import numpy as np
 from scipy import sparse
 
 from odl.coding.admm import largest_eigenvalue
-from odl.learners.base import Kept, State, setting
+from odl.learners.base import ArraySpec, State, setting
 from odl.learners.l1_objective import L1Learner
 from odl.learners.sparse_atoms import blocks, largest_per_row, widen
 from odl.prox.projections import project_columns
 
 
-class Statistics(NamedTuple):
+class StepStatistics(NamedTuple):
     """What documents give: the ADMM step before scaling, X^T X, and C and X for the dual update."""
 
     step: sparse.csc_array
@@ -77,11 +77,11 @@ class OnlineADMM(L1Learner):
         return np.float32 if self.dual_terms else np.float64
 
     @property
-    def kept(self) -> dict[str, Kept]:
+    def array_specs(self) -> dict[str, ArraySpec]:
         """The dual."""
-        return {"dual": Kept("csr", ("positions", "terms"), self.precision)}
+        return {"dual": ArraySpec("csr", ("positions", "terms"), self.precision)}
 
-    def accumulate(self, state: State, P: sparse.csr_array, X: sparse.csr_array) -> Statistics:
+    def accumulate(self, state: State, P: sparse.csr_array, X: sparse.csr_array) -> StepStatistics:
         """Return the statistics of a batch; rows of the dual pair with positions in it."""
         scaled = widen(state.arrays["dual"][: P.shape[0]].astype(np.float64), n_rows=P.shape[0]) / self.beta
         clipped = sparse.csr_array(P - X @ state.dictionary.T + scaled)
@@ -89,9 +89,9 @@ class OnlineADMM(L1Learner):
         parts = [(clipped[rows], X[rows]) for rows in blocks(P.shape[0])]
         first, *others = (sparse.csc_array(part.T @ codes) for part, codes in parts)
         gram, *grams = (sparse.csr_array(codes.T @ codes) for _, codes in parts)
-        return Statistics(sum(others, first), sum(grams, gram), clipped, X)
+        return StepStatistics(sum(others, first), sum(grams, gram), clipped, X)
 
-    def update(self, state: State, statistics: Statistics) -> State:
+    def update(self, state: State, statistics: StepStatistics) -> State:
         """Take one step of the dictionary, then one of the dual."""
         old, new = state.dictionary, self._stepped(state.dictionary, statistics)
         change = statistics.X @ (new - old).T

@@ -41,7 +41,7 @@ def moved(value, shape, places, n_terms):
     ----------
     value : csr_array, csc_array or ndarray
     shape : tuple of str or int
-        As of `odl.learners.base.Kept`.
+        As of `odl.learners.base.ArraySpec`.
     places : ndarray of int64
         New number of each term, rising; -1 for one that has left.
     n_terms : int

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from odl.errors import CheckpointError
-from odl.learners.base import Kept
+from odl.learners.base import ArraySpec
 
 NEAREST = 5  # recent vectors that a vector is compared with
 HALF_WEIGHT_WORDS = 16  # distinct words of a document whose vector has the same weight as its words
@@ -17,10 +17,10 @@ BEYOND = 1.0  # distance from the extreme recent scores at which a scale reaches
 GRID = 1 << 16  # steps per unit of a vector component: sums of integers are exact in any order
 BLOCK = 512  # documents per matrix product
 ARRAYS = {
-    "signs": Kept("dense", ("positions", "bytes"), np.uint8),
-    "words": Kept("dense", ("positions",), between=(-np.inf, 1e300)),
-    "vectors": Kept("dense", ("positions",), between=(0, 2)),
-    "lengths": Kept("dense", (LENGTHS,), np.int64, between=(0, np.inf)),
+    "signs": ArraySpec("dense", ("positions", "bytes"), np.uint8),
+    "words": ArraySpec("dense", ("positions",), between=(-np.inf, 1e300)),
+    "vectors": ArraySpec("dense", ("positions",), between=(0, 2)),
+    "lengths": ArraySpec("dense", (LENGTHS,), np.int64, between=(0, np.inf)),
 }
 
 
@@ -60,7 +60,7 @@ class VectorMemory(NamedTuple):
         return cls(signs, np.zeros(0), np.zeros(0), np.zeros(LENGTHS, dtype=np.int64))
 
     @classmethod
-    def of(cls, arrays: dict[str, Any], n_dimensions: int, path: Any) -> Self:
+    def from_arrays(cls, arrays: dict[str, Any], n_dimensions: int, path: Any) -> Self:
         """Return the memory stored in a checkpoint.
 
         Raises

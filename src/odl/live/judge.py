@@ -222,7 +222,7 @@ class DocumentJudge:
         self.n_dimensions = data.raw_vectors.shape[1] if data.vectors is not None else None
         if self.run.weighting.meaning != 0:
             self.vector_mean = data.vector_mean_after()
-            self.meaning = VectorMemory.of(checkpoint.meaning, len(self.vector_mean), path)
+            self.meaning = VectorMemory.from_arrays(checkpoint.meaning, len(self.vector_mean), path)
         carried = periods.read_carried(folder.path(STEPS["alerts"].writes["output"], t))
         self.recent, self.memory, self.settings = carried.past.recent, carried.past.events, Alerts(**carried.settings)
         names = (name.split("\t") for name in self.memory.names)

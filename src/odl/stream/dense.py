@@ -65,7 +65,7 @@ def advance(file, batch, before):
     ----------
     file, batch : h5py.File
         Features that are written; the batch.
-    before : odl.stream.features.Features or None
+    before : odl.stream.features.FeatureFile or None
         The timestep before.
 
     Raises

@@ -72,7 +72,7 @@ def decide(batch, before):
     ----------
     batch : h5py.File
         An open batch; those before it lie beside it, as ``{t}.h5``.
-    before : odl.stream.features.Features or None
+    before : odl.stream.features.FeatureFile or None
         Features of the timestep before; none for timestep 0.
 
     Returns

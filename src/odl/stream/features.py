@@ -26,7 +26,7 @@ from odl.stream.weighting import Weighed, Weighting
 UNLABELLED, KNOWN, NOVEL = -1, 0, 1
 
 
-class Features:
+class FeatureFile:
     """One timestep of the feature chain: an open feature file.
 
     Parameters
@@ -164,7 +164,7 @@ class Features:
             dominant.update(names[:1])
         return seen, dominant
 
-    def weighed(self, norm: str | None = "l1", corpus: "Features | None" = None, **settings: Any) -> Weighed:
+    def weighed(self, norm: str | None = "l1", corpus: "FeatureFile | None" = None, **settings: Any) -> Weighed:
         """Return the documents (`odl.stream.weighting.Weighed`) under settings of `odl.stream.weighting.Weighting`."""
         return Weighed(self, Weighting(**settings), norm, corpus)
 
@@ -174,7 +174,7 @@ class Features:
             storage.copy_array(self.file, file, name)
 
 
-def read(path: str | os.PathLike) -> Features:
+def read(path: str | os.PathLike) -> FeatureFile:
     """Open the features of one timestep; the file is closed when nothing refers to it any more.
 
     Raises
@@ -195,7 +195,7 @@ def read(path: str | os.PathLike) -> Features:
     ['sim-000001', 'sim-000002']
     """
     with storage.reading(path, "features"):
-        return Features(storage.opened(path))
+        return FeatureFile(storage.opened(path))
 
 
 def advance(output, source, previous=None, max_terms=0, alone=False):
@@ -207,7 +207,7 @@ def advance(output, source, previous=None, max_terms=0, alone=False):
         Written: features of the timestep.
     source : path-like
         The batch.
-    previous : path-like or Features, optional
+    previous : path-like or FeatureFile, optional
         The timestep before; none for batch 0.
     max_terms : int
         Most terms known after a batch; 0: all. Those too many leave before the next one (`odl.stream.terms.staying`).
@@ -216,7 +216,7 @@ def advance(output, source, previous=None, max_terms=0, alone=False):
 
     Returns
     -------
-    Features
+    FeatureFile
         Open. Those of the timesteps before have to lie beside the output where the corpus is read for boilerplate, and
         their batches beside the batch where it is read for near-duplicates.
 
@@ -225,7 +225,7 @@ def advance(output, source, previous=None, max_terms=0, alone=False):
     DataError
         If the batch is not the one that follows.
     """
-    before = previous if isinstance(previous, Features) or previous is None else read(previous)
+    before = previous if isinstance(previous, FeatureFile) or previous is None else read(previous)
     wanted = before.t + 1 if before else 0
     with storage.reading(source, "batch") as batch:
         if int(batch.attrs["t"]) != wanted:
@@ -262,17 +262,17 @@ def advance(output, source, previous=None, max_terms=0, alone=False):
             boilerplate.write(file, cut, before and before.file)
             duplicates.write(file, groups)
             dense.advance(file, batch, before)
-    data = Features(storage.opened(output))
+    data = FeatureFile(storage.opened(output))
     data.vocabulary, data.numbers, data.sets = known.vocabulary, known.numbers, sets  # which are not read again
     return data
 
 
 def follow(
     documents: docs.Documents,
-    previous: Features | None = None,
+    previous: FeatureFile | None = None,
     output: str | os.PathLike | None = None,
     max_terms: int = 0,
-) -> Features:
+) -> FeatureFile:
     """Continue the feature chain by documents in memory, as `advance` does by a file of them.
 
     Boilerplate stays, and near-duplicates are not grouped: both are told by files of the timesteps before.
@@ -281,7 +281,7 @@ def follow(
     ----------
     documents : odl.files.documents.Documents
         The batch.
-    previous : Features, optional
+    previous : FeatureFile, optional
         The timestep before; none for batch 0.
     output : path-like, optional
         Written: features of the timestep. Without one their file goes when nothing refers to it any more.
@@ -290,7 +290,7 @@ def follow(
 
     Returns
     -------
-    Features
+    FeatureFile
 
     Examples
     --------

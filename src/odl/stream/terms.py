@@ -113,7 +113,7 @@ def aligned(earlier, batch):
 
     Parameters
     ----------
-    earlier, batch : odl.stream.features.Features
+    earlier, batch : odl.stream.features.FeatureFile
 
     Returns
     -------
@@ -190,7 +190,7 @@ class Known:
 
     Parameters
     ----------
-    before : Features or None
+    before : FeatureFile or None
         The timestep before.
     output : path-like
         Where they are written.

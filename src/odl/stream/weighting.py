@@ -24,11 +24,11 @@ class Weighed:
 
     Parameters
     ----------
-    batch : odl.stream.features.Features
+    batch : odl.stream.features.FeatureFile
     weighting : Weighting
     norm : {"l1", "l2", None}
         Of a document.
-    corpus : odl.stream.features.Features, optional
+    corpus : odl.stream.features.FeatureFile, optional
         The last batch of the stream; required by ``idf="corpus"``.
 
     Raises

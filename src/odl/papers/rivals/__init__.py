@@ -7,7 +7,7 @@ A class has
     NEEDS : str                     what it uses of a batch: "counts", or "vectors"
     __init__(seed)                  starts with an empty memory
     score(batch) -> ndarray         one score per document, larger is more novel, 1 if nothing is similar
-    learn(batch) -> None            learns a batch (`odl.stream.features.Features`); the first is never scored
+    learn(batch) -> None            learns a batch (`odl.stream.features.FeatureFile`); the first is never scored
     rows(batch) -> csr_array        optional; rows by which documents of a batch are similar; default: words
     stored -> int                   how many numbers are stored (weights, counts, parameters), without indices
 

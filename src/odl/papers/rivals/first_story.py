@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.learners.sparse_atoms import widen
-from odl.stream.features import Features
+from odl.stream.features import FeatureFile
 
 WORD_BLOCK = 4096  # number of words whose hyperplane signs are drawn at a time
 
@@ -42,7 +42,7 @@ class FirstStory:
         self.next = np.zeros(self.buckets.shape[:2], dtype=np.int32)
         self.vectors = sparse.csr_array((0, 0))
 
-    def score(self, batch: Features) -> np.ndarray:
+    def score(self, batch: FeatureFile) -> np.ndarray:
         """Return the distance of each document to its nearest candidate; 1 without candidates."""
         P = batch.weighed(norm="l2", tf="log")[:]
         vectors, nearest = widen(self.vectors, n_columns=P.shape[1]), np.zeros(P.shape[0])
@@ -60,7 +60,7 @@ class FirstStory:
                 word[P.indices[own]] = 0.0
         return 1.0 - np.minimum(nearest, 1.0)
 
-    def learn(self, batch: Features) -> None:
+    def learn(self, batch: FeatureFile) -> None:
         """Add the documents to their buckets, and drop earlier documents that are no longer reachable."""
         P = batch.weighed(norm="l2", tf="log")[:]
         keys, tables, before = self._keys(P), np.arange(self.TABLES), self.vectors.shape[0]

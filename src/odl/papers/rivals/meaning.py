@@ -14,7 +14,7 @@ from odl.evaluation.baselines import N_NEIGHBOURS
 from odl.learners.vectors import weight_of
 from odl.papers.rivals.windows import WholePast
 from odl.stream import dense
-from odl.stream.features import Features
+from odl.stream.features import FeatureFile
 
 
 class NearestMeaning:
@@ -46,17 +46,17 @@ class NearestMeaning:
         self.seed = seed
         self.vectors: Any = None  # vectors of all documents so far
 
-    def score(self, batch: Features) -> np.ndarray:
+    def score(self, batch: FeatureFile) -> np.ndarray:
         """Return the distances to the five nearest earlier vectors."""
         past = dense.centred(self.vectors, batch.vector_mean)
         return 1.0 - _five(batch.vectors @ past.T)
 
-    def learn(self, batch: Features) -> None:
+    def learn(self, batch: FeatureFile) -> None:
         """Store the vectors of a batch."""
         rows = batch.raw_vectors
         self.vectors = rows if self.vectors is None else np.concatenate([self.vectors, rows])
 
-    def rows(self, batch: Features) -> sparse.csr_array:
+    def rows(self, batch: FeatureFile) -> sparse.csr_array:
         """Return the vectors of a batch, by which its documents are similar."""
         return sparse.csr_array(batch.vectors)
 
@@ -93,11 +93,11 @@ class FusedRanks(NearestMeaning):
         super().__init__(seed)
         self.words = WholePast(seed)
 
-    def learn(self, batch: Features) -> None:
+    def learn(self, batch: FeatureFile) -> None:
         super().learn(batch)
         self.words.learn(batch)
 
-    def score(self, batch: Features) -> np.ndarray:
+    def score(self, batch: FeatureFile) -> np.ndarray:
         """Return the weighted mean of both ranks, from 0 to 1; ties share a rank."""
         return (1.0 - self.weight) * _ranked(self.words.score(batch)) + self.weight * _ranked(super().score(batch))
 
@@ -111,7 +111,7 @@ class FusedRanks(NearestMeaning):
         """Weight a of the vectors, from the lengths of earlier documents."""
         return weight_of(np.concatenate([np.diff(earlier.counts.indptr) for earlier in self.words.past]))
 
-    def rows(self, batch: Features) -> sparse.csr_array:
+    def rows(self, batch: FeatureFile) -> sparse.csr_array:
         """Return rows of words and vectors, joined with their weights."""
         return joined(batch.weighed(norm="l2", tf="log")[:], batch.vectors, self.weight)  # type: ignore[arg-type]
 

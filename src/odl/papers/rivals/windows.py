@@ -8,7 +8,7 @@ from scipy import sparse
 from odl.evaluation import baselines
 from odl.evaluation.baselines import N_NEIGHBOURS
 from odl.learners import clusters, likeness
-from odl.stream.features import Features
+from odl.stream.features import FeatureFile
 
 
 class WholePast:
@@ -35,11 +35,11 @@ class WholePast:
     def __init__(self, seed: int = 0) -> None:
         self.past = []
 
-    def score(self, batch: Features) -> np.ndarray:
+    def score(self, batch: FeatureFile) -> np.ndarray:
         """Return the distances to stored documents, weighted by the document frequencies of the batch."""
         return baselines.nearest(batch, self.past, {"logtf": "log"})["nearest5-logtf"]
 
-    def learn(self, batch: Features) -> None:
+    def learn(self, batch: FeatureFile) -> None:
         """Store the counts of a batch, and drop all but the last documents."""
         self.past.append(SimpleNamespace(t=batch.t, counts=batch.counts[:], terms=batch.terms))
         if self.LAST is not None:
@@ -116,7 +116,7 @@ class InvertedPast:
 
         Parameters
         ----------
-        batch : odl.stream.features.Features
+        batch : odl.stream.features.FeatureFile
         factors : dict of str to ndarray
             For each way to weight, a factor for each stored document. Leading zeros make it faster.
 
@@ -162,7 +162,7 @@ class Decaying(WholePast):
     def __init__(self, seed: int = 0) -> None:
         self.memory = InvertedPast()
 
-    def score(self, batch: Features) -> np.ndarray:
+    def score(self, batch: FeatureFile) -> np.ndarray:
         """Return the distances to stored documents, with cosines weighted by age."""
         _, best = self.memory.nearest(batch, {"": self.factors(self.memory.ages)})[""]
         return 1.0 - best.sum(axis=1) / N_NEIGHBOURS
@@ -171,7 +171,7 @@ class Decaying(WholePast):
         """Return the factor of the cosine with each stored document, given their ages."""
         return 0.5 ** (ages / self.HALF_LIFE)
 
-    def learn(self, batch: Features) -> None:
+    def learn(self, batch: FeatureFile) -> None:
         """Store the counts of a batch."""
         self.memory.learn(batch)
 
@@ -209,7 +209,7 @@ class Recent(Decaying):
         """Return the factor of the cosine with each stored document, given their ages."""
         return clusters.recency_of(self.counters, ages, self.POWER)
 
-    def learn(self, batch: Features) -> None:
+    def learn(self, batch: FeatureFile) -> None:
         """Count the ages of the five best matches, then store the counts of the batch."""
         if len(ages := self.memory.ages):
             self.count(self.memory.nearest(batch, {"": np.ones(len(ages))})[""][0])
@@ -257,7 +257,7 @@ class TemporalIdf:
     def __init__(self, seed: int = 0) -> None:
         self.total, self.frequencies = 0.0, np.zeros(0)
 
-    def score(self, batch: Features) -> np.ndarray:
+    def score(self, batch: FeatureFile) -> np.ndarray:
         """Return the mean idf of each document; 1 for documents without words."""
         counts = batch.counts[:]
         idf = np.log(
@@ -268,7 +268,7 @@ class TemporalIdf:
         sizes = np.asarray(tf.sum(axis=1)) * max(np.log(1.0 + self.total), 1e-300)
         return np.where(sizes > 0, tf @ idf / np.where(sizes > 0, sizes, 1.0), 1.0)
 
-    def learn(self, batch: Features) -> None:
+    def learn(self, batch: FeatureFile) -> None:
         """Decay the frequencies, and count the documents of a batch."""
         counts = batch.counts[:]
         decay = 0.5 ** (counts.shape[0] / self.HALF_LIFE)

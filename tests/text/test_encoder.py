@@ -213,7 +213,7 @@ def test_a_folder_with_a_command(tmp_path, monkeypatch):
         assert kept.execute("select count(*) from vectors").fetchone()[0] < before
     with open(news / "answer.py", "a") as file:
         file.write("# another\n")
-    assert "computed by another version of odl or the encoder, and kept" in odl("run", news).stdout
+    assert "computed by another version of odl or the encoder, and still used" in odl("run", news).stdout
 
 
 def test_trust_is_of_each_command(tmp_path, monkeypatch):

@@ -58,6 +58,12 @@ def test_own_words_are_those_that_are_certain_and_in_enough_documents(rng):
     assert np.allclose(memory.inside.data, 8.5 / 9) and np.allclose(memory.before.data, 0.5 / 3001)
 
 
+def test_a_word_of_many_documents_before_the_birth_is_no_own_word():
+    has = sparse.csr_array(np.array([[30.0, 30.0]]))
+    terms, *_ = events.find_own_words(has, 30, np.array([60, 40]), 1000, everything, np.array([0]))
+    assert terms.tolist() == [1]
+
+
 def test_documents_with_own_words_join_and_others_do_not(rng):
     memory, _ = begun(rng)
     X = documents(rng, 400, 5)

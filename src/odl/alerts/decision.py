@@ -494,8 +494,7 @@ class _PeriodDecision:
         documents = self.documents
 
         def allowed(terms):
-            names = [headlines.may_name(documents.vocabulary[term]) for term in terms.tolist()]
-            return ~self._is_frequent(terms) & np.array(names, dtype=bool)
+            return np.array([headlines.may_name(documents.vocabulary[term]) for term in terms.tolist()], dtype=bool)
 
         self.memory = events.estimate_event(
             self.memory, documents.t, number, self.both, rows, documents.frequencies, documents.n_before,

@@ -1,8 +1,9 @@
 """Events: episodes of a stream with their own words, which documents join while more come than by chance.
 
 Own words. Of m documents of an event x_w have the word w; t_w is that of `odl.alerts.surprise` against the documents
-before its birth. A word is its own if t_w >= `OWN_WORD_T` and x_w >= `OWN_WORD_SHARE` m, and w may name a headline.
-They are estimated again for `SETTLING` periods after the birth, then stay.
+before its birth. A word is its own if t_w >= `OWN_WORD_T` and x_w >= `OWN_WORD_SHARE` m, w may name a headline, and at
+most a share `MAX_SHARE_BEFORE` of the documents before the birth has it. They are estimated again for `SETTLING`
+periods after the birth, then stay.
 
 Joining. With p_w = (x_w + 1/2) / (m + 1) and q_w the same of the documents before the birth, the evidence that a
 document belongs to an event is
@@ -23,11 +24,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse, special
 
-from odl.alerts import surprise
+from odl.alerts import headlines, surprise
 from odl.alerts.model import STATES
 from odl.learners import sparse_atoms
 
 OWN_WORD_T = 5.0  # smallest t_w of an own word
+MAX_SHARE_BEFORE = headlines.MAX_DOCUMENT_SHARE  # largest share of the documents before a birth that have an own word
 OWN_WORD_SHARE = 0.15  # smallest share of an event's documents that have an own word
 SETTLING = 4  # periods after the birth in which own words are estimated again
 MAX_OWN_WORDS = 30  # own words of an event
@@ -184,7 +186,7 @@ def find_own_words(has, m, frequencies, n_documents, allowed, first, chosen_by=F
     terms, x = has.indices.astype(np.int64), has.data
     back = surprise.Background(np.maximum(frequencies, 0), n_documents)
     t = surprise.tail(np.maximum(x, 1), m, back, terms)
-    chosen = (t >= OWN_WORD_T) & (x >= OWN_WORD_SHARE * m)
+    chosen = (t >= OWN_WORD_T) & (x >= OWN_WORD_SHARE * m) & (frequencies[terms] <= MAX_SHARE_BEFORE * n_documents)
     chosen[chosen] = allowed(terms[chosen])
     if not chosen.any():
         chosen = np.isin(terms, first)

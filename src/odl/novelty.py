@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.learners.base import Learner, Scores, State
-from odl.learners.sparse_atoms import leading, with_data
+from odl.learners.sparse_atoms import top_entries, with_data
 from odl.learners.vectors import VectorMemory
 
 EMPTY_SCORE = 1.0  # score of a document without a known term: the largest score
@@ -221,7 +221,7 @@ def unexplained(
     masses = [documents.data[slice(*documents.indptr[row : row + 2])].sum() for row in range(len(rows))]
     return [
         [(term, float(part / mass)) for term, part in pairs if part > 0]
-        for pairs, mass in zip(leading(missing, most), masses, strict=True)
+        for pairs, mass in zip(top_entries(missing, most), masses, strict=True)
     ]
 
 
@@ -235,7 +235,7 @@ def top_terms(dictionary: sparse.csc_array, most: int = 10) -> list[list[tuple[i
     >>> novelty.top_terms(csc_array([[0.2, 0.0], [0.8, 0.5], [0.0, 0.5]]))
     [[(1, 0.8), (0, 0.2)], [(1, 0.5), (2, 0.5)]]
     """
-    return leading(dictionary, most)
+    return top_entries(dictionary, most)
 
 
 def shares(learner: Learner, state: State, P: sparse.csr_array, scored: Novelty) -> tuple[sparse.csr_array, np.ndarray]:

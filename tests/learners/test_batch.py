@@ -15,7 +15,7 @@ from odl.errors import OdlError
 from odl.files import checkpoints
 from odl.learners import State, batch, widen
 from odl.learners.batch import Batch, new_atoms
-from odl.learners.sparse_atoms import atoms_from
+from odl.learners.sparse_atoms import make_atoms
 
 
 def stream(seed, topics, n=60, m=60):
@@ -52,7 +52,7 @@ def equal(one, two):
 def test_the_objective_never_rises(batches, solver):
     learner = Batch(solver=solver, tolerance=0.0, iterations=5)
     P = sparse.csr_array(sparse.vstack(batches, format="csr"))
-    A = atoms_from(P[:8], 10)
+    A = make_atoms(P[:8], 10)
     found = learner.alternate(P, A, learner.score(State(A), P).codes, 8)
     trace = np.array(found.trace)
     assert len(trace) == 17 and (np.diff(trace) <= 1e-9 * P.sum()).all() and trace[-1] < 0.95 * trace[0]

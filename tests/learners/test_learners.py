@@ -150,7 +150,7 @@ class TestL1Learner:
         state = learner.start(P, 6, rng)
         X = learner.score(state, P).codes
         whole = learner.learn(state, P, X)
-        monkeypatch.setattr(sparse_atoms, "BLOCK", 7)
+        monkeypatch.setattr(sparse_atoms, "SUM_BLOCK", 7)
         fine = learner.learn(state, P, X)
         assert np.allclose(whole.dictionary.toarray(), fine.dictionary.toarray(), atol=1e-12)
 
@@ -209,7 +209,7 @@ def step_of(name, P, rng, **settings):
 @pytest.mark.parametrize("per_document", [False, True])
 @pytest.mark.parametrize("block", [512, 32])
 def test_projected_gradient_is_its_equation(P, rng, monkeypatch, per_document, block):
-    monkeypatch.setattr(sparse_atoms, "BLOCK", block)
+    monkeypatch.setattr(sparse_atoms, "SUM_BLOCK", block)
     learner, state, other, X = step_of("projected_gradient", P, rng, eta=0.003, per_document=per_document)
     gradient = subgradient(other, state.dictionary, X) / (80 if per_document else 1)
     expected = project(state.dictionary.toarray() - 0.003 * gradient)
@@ -292,7 +292,7 @@ def test_oiadmm_is_a_plain_function(P, rng):
 
 
 def sorted_first(matrix, most):
-    """What `sparse_atoms.leading` gives, by sorting everything."""
+    """What `sparse_atoms.top_entries` gives, by sorting everything."""
     lists = []
     for first, last in pairwise(matrix.indptr.tolist()):
         pairs = zip(matrix.indices[first:last].tolist(), matrix.data[first:last].tolist(), strict=True)
@@ -305,11 +305,11 @@ def test_leading_entries_are_those_of_sorting(rng, most):
     for n_rows, density in ((1, 0.0), (0, 0.5), (60, 0.3), (7, 1.0)):
         matrix = sparse.random_array((n_rows, 30), density=density, rng=rng, format="csr")
         matrix.data = np.round(matrix.data * 5) - 2  # ties, zeros and less
-        assert sparse_atoms.leading(matrix, most) == sorted_first(matrix, most)
+        assert sparse_atoms.top_entries(matrix, most) == sorted_first(matrix, most)
         order = np.concatenate([rng.permutation(np.arange(*span)) for span in pairwise(matrix.indptr)] or [[]])
         order = order.astype(np.int64)
         parts = np.append(matrix.data[order], 9.0), np.append(matrix.indices[order], 0), matrix.indptr  # one too many
         shuffled = sparse.csr_array((n_rows, 30))
         shuffled.data, shuffled.indices, shuffled.indptr = parts
-        assert sparse_atoms.leading(shuffled, most) == sorted_first(matrix, most)
-        assert sparse_atoms.leading(matrix.T, most) == sorted_first(matrix, most)
+        assert sparse_atoms.top_entries(shuffled, most) == sorted_first(matrix, most)
+        assert sparse_atoms.top_entries(matrix.T, most) == sorted_first(matrix, most)

@@ -40,7 +40,7 @@ def test_a_document_alone_has_the_score_that_it_has_among_others(rng, monkeypatc
     memory, rows, words = remembered(rng, width=256), rows_of(rng, 70, 256), rng.random(70)
     together = novelty.with_vectors(scored(words), memory, memory.apart(rows))
     assert 0 < memory.weight() < 1 and np.ptp(together.meaning) > 0
-    monkeypatch.setattr(module, "BLOCK", 7)
+    monkeypatch.setattr(module, "PRODUCT_BLOCK", 7)
     for row in range(0, 70, 9):
         few = slice(row, row + 1)
         alone = novelty.with_vectors(scored(words[few]), memory, memory.apart(rows[few]))

@@ -22,7 +22,7 @@ from odl.evaluation import baselines, scorefiles
 from odl.files import agentfiles, checkpoints, documents, storage, verify
 from odl.files.documents import Documents
 from odl.jobs import mpi, runs, update
-from odl.learners.sparse_atoms import moved
+from odl.learners.sparse_atoms import renumber_terms
 from odl.papers import hindsight
 from odl.stream import boilerplate, features, terms, weighting
 
@@ -205,12 +205,12 @@ def test_terms_of_any_layout_move(rng):
     matrix, places = sparse.random_array((6, 4), density=0.6, format="csr", rng=rng), np.array([0, -1, 1, -1, 2, 3])
     wanted = matrix.toarray()[places >= 0]
     for value in (matrix, matrix.tocsc()):
-        found = moved(value, ("terms", "atoms"), places, 5)
+        found = renumber_terms(value, ("terms", "atoms"), places, 5)
         assert found.format == value.format and np.array_equal(found.toarray()[:4], wanted)
-        found = moved(value.T, ("positions", "terms"), places, 5)
+        found = renumber_terms(value.T, ("positions", "terms"), places, 5)
         assert found.format == value.T.format and np.array_equal(found.toarray()[:, :4], wanted.T)
     array = np.ones(3)
-    assert moved(array, ("atoms",), places, 5) is array
+    assert renumber_terms(array, ("atoms",), places, 5) is array
 
 
 def test_documents_of_the_past_keep_the_words_that_have_left(stream):

@@ -132,7 +132,7 @@ def move_terms(memory, places, n_terms):
         "\t".join(word for word, term in zip(line.split("\t"), row.tolist(), strict=False) if stays[term])
         for line, row in zip(memory.words, of_rows, strict=True)
     ]
-    kept = {n: sparse_atoms.moved(getattr(memory, n), shape, places, n_terms) for n in OF_TERMS}
+    kept = {n: sparse_atoms.renumber_terms(getattr(memory, n), shape, places, n_terms) for n in OF_TERMS}
     return replace(memory, words=words, **kept)
 
 

@@ -16,7 +16,7 @@ from odl.files import storage
 from odl.files.documents import TITLE_CHARACTERS
 from odl.learners import sparse_atoms
 from odl.learners.base import Learner, State
-from odl.learners.sparse_atoms import leading, widen
+from odl.learners.sparse_atoms import top_entries, widen
 
 ATOM_WORDS = 8  # that stand for an atom
 NAMED = 12  # words that an excerpt is chosen by
@@ -176,7 +176,7 @@ def nearest(P, A, most):
     cosines = sparse.csr_array(P @ A)
     lengths = np.repeat(lengths, np.diff(cosines.indptr))
     cosines.data /= np.maximum(lengths * sizes[cosines.indices], 1e-300)
-    return [[pair for pair in pairs if pair[1] > 0] for pairs in leading(cosines, most)]
+    return [[pair for pair in pairs if pair[1] > 0] for pairs in top_entries(cosines, most)]
 
 
 def word_shares(parts, counts, pieces=None):

@@ -1,4 +1,4 @@
-"""The job of alerts: decide on one period from the scores of its documents, find the reasons, write the period."""
+"""The step `alerts`: decide what is new in a period from the scores, find the reasons, write the period."""
 
 from dataclasses import asdict, replace
 from typing import NamedTuple
@@ -20,13 +20,13 @@ from odl.learners.sparse_atoms import widen
 from odl.stream.duplicates import near_duplicates
 from odl.text.stopwords import StopWords, mix
 
-REASONS = 12  # words of a shown document that are stored by name
-NEAR = 2  # nearest atoms that are stored of a document
+STORED_REASONS = 12  # words of a shown document whose text is stored
+N_NEAREST = 2  # nearest atoms stored for each document
 DEFAULT = Alerts()
 
 
 class Written(NamedTuple):
-    """Files of a timestep that was learned: its features, scores and checkpoint."""
+    """Paths of the features, scores and checkpoint of a timestep."""
 
     features: object
     scores: object
@@ -34,30 +34,30 @@ class Written(NamedTuple):
 
 
 def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=None):
-    """Decide what is new in one period, and write it with the reasons and the state that the next period needs.
+    """Decide what is new in one period; write the decision, its reasons, and the state that the next period needs.
 
     Parameters
     ----------
     learned : odl.jobs.update.Learned or Written
-        The timestep, in memory or as files.
+        Result of the step `update`, in memory or as files.
     output : path-like
-        Written: the period (`odl.alerts.periods`).
+        File of the period to write (`odl.alerts.periods`).
     run : odl.jobs.runs.Run
     settings : odl.config.sections.Alerts, optional
     before : odl.jobs.runs.Before, optional
-        The period before, and the checkpoint whose dictionary gave the scores.
+        Previous period, and the checkpoint with the dictionary that scored the documents.
     batch : path-like, optional
-        Batch of the timestep, for the sources, authors and texts of its documents.
+        Batch file of the timestep, with sources, authors and texts of its documents.
 
     Returns
     -------
     odl.alerts.periods.Carried
-        State that the next period needs, as `output` has it.
+        State that the next period needs, as stored in `output`.
 
     Raises
     ------
     DataError, StorageError, CheckpointError
-        If a file is missing, damaged, or of another timestep or run.
+        If a file is missing, damaged, or belongs to another timestep or run.
     """
     if isinstance(learned, Written):
         learned = _read(learned, run, before)
@@ -81,9 +81,9 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=N
     items = _items(record, decided, shares, data, counts, A, carried, origins, settings)
     record.documents_of = {item.row: item for item in items}
     record.born = births(decided, items)
-    told = decided.items[~(documents.repeats | scored.empty)[decided.items]]
+    new_items = decided.items[~(documents.repeats | scored.empty)[decided.items]]
     record.unseen, past_words = _unseen_words(
-        carried.unseen, settings, data, documents.counts, told, origins, decided.unproven
+        carried.unseen, settings, data, documents.counts, new_items, origins, decided.unproven
     )
 
     opened, examples = _atoms(carried, data, documents.Q, replace(after, dictionary=run.words_of(after.dictionary)))
@@ -97,7 +97,7 @@ def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=N
 
 
 def period_documents(step, counts, origins, stop_words, places):
-    """Return the documents of a timestep as `odl.alerts.decision` takes them."""
+    """Return the documents of a timestep in the form that `odl.alerts.decision` needs."""
     data, Q, words = step.data, step.P.weigh_words(counts), step.P.without_stop_words(counts)
     first, repeats = _groups(data, Q)
     return decision.PeriodDocuments(
@@ -108,7 +108,7 @@ def period_documents(step, counts, origins, stop_words, places):
 
 
 def _read(files, run, before):
-    """Return the `Learned` that `odl.jobs.update` returned, read from the files that it wrote."""
+    """Read the files that `odl.jobs.update` wrote; return the `Learned` that it returned."""
     step = runs.open_timestep(files.features, run, before.known, before.corpus_features)
     data, P, current = step.data, step.P[:], step.state
     after = agentfiles.read_whole(files.state, run.chain, data.t)
@@ -121,19 +121,19 @@ def _read(files, run, before):
 
 
 def _groups(data, Q):
-    """Return the row of the first near-duplicate of each document, and whether it has one in an earlier batch."""
+    """Return the first row with a near-duplicate of each document, and whether an earlier batch has one."""
     if data.groups is None:
         return near_duplicates(Q), np.zeros(len(data.ids), dtype=bool)
     return data.groups.items()
 
 
 def read_novelty(path, data):
-    """Return the stored scores of a timestep without codes; refuse those of other documents.
+    """Return the stored scores of a timestep, without codes.
 
     Raises
     ------
     StorageError, DataError
-        If the file is missing, damaged or of another timestep.
+        If the file is missing or damaged, or has the scores of other documents.
     """
     score, residual, penalty, empty, meaning = read_parts(path)
     with storage.reading(path, "scores") as file:
@@ -144,7 +144,7 @@ def read_novelty(path, data):
 
 
 def _read_carried(previous, run, settings, t):
-    """Return the state after the period before, read from its file; an empty one for timestep 0."""
+    """Read the state that the previous period stored; return an empty one for timestep 0."""
     named = {name: getattr(run, name) for name in ("corpus", "seed", "run", "atoms")}
     named["algorithm"] = run.learner.algorithm
     if previous:
@@ -157,12 +157,12 @@ def _read_carried(previous, run, settings, t):
 
 
 def _places(carried, data, previous):
-    """Return the numbers of the terms of the period before in this one; None if they are the same."""
+    """Return the number in this period of each term of the previous period; None if they are the same."""
     return runs.places_of(carried.terms, data.terms, previous) if previous else None
 
 
 def _record(data, scored, carried, decided, first, shares):
-    """Return the record of the period with the decision."""
+    """Return the record of a period: the decision, scores and shares, without documents and reasons."""
     n = len(scored.score)
     times = data.times[data.times != NO_TIME]
     new = float(np.mean(data.frequencies[shares.indices] == 0)) if shares.nnz else 0.0
@@ -172,21 +172,21 @@ def _record(data, scored, carried, decided, first, shares):
         data.t, carried.run, carried.settings, int(times.min()) if len(times) else int(NO_TIME),
         int(times.max()) if len(times) else int(NO_TIME), new if data.t else 1.0, any(data.topics), decided.unproven,
         int(scored.empty.sum()), 0, decided.p, decided.usual, scored.score, decided.tail, context, first,
-        decided.event, np.full((n, NEAR), -1), np.zeros((n, NEAR), dtype=np.float32), decided.novel, shares.data,
-        headlines=decided.headlines, below=decided.below, gates=decided.gates, sizes=sorted(decided.sizes.items()),
-        changes=decided.changes, meaning=scored.meaning,
+        decided.event, np.full((n, N_NEAREST), -1), np.zeros((n, N_NEAREST), dtype=np.float32), decided.novel,
+        shares.data, headlines=decided.headlines, below=decided.below, gates=decided.gates,
+        sizes=sorted(decided.sizes.items()), changes=decided.changes, meaning=scored.meaning,
     )  # fmt: skip
 
 
 def births(decided, items):
-    """Return the number of each new event, with ids and titles of three of its documents."""
+    """Return the number of each new event, and the ids and titles of up to three of its documents."""
     titles = {item.row: [item.id, item.title] for item in items}
     opened = {one.event: one for one in reversed(decided.headlines)}
     return [(number, [titles[row] for row in opened[number].examples[:3]]) for number in decided.born]
 
 
 def _unseen_words(past, settings, data, counts, rows, origins, unproven):
-    """Return the words of some rows that no earlier document has, and the `SeenWords` of the next period."""
+    """Return the words in these rows that no earlier document has, and the `SeenWords` for the next period."""
     if not settings.unseen:
         return [], None
     past = past or unseen.SeenWords()
@@ -201,21 +201,21 @@ def _unseen_words(past, settings, data, counts, rows, origins, unproven):
 
 
 def _find_near(record, Q, A):
-    """Fill in the nearest known atoms of every document."""
-    for row, pairs in enumerate(reasons.nearest(Q, widen(A, n_rows=Q.shape[1]), NEAR)):
+    """Set `near` and `likeness` of a record: the nearest atoms of each document and their cosines."""
+    for row, pairs in enumerate(reasons.nearest(Q, widen(A, n_rows=Q.shape[1]), N_NEAREST)):
         for place, (atom, cosine) in enumerate(pairs):
             record.near[row, place], record.likeness[row, place] = atom, cosine
 
 
 def _items(record, decided, shares, data, counts, A, carried, origins, settings):
-    """Return the documents to show with their reasons: examples of headlines and the most novel documents."""
+    """Return the documents to show, with reasons: examples of headlines and the most novel documents."""
     shown = [*decided.headlines, *decided.below]
     rows = list(dict.fromkeys([row for one in shown for row in one.examples] + decided.novel.tolist()))
     rows = np.array(rows, dtype=np.int64)
     tops = _atom_words(A, np.unique(record.near[rows]), data.vocabulary)
     examples = dict(enumerate(carried.documents))
     near = {atom: (words, examples.get(atom, "")) for atom, words in tops.items()}
-    items, period = reasons.items(record, rows, shares, data, near, origins, REASONS)
+    items, period = reasons.items(record, rows, shares, data, near, origins, STORED_REASONS)
     opening = {row: one.words for one in reversed(shown) for row in one.examples}
     for item in items:
         own = _words_of(counts, item.row, data.vocabulary)
@@ -225,13 +225,13 @@ def _items(record, decided, shares, data, counts, A, carried, origins, settings)
 
 
 def _words_of(counts, row, vocabulary):
-    """Return the words of a document, hashtags also without their sign."""
+    """Return the words of a document; hashtags also without `#`."""
     terms = counts.indices[counts.indptr[row] : counts.indptr[row + 1]]
     return hashtags.with_bare({vocabulary[term] for term in terms.tolist()})
 
 
 def _atom_words(A, atoms, vocabulary):
-    """Return the words of some atoms, separated by spaces."""
+    """Return the top words of atoms as a dict of atom to text, separated by spaces."""
     atoms = [int(atom) for atom in atoms if atom >= 0]
     tops = novelty.top_terms(sparse.csc_array(A[:, atoms]), reasons.ATOM_WORDS) if atoms else []
     texts = [" ".join(vocabulary[term] for term, _ in pairs) for pairs in tops]
@@ -239,7 +239,7 @@ def _atom_words(A, atoms, vocabulary):
 
 
 def _atoms(carried, data, Q, after):
-    """Return of each atom after learning the number of the document that opened it, and the id of the nearest one."""
+    """Return, for each atom after learning, the number of the document that opened it and the id of the nearest one."""
     A = widen(after.dictionary, n_rows=Q.shape[1])
     k = A.shape[1]
     opened = after.arrays["birth"] if "birth" in after.arrays else np.arange(k)

@@ -20,7 +20,7 @@ from odl.files import agentfiles, checkpoints, storage
 from odl.jobs import update
 from odl.jobs.runs import check_previous, open_documents, places_of
 from odl.learners.base import DICTIONARY
-from odl.learners.sparse_atoms import moved
+from odl.learners.sparse_atoms import renumber_terms
 from odl.stream import features
 
 
@@ -87,7 +87,7 @@ def with_terms(A, earlier, data, previous):
     places = places_of(earlier, data.terms, previous)
     if places is None:
         return A
-    return moved(sparse.csc_array(A), DICTIONARY.shape, places, data.counts.shape[1])
+    return renumber_terms(sparse.csc_array(A), DICTIONARY.shape, places, data.counts.shape[1])
 
 
 def work(comm, source, state, timings, *, run, previous=None, corpus_features=None):

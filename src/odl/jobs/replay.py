@@ -1,4 +1,4 @@
-"""Replay: the alerts that other settings would have given, decided again from stored features and scores."""
+"""Alerts that a stream would have had with other settings, computed from stored features and scores."""
 
 from dataclasses import asdict
 
@@ -12,10 +12,10 @@ from odl.text.stopwords import StopWords, mix
 
 
 def replay(path, run, settings, n_periods, corpus_features=None):
-    """Yield the periods of a stream decided with other settings, oldest first.
+    """Yield the periods of a stream as decided with other settings, oldest first.
 
-    Nothing that is decided on a period depends on later ones, so these are the alerts that a run with these settings
-    would have stored. Documents have no reasons, since checkpoints may be pruned.
+    A decision does not depend on later periods, so the alerts are those that a run with these settings would have
+    stored. Documents have no reasons, because these need checkpoints, which may be pruned.
 
     Parameters
     ----------
@@ -30,9 +30,9 @@ def replay(path, run, settings, n_periods, corpus_features=None):
     Yields
     ------
     odl.alerts.model.Period
-        With headlines, events and p as stored; shares of words and nearest atoms are empty.
+        With the headlines, events and p-values that a run would store; shares of words and nearest atoms are empty.
     odl.alerts.decision.StreamHistory
-        What the next period would resume from.
+        History that the next period would resume from.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def replay(path, run, settings, n_periods, corpus_features=None):
 
 
 def _period(named, settings, data, scored, documents, decided):
-    """Return the record of a period without what needs the dictionary."""
+    """Return the record of a period without the fields that need the dictionary."""
     n = len(scored.score)
     times = data.times[data.times != NO_TIME]
     first, last = (times.min(), times.max()) if len(times) else (NO_TIME, NO_TIME)
@@ -76,7 +76,7 @@ def _period(named, settings, data, scored, documents, decided):
 
 
 def _documents(period, decided, data, origins):
-    """Return the documents that stand for headlines and the most novel ones by row."""
+    """Return the documents to show by row: examples of headlines, their first rows, and the most novel documents."""
     rows = {row for one in (*decided.headlines, *decided.below) for row in (*one.examples, *one.rows[:1])}
     found = {}
     for row in sorted(rows | {*decided.novel.tolist()}):

@@ -14,7 +14,7 @@ from odl.evaluation import scorefiles
 from odl.files import checkpoints, storage
 from odl.files.tables import write_table
 from odl.jobs import runs
-from odl.learners.sparse_atoms import moved
+from odl.learners.sparse_atoms import renumber_terms
 from odl.stream import features, terms
 from odl.stream.weighting import Weighed
 
@@ -159,6 +159,6 @@ def _past(step, history, run):
         return weighed
     wanted, n_terms = step.data.terms, len(step.data.terms)
     return [
-        moved(P, ("positions", "terms"), terms.places(batch.terms, wanted), n_terms)
+        renumber_terms(P, ("positions", "terms"), terms.places(batch.terms, wanted), n_terms)
         for P, batch in zip(weighed, batches, strict=True)
     ]

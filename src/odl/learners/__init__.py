@@ -1,7 +1,7 @@
-"""Registry of the learners: one algorithm a file, imported when it is asked for.
+"""Registry of the learners: one algorithm per file, imported when it is first used.
 
-A file is a learner if it defines a class whose class attribute ``algorithm`` is the file's name. `LEARNERS` has the
-names of all: only who asks for it imports every file.
+A file is a learner if it defines a class whose class attribute ``algorithm`` is the name of the file. `LEARNERS` has
+the names of all learners; reading it imports every file.
 """
 
 import functools
@@ -24,7 +24,7 @@ def learner_class(algorithm: str) -> type[Learner]:
     Raises
     ------
     ParameterError
-        If the algorithm is not known, naming the nearest one.
+        If the algorithm is unknown; names the most similar one.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def __getattr__(name: str) -> tuple[str, ...]:
 
 @functools.cache
 def _files():
-    """Return the names of the files beside this one."""
+    """Return the names of the modules of this package."""
     return {module.name for module in pkgutil.iter_modules(__path__)}
 
 
@@ -57,7 +57,7 @@ def _names():
 
 
 def _defined(name):
-    """Return the learner that a file defines under its own name, or None."""
+    """Return the learner class that a module defines under its own name, or None."""
     members = vars(import_module(f"odl.learners.{name}")).values()
     return next((one for one in members if isinstance(one, type) and vars(one).get("algorithm") == name), None)
 
@@ -68,7 +68,7 @@ def make(algorithm: str, **settings: Any) -> Learner:
     Raises
     ------
     ParameterError
-        If the algorithm or a hyper-parameter is not known, naming the nearest one, or out of range.
+        If a hyper-parameter is out of range, or a name is unknown; names the most similar one.
 
     Examples
     --------
@@ -85,23 +85,23 @@ def make(algorithm: str, **settings: Any) -> Learner:
 
 
 def resume(learner: Learner, checkpoint: Any, n_terms: int, start: int, path: str | os.PathLike) -> State:
-    """Return the state of a learner from what a checkpoint holds, refused where it is none of this learner.
+    """Return the state that a checkpoint stores, after checking that it fits the learner.
 
     Parameters
     ----------
     learner : Learner
     checkpoint : odl.files.checkpoints.Checkpoint
     n_terms : int
-        Terms of the timestep that follows.
+        Number of terms of the next timestep.
     start : int
-        Atoms that the run began with.
+        Initial number of atoms.
     path : path-like
-        The checkpoint, for the message.
+        Checkpoint that the message names.
 
     Raises
     ------
     CheckpointError
-        If its arrays are not what the learner keeps (`odl.learners.base.check_arrays`), or are of more terms.
+        If its arrays do not match the learner (`odl.learners.base.check_arrays`), or it has more than `n_terms` terms.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def _unknown(what, name, known):
 
 
 def schema() -> dict[str, dict]:
-    """Return the configuration schema of the learners, as their dataclasses have it.
+    """Return the configuration schema of the learners, computed from their dataclasses.
 
     Returns
     -------

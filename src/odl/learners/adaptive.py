@@ -1,9 +1,8 @@
-"""Adaptive dictionary: at most k atoms, spent where the stream is new, merged where it repeats itself.
+"""The learner `adaptive`: online agglomerative clustering of documents into at most k atoms.
 
-An atom is the sum of the documents that joined it. A document unlike every atom opens one; when all k are used, the
-two atoms that lose least by it become one (agglomerative clustering, online; the merging cost is Ward's with the
-root of the harmonic size). So memory and time per document are constant, and what the stream told long ago stays,
-in less detail.
+An atom is the sum of the documents that joined it. A document that is similar to no atom opens a new one. When all k
+atoms are in use, the two with the lowest merging cost are merged; the cost is Ward's with the square root of the
+harmonic size. Memory and time per document are constant, and old topics remain in less detail.
 """
 
 from collections.abc import Sequence
@@ -18,20 +17,20 @@ from odl.learners.base import ArraySpec, Learner, Scores, State, setting
 from odl.learners.clusters import AGES, FULL, Clusters, reading, recency_of, with_matches
 from odl.learners.sparse_atoms import check_atoms, values_at, widen, with_data
 
-NO_ATOM = 1e-12  # documents of an atom without words
+EMPTY_ATOM_DOCUMENTS = 1e-12  # number of documents of an atom without words, so that it is merged first
 
 
 class Explained(NamedTuple):
-    """How similar documents are to the atoms nearest to them.
+    """Similarity of documents to their nearest atoms.
 
     Attributes
     ----------
     similarity : ndarray, shape (n_documents,)
         Weighted mean of the similarities to the nearest atoms.
     atoms : ndarray of int64, shape (n_documents, n_nearest)
-        These atoms; -1 where there are fewer.
+        Nearest atoms; -1 if the dictionary has fewer.
     matches : ndarray of int64, shape (n_documents, n_nearest)
-        Nearest atoms without recency.
+        Nearest atoms if recency is ignored.
 
     Examples
     --------
@@ -50,30 +49,30 @@ class Explained(NamedTuple):
 
 @dataclass(frozen=True)
 class ClusterLearner(Learner):
-    """Common part of `adaptive` and `levels`: atoms are sums of documents; a score is the distance to the nearest.
+    """Base class of `adaptive` and `levels`: atoms are sums of documents, scores are distances to the nearest atoms.
 
     Parameters
     ----------
     terms : int
-        Heaviest terms that an atom keeps after each batch.
+        Number of heaviest terms that an atom retains after each batch.
     same : float
-        Cosine at which a document joins its nearest atom.
+        Smallest cosine at which a document joins its nearest atom.
     half_life : int
-        Documents after which the weight of a document in its atom has halved; 0 forgets nothing.
+        Number of documents after which the weight of a document in its atom has halved; 0 disables forgetting.
     nearest : int
-        Atoms that a document is compared with.
+        Number of nearest atoms in a score.
     cohesion : float
-        Power of the cohesion; 0 takes the plain cosine.
+        Exponent of the cohesion, which the cosine is divided by; 0 is the plain cosine.
     flatten : float
-        Power of an atom's weights in the cosine. Below 1 the terms of some of its documents count nearly as
-        much as the terms of all of them.
+        Exponent of the weights of an atom in the cosine. Below 1, terms of a few of its documents count nearly as much
+        as terms of all of them.
     recency : float
-        Power of the ratio of matches to those expected by chance, for atoms as old as this one. Its similarity is
-        multiplied by it (`odl.learners.clusters`); 0 switches recency off.
+        Exponent of the recency factor of the similarity: matches of atoms of this age relative to those expected by
+        chance (`odl.learners.clusters`). 0 disables recency.
     context : float
-        Share of the score that is taken from the most similar documents of the same batch.
+        Share of the score that comes from the most similar documents of the same batch.
     peers : int
-        Number of those documents.
+        Number of these documents.
 
     Examples
     --------
@@ -100,29 +99,30 @@ class ClusterLearner(Learner):
 
 @dataclass(frozen=True)
 class Adaptive(ClusterLearner):
-    """Novelty of a document: how far it is from the atoms nearest to it, measured by their own cohesion.
+    """Score documents by their distance to the nearest atoms, relative to the cohesion of these atoms.
 
-    With the cosine c_j of the document and atom j (its weights raised to `flatten`) and the cohesion
-    rho_j = ||S_j|| / n_j, the mean cosine of the atom's own documents, the score is
+    With c_j the cosine of the document and atom j (weights raised to the power `flatten`), S_j the sum and n_j the
+    number of its documents, and rho_j = ||S_j|| / n_j the cohesion (mean cosine of the documents to their sum), the
+    score is
 
         1 - sum_r w_r v_(r),   v_j = c_j / rho_j^cohesion,   w_r proportional to 1/r,
 
-    over the `nearest` largest v. A document of a loosely knit topic is never close to the atom's middle: it is
-    compared with what is usual there.
+    over the `nearest` largest v. Documents of a diverse topic are never close to the centre of their atom; dividing by
+    its cohesion compares them with the usual distance there.
 
     Parameters
     ----------
     full : {"merge", "join", "retire"}
-        When all atoms are used: merge the two that are cheapest to merge, let every document join its nearest
-        atom, or drop the atom of the fewest documents.
+        What a document that needs a new atom does when all atoms are in use: merge the two atoms with the lowest cost,
+        join the nearest atom, or drop the atom with the fewest documents.
     contrast : float
-        Weight of the likeness to other documents of the same batch: what is new, and not alone in it, is a new
-        topic rather than an odd document.
+        Weight of the similarity to other documents of the same batch. It raises the scores of several similar new
+        documents, a new topic, above those of single odd ones.
 
     Notes
     -----
-    With `contrast` or `context` above 0 the score of a document depends on the batch that it comes in. The score is
-    scaled by 1/(1 + contrast), so that it stays between 0 and 1.
+    With `contrast` or `context` above 0, the score of a document depends on the other documents of its batch. Scores
+    are divided by 1 + contrast, so that they are between 0 and 1.
 
     Examples
     --------
@@ -145,11 +145,11 @@ class Adaptive(ClusterLearner):
 
     @property
     def in_batch(self) -> bool:
-        """Whether the score of a document depends on the others of its batch."""
+        """Whether the score of a document depends on the other documents of its batch."""
         return self.contrast > 0 or self.context > 0
 
     def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
-        """Learn the first batch, from no atom on; at most `n_atoms` are ever made. Nothing is drawn."""
+        """Learn the first batch with an empty dictionary that may grow to `n_atoms`; `rng` is not used."""
         check_atoms(P, n_atoms, on_demand=self.opens)
         nothing = self.fresh(sparse.csc_array((P.shape[1], 0)))
         nothing.arrays["limit"][0] = n_atoms
@@ -157,7 +157,11 @@ class Adaptive(ClusterLearner):
 
     @property
     def array_specs(self) -> dict[str, ArraySpec]:
-        """Of atoms n_j, ||S_j||, number in the stream of first and last document; documents; most atoms; by ages."""
+        """Specifications of the arrays in the state.
+
+        For each atom n_j, ||S_j||, and the positions in the stream of its first and last document; the number of
+        documents so far, the largest number of atoms, and counts of matches by age.
+        """
         return (AGES if self.recency else {}) | {
             "members": ArraySpec("dense", ("atoms",)),
             "size": ArraySpec("dense", ("atoms",)),
@@ -168,7 +172,7 @@ class Adaptive(ClusterLearner):
         }
 
     def fresh(self, dictionary: sparse.csc_array) -> State:
-        """Return the state in which each atom is one document."""
+        """Return a state in which each atom consists of one document."""
         sizes = np.sqrt(np.asarray(dictionary.multiply(dictionary).sum(axis=0)).ravel())
         scaled = sparse.csc_array(dictionary, copy=True)
         scaled.data = scaled.data / np.repeat(np.where(sizes > 0, sizes, 1.0), np.diff(scaled.indptr))
@@ -178,18 +182,18 @@ class Adaptive(ClusterLearner):
         return state
 
     def move_terms(self, state: State, places: np.ndarray, n_terms: int) -> State:
-        """As of every learner; what an atom loses is cut off as by `terms`, and one without words is merged first."""
-        return cut(state, super().move_terms(state, places, n_terms))
+        """Return the state with terms renumbered and dropped; atoms that lose terms are rescaled to unit norm."""
+        return rescale_atoms(state, super().move_terms(state, places, n_terms))
 
     def score(self, state: State, P: sparse.csr_array) -> Scores:
-        """Compare documents with their nearest atoms; codes are their least-squares weights, not negative.
+        """Score documents by their nearest atoms; codes are non-negative least-squares weights of these atoms.
 
         Equation `adaptive-score` of docs/method.md.
 
         Returns
         -------
         Scores
-            The residual is the first part of the score, the penalty is the part of `contrast`.
+            The residual is the distance to the atoms, the penalty is the part that `contrast` adds.
         """
         found = self.explain(state, P)
         residual, penalty = 1.0 - found.similarity, np.zeros(P.shape[0])
@@ -203,9 +207,9 @@ class Adaptive(ClusterLearner):
             return likeness.codes(P, index.columns, state.shape[0], found.atoms)
 
     def explain(self, state: State, P: sparse.csr_array) -> Explained:
-        """Compare documents with their nearest atoms.
+        """Return the similarity of documents to their nearest atoms.
 
-        The result for the last batch is stored with the state, so that `learn` need not repeat what `score` did.
+        The state caches the result of the last batch, so that `learn` can reuse that of `score`.
         """
         batch, found = state.derived.get(("explained", self), (None, None))
         if batch is P:
@@ -222,17 +226,17 @@ class Adaptive(ClusterLearner):
         return found
 
     def _mean(self, near):
-        """Return the weighted mean similarity of documents to their nearest atoms, summed in their order."""
+        """Return the weighted mean similarity of documents to their nearest atoms, summed from the nearest on."""
         mean = np.zeros(len(near.columns))
         for weight, values in zip(self._weights, near.similarity.T, strict=False):
             mean += weight * values
         return mean
 
     def shares(self, state: State, P: sparse.csr_array, scores: Scores) -> sparse.csr_array:
-        """Return p_i (p_i - q_i) for each word, q = sum_r w_r a_(r) / rho_(r)^cohesion of the nearest flattened atoms.
+        """Return p_i (p_i - q_i) for each word, q = sum_r w_r a_(r) / rho_(r)^cohesion over the nearest atoms.
 
-        Below 0 for a word that the atoms have more of than the document. Of the batch as context, only the weight of
-        the document's own part is counted.
+        Atoms are flattened. The share is negative if the atoms have a larger weight of the word than the document.
+        With `context` or `contrast`, shares are scaled by the weight of the document's own distance in its score.
 
         Equation `adaptive-shares` of docs/method.md.
         """
@@ -241,7 +245,7 @@ class Adaptive(ClusterLearner):
         return with_data(P, self.words_of(state, P, near))
 
     def words_of(self, state: State, P: sparse.csr_array, neighbours: np.ndarray) -> np.ndarray:
-        """Return the shares of the entries of P by the nearest atoms, as `explain` returns them."""
+        """Return the share of each entry of P, given the nearest atoms that `explain` returns."""
         order = np.argsort(neighbours, axis=1)  # sums run in the order of the atoms
         atoms = np.take_along_axis(neighbours, order, axis=1)
         weights = np.where(atoms >= 0, self._weights[order], 0.0)
@@ -250,7 +254,7 @@ class Adaptive(ClusterLearner):
         starts, _, plain = likeness.compressed(A)
         scale = self._scales(state, slice(None))[1][used]
         data = likeness.flattened(starts, plain, self.flatten) * np.repeat(scale, np.diff(starts))
-        flattened = sparse.csr_matrix((data, A.indices, A.indptr), shape=A.shape[::-1])  # of atoms in rows
+        flattened = sparse.csr_matrix((data, A.indices, A.indptr), shape=A.shape[::-1])  # atoms x terms
         flattened = widen(flattened, n_columns=P.shape[1])
         rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
         each = place.reshape(atoms.shape)[rows].ravel(), np.repeat(P.indices, atoms.shape[1])
@@ -265,7 +269,7 @@ class Adaptive(ClusterLearner):
         return replace(state, arrays={**state.arrays, "limit": limit})
 
     def _scales(self, state, which):
-        """Return 1 / rho_j^cohesion of some atoms, and the same times recency factors; the last result is cached."""
+        """Return 1 / rho_j^cohesion of atoms, and its product with their recency factors; cache the last result."""
         known, scales = state.derived.get(("scales", self), (None, None))
         if known is not which:
             size, members = (state.arrays[name][which] for name in ("size", "members"))
@@ -278,18 +282,18 @@ class Adaptive(ClusterLearner):
 
     @property
     def _weights(self):
-        """The weights w_r of the nearest atoms."""
+        """Weights w_r of the nearest atoms."""
         weights = 1.0 / np.arange(1, self.nearest + 1)
         return weights / weights.sum()
 
     def learn(
         self, state: State, P: sparse.csr_array, X: sparse.csr_array, history: Sequence[sparse.csr_array] = ()
     ) -> State:
-        """Let the documents join, open and merge atoms in their order; the codes are not needed."""
+        """Let the documents join, open and merge atoms in the order of the batch; X is not used."""
         return self.clusters(state, P)[0].state(state.updates + 1)
 
     def clusters(self, state: State, P: sparse.csr_array) -> tuple:
-        """Return the atoms after learning a batch, and whether all have been halved."""
+        """Return the clusters after learning a batch, and whether forgetting has rescaled all atoms."""
         state = self.fit_terms(state, P.shape[1])
         arrays, worth, halves = dict(state.arrays), 1.0, False
         if self.recency and state.shape[1]:
@@ -309,28 +313,32 @@ class Adaptive(ClusterLearner):
 
 
 def ages(state: State) -> np.ndarray:
-    """Return how many documents there were since the last one of each atom."""
+    """Return the number of documents since the last one that joined each atom."""
     return state.arrays["seen"] - 1 - state.arrays["used"]
 
 
-def cut(before: State, after: State) -> State:
-    """Return the state in which atoms that lost words have unit norm again, and ||S_j|| of what is left."""
+def rescale_atoms(before: State, after: State) -> State:
+    """Return state `after` with atoms that lost terms rescaled to unit norm, and ||S_j|| of their remaining terms."""
     A, size, members = after.dictionary, after.arrays["size"], after.arrays["members"]
     lost = np.diff(A.indptr) < np.diff(before.dictionary.indptr)
     columns = np.repeat(np.arange(A.shape[1]), np.diff(A.indptr))
     norms = np.where(lost, np.sqrt(np.bincount(columns, A.data**2, minlength=A.shape[1])), 1.0)
     data = A.data / np.where(norms > 0, norms, 1.0)[columns]
     empty = np.diff(A.indptr) == 0
-    arrays = {**after.arrays, "size": size * norms, "members": np.where(empty, np.minimum(members, NO_ATOM), members)}
+    arrays = {
+        **after.arrays,
+        "size": size * norms,
+        "members": np.where(empty, np.minimum(members, EMPTY_ATOM_DOCUMENTS), members),
+    }
     return replace(after, dictionary=sparse.csc_array((data, A.indices, A.indptr), shape=A.shape), arrays=arrays)
 
 
 def in_context(
     P: sparse.csr_array, scores: np.ndarray, contrast: float, context: float, peers: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Judge documents together with the most similar ones of their batch.
+    """Combine the score of each document with those of the most similar documents of its batch.
 
-    With b the mean cosine to the `peers` most similar documents of the batch, N those documents and
+    With N the `peers` most similar documents of the batch, b the mean cosine to them, and
     u = (s + contrast b) / (1 + contrast), the result is (1 - context) u + context sum_N cos^2 u / sum_N cos^2.
 
     Equation `adaptive-context` of docs/method.md.
@@ -340,14 +348,14 @@ def in_context(
     P : csr_array, shape (n_documents, n_terms)
         The batch, rows of unit l2 norm.
     scores : ndarray, shape (n_documents,)
-        Scores s of the single documents, up to 1.
+        Scores s of the documents alone, at most 1.
     contrast, context : float
     peers : int
 
     Returns
     -------
     residual, penalty : ndarray, shape (n_documents,)
-        The parts made of s and of b; their sum is the result.
+        Parts of the result that come from s and from b; their sum is the result.
 
     Examples
     --------

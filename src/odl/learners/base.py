@@ -1,9 +1,8 @@
-"""Base of the learners: hyper-parameters, an explicit state of declared arrays, and four functions between them.
+"""Base classes of the learners: hyper-parameters, the state, and the functions that score and learn.
 
-The mechanism (ICASSP 2013, GENNVL) is ``score`` with the dictionary of the past, then ``accumulate``
-and ``update``. Hyper-parameters are a frozen dataclass; everything that
-changes is in the `State`, which is what a checkpoint stores, so a run continued from a checkpoint
-continues bit for bit.
+A batch is scored with the current dictionary, then learned by ``accumulate`` and ``update`` (GENNVL, ICASSP 2013).
+Hyper-parameters are a frozen dataclass. Everything that changes is in the `State`, which checkpoints store, so a
+resumed run gives the same bytes as an uninterrupted one.
 """
 
 import abc
@@ -15,24 +14,24 @@ import numpy as np
 from scipy import sparse
 
 from odl.config.setting import Section
-from odl.config.setting import setting as setting  # of learners, from here
+from odl.config.setting import setting as setting  # learners import it from this module
 from odl.errors import CheckpointError
 from odl.learners import sparse_atoms
-from odl.learners.sparse_atoms import moved, widen, with_terms
+from odl.learners.sparse_atoms import renumber_terms, widen, with_terms
 
 
 class ArraySpec(NamedTuple):
-    """What an array of a state is.
+    """Layout, shape, type and limits of an array of a state.
 
     Attributes
     ----------
     layout : {"csr", "csc", "dense"}
     shape : tuple of str or int
-        Of each dimension a number, or "terms" or "atoms", as many as the dictionary has ("terms" for sparse arrays
-        only), or "positions", documents of a batch, of which there may be any number.
+        Size of each dimension: an integer, "terms" or "atoms" (sizes of the dictionary; "terms" in sparse arrays
+        only), or "positions" (positions in a batch, any number).
     dtype : type
     between : (str or int, str or int)
-        Smallest and largest value of a dense array: a number, "atoms", or "start", the atoms that the run began with.
+        Smallest and largest value of a dense array: a number, "atoms", or "start" (initial number of atoms).
 
     Examples
     --------
@@ -48,14 +47,14 @@ class ArraySpec(NamedTuple):
     between: tuple = (-np.inf, np.inf)
 
     def zeros(self, sizes: Mapping[str, int]) -> Any:
-        """Return the array for sizes by name, with nothing in it and no positions."""
+        """Return an array of zeros with the named sizes and without positions."""
         shape = tuple({**sizes, "positions": 0}.get(size, size) for size in self.shape)
         if self.layout == "dense":
             return np.zeros(shape, dtype=self.dtype)
         return (sparse.csr_array if self.layout == "csr" else sparse.csc_array)(shape, dtype=self.dtype)
 
     def fits(self, value: Any, sizes: Mapping[str, int]) -> bool:
-        """Tell whether a value is such an array, for sizes by name."""
+        """Return whether a value matches the specification for the named sizes."""
         if (_layout(value), value.dtype, value.ndim) != (self.layout, self.dtype, len(self.shape)):
             return False
         free = {**sizes, "positions": None}
@@ -65,7 +64,7 @@ class ArraySpec(NamedTuple):
         return self.layout != "dense" or bool(np.all(np.isfinite(value) & (low <= value) & (value <= high)))
 
     def text(self, sizes: Mapping[str, int]) -> str:
-        """Return in words what it is, for sizes by name."""
+        """Return a description for error messages, with the named sizes."""
         shape = [f"{sizes[size]} {size}" if size in sizes else str(size) for size in self.shape]
         low, high = (sizes.get(bound, bound) for bound in self.between)
         words = f"{self.layout} {np.dtype(self.dtype)} of {' x '.join(shape)}"
@@ -75,27 +74,27 @@ class ArraySpec(NamedTuple):
 DICTIONARY = ArraySpec("csc", ("terms", "atoms"))
 
 
-def check_arrays(kept, dictionary, arrays, start, path):
-    """Refuse the arrays of a checkpoint that are none of the learner's: kernels would trust them.
+def check_arrays(specs, dictionary, arrays, start, path):
+    """Raise CheckpointError unless the arrays of a checkpoint match their specifications; kernels do not check them.
 
     Parameters
     ----------
-    kept : dict of str to ArraySpec
-        What the learner keeps beside its dictionary.
+    specs : dict of str to ArraySpec
+        Arrays of the learner other than the dictionary.
     dictionary, arrays
         As in `odl.learners.State`.
     start : int
-        Atoms that the run began with.
+        Initial number of atoms.
     path : path-like
-        The checkpoint, for the message.
+        Checkpoint that the message names.
 
     Raises
     ------
     CheckpointError
-        Naming the first array that is missing, too much, or of another layout, size, type or value.
+        If an array is missing, unknown, or has another layout, size, type or value; names the first such array.
     """
     sizes = {**dict(zip(("terms", "atoms"), dictionary.shape, strict=False)), "start": start}
-    wanted, stored = {"dictionary": DICTIONARY, **kept}, {"dictionary": dictionary, **arrays}
+    wanted, stored = {"dictionary": DICTIONARY, **specs}, {"dictionary": dictionary, **arrays}
     for name in sorted(wanted | stored):
         layout = _text(stored[name]) if name in stored else "nothing"
         expected = wanted[name].text(sizes) if name in wanted else "nothing"
@@ -109,7 +108,7 @@ def _layout(value):
 
 
 def _text(value):
-    """Return in words what an array is."""
+    """Return a description of an array for error messages."""
     words = f"{_layout(value)} {value.dtype} of {' x '.join(map(str, value.shape)) or 'no dimension'}"
     if _layout(value) == "dense" and value.size:
         words += f" within {value.min()} to {value.max()}"
@@ -118,21 +117,21 @@ def _text(value):
 
 @dataclass(frozen=True)
 class State:
-    """Everything of a learner that changes.
+    """Dictionary, further arrays and update count of a learner.
 
     Parameters
     ----------
     dictionary : csc_array, shape (n_terms, n_atoms)
         Atoms in columns.
     arrays : dict of str to csr_array, csc_array or ndarray
-        What the algorithm keeps beside the dictionary; grows in terms with it.
+        Other arrays of the algorithm, as `Learner.array_specs` declares them.
     updates : int
-        Updates counted for step sizes.
+        Number of updates, which step sizes depend on.
 
     Attributes
     ----------
     derived : dict
-        What learners have made of the rest and would make again, such as inverted lists. It is not saved.
+        Cache of data computed from the other fields, such as inverted lists. It is not stored.
 
     Examples
     --------
@@ -151,7 +150,7 @@ class State:
     derived: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __getattr__(self, name):
-        """Make the dictionary where there are only its columns (`from_columns`), once somebody asks for it."""
+        """Build the dictionary of a state made by `from_columns` when it is first read."""
         if name != "dictionary":
             raise AttributeError(name)
         object.__setattr__(self, name, self.columns.matrix(self.shape[0]))
@@ -162,14 +161,14 @@ class State:
 
     @classmethod
     def from_columns(cls, columns: Any, n_terms: int, arrays: dict, updates: int) -> "State":
-        """Return the state of some columns, of which a matrix is made when it is needed.
+        """Return a state with the dictionary given as columns; the matrix is built when `dictionary` is first read.
 
         Parameters
         ----------
         columns : odl.learners.likeness.Columns
         n_terms : int
         arrays, updates
-            As of the class.
+            As in the class.
         """
         state = object.__new__(cls)
         size = n_terms, len(columns.spans)
@@ -178,13 +177,13 @@ class State:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Terms and atoms."""
+        """Numbers of terms and atoms."""
         return self.__dict__.get("size") or self.dictionary.shape
 
     def with_arrays(self, arrays: dict, n_terms: int = 0) -> "State":
         """Return a copy with other arrays and at least n_terms terms.
 
-        Cached data is shared, as it does not depend on terms without weights.
+        The copy shares cached data, which does not depend on terms without weights.
         """
         state, size = object.__new__(type(self)), (max(n_terms, self.shape[0]), self.shape[1])
         state.__dict__.update({**self.__dict__, "arrays": arrays})
@@ -196,9 +195,10 @@ class State:
 
 
 class Scores(NamedTuple):
-    """Codes (documents x atoms, CSR) and the two parts of the objective, one value a document.
+    """Codes (documents x atoms, CSR) and the two parts of the objective for each document.
 
-    `nearest` is what a learner of nearest atoms need not look for again where the words' shares are asked for.
+    `gap` is the largest relative duality gap of the codes. `nearest` has the nearest atoms that a cluster learner
+    found, so that `shares` need not search for them again.
 
     Examples
     --------
@@ -221,28 +221,28 @@ class Scores(NamedTuple):
 
 @dataclass(frozen=True)
 class Learner(Section, abc.ABC):
-    """Common part of all learners: checked hyper-parameters and the order of the steps.
+    """Base class of all learners: validated hyper-parameters and the order of the steps.
 
-    A subclass is a frozen dataclass. Its class attributes say what the pipeline has to know of it.
+    A subclass is a frozen dataclass. The pipeline reads its class attributes.
 
     Attributes
     ----------
     algorithm : str
-        Name in the configuration and name of the file.
+        Name in the configuration and of the file.
     norm : {"l1", "l2"}
-        Norm to which its documents are scaled.
+        Norm of the documents that the learner expects to be 1.
     needs_history : bool
-        Whether `learn` wants the documents of all the timesteps before.
+        Whether `learn` needs the documents of all earlier timesteps.
     grows : bool
-        Whether atoms are added as the stream goes by. The number of an old atom never changes.
+        Whether learning adds atoms. The column of an atom never changes.
     opens : bool
-        Whether it opens atoms on demand, so that there may be more of them than documents in the first batch.
-    beside : int
-        Numbers stored for an atom beside its `terms`, where the number of atoms follows from its `memory`; else 0.
+        Whether documents open atoms on demand; `n_atoms` may then exceed the number of documents in the first batch.
+    numbers_per_atom : int
+        Numbers stored for an atom in addition to its `terms`, if `memory` sets the number of atoms; else 0.
     has_regret : bool
-        Whether its regret can be measured: online, of the L1 objective, of a fixed number of atoms.
+        Whether the workflow can measure regret: an online learner of the L1 objective with a fixed number of atoms.
     over_ranks : bool
-        Whether it has agents that can live on several MPI ranks.
+        Whether the learner has agents that can run on several MPI ranks.
 
     Notes
     -----
@@ -267,16 +267,16 @@ class Learner(Section, abc.ABC):
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
-        cls.place = cls.__name__  # what messages call its settings by
+        cls.place = cls.__name__  # prefix of setting names in messages
 
     @property
     def array_specs(self) -> dict[str, ArraySpec]:
-        """What the state holds beside the dictionary: name of the array to `odl.learners.base.ArraySpec`."""
+        """Specifications of the arrays in the state, by name, without the dictionary."""
         return {}
 
     @property
     def in_batch(self) -> bool:
-        """Whether the score of a document depends on the others of its batch."""
+        """Whether the score of a document depends on the other documents of its batch."""
         return False
 
     @abc.abstractmethod
@@ -286,7 +286,7 @@ class Learner(Section, abc.ABC):
         Parameters
         ----------
         P : csr_array, shape (n_documents, n_terms)
-            First batch, rows of unit norm.
+            First batch, with rows of unit norm.
         n_atoms : int
         rng : numpy.random.Generator
 
@@ -301,12 +301,12 @@ class Learner(Section, abc.ABC):
         """
 
     def fresh(self, dictionary: sparse.csc_array) -> State:
-        """Return the state of a learner that has the dictionary but no memory."""
+        """Return a state with the dictionary; its other arrays are zero."""
         sizes = dict(zip(("terms", "atoms"), dictionary.shape, strict=True))
         return State(dictionary, {name: array.zeros(sizes) for name, array in self.array_specs.items()})
 
     def fit_terms(self, state: State, n_terms: int) -> State:
-        """Return the state with zero rows for terms that are new; nothing else changes."""
+        """Return the state with zero rows appended for new terms."""
         if n_terms <= state.shape[0]:
             return state
         arrays = {
@@ -315,24 +315,27 @@ class Learner(Section, abc.ABC):
         return state.with_arrays(arrays, n_terms)
 
     def move_terms(self, state: State, places: np.ndarray, n_terms: int) -> State:
-        """Return the state under other numbers of terms, without those that have left; atoms keep theirs.
+        """Return the state with terms renumbered and dropped as `places` says; columns of atoms do not change.
 
         Parameters
         ----------
         state : State
         places : ndarray of int64
-            New number of each term, rising; -1 for one that has left the vocabulary.
+            New number of each term, ascending; -1 for a term that left the vocabulary.
         n_terms : int
-            Terms there are now.
+            Number of terms afterwards.
         """
         arrays = {
-            name: moved(value, self.array_specs[name].shape, places, n_terms) for name, value in state.arrays.items()
+            name: renumber_terms(value, self.array_specs[name].shape, places, n_terms)
+            for name, value in state.arrays.items()
         }
-        return replace(state, dictionary=moved(state.dictionary, DICTIONARY.shape, places, n_terms), arrays=arrays)
+        return replace(
+            state, dictionary=renumber_terms(state.dictionary, DICTIONARY.shape, places, n_terms), arrays=arrays
+        )
 
     @abc.abstractmethod
     def score(self, state: State, P: sparse.csr_array) -> Scores:
-        """Code documents on the dictionary; the score of a document is its objective.
+        """Code documents on the dictionary; the score of a document is the value of its objective.
 
         Returns
         -------
@@ -340,24 +343,24 @@ class Learner(Section, abc.ABC):
         """
 
     def word_loss(self, residual: np.ndarray) -> np.ndarray:
-        """Return the loss of single entries of p - A x, up to a factor of the document."""
+        """Return the loss of each entry of p - A x, up to one factor for each document."""
         return residual**2
 
     def shares(self, state: State, P: sparse.csr_array, scores: Scores) -> sparse.csr_array:
-        """Return the part of each word in the scores of documents, entries where P has them.
+        """Return the contribution of each word to the scores, in the sparsity pattern of P.
 
-        What a document has is its score (up to rounding), but for what the rest of its batch adds.
+        A row sums to the score of the document up to rounding, without the part that depends on its batch.
         """
-        return sparse_atoms.of_codes(P, widen(state.dictionary, n_rows=P.shape[1]), scores, self.word_loss)
+        return sparse_atoms.split_scores(P, widen(state.dictionary, n_rows=P.shape[1]), scores, self.word_loss)
 
     def with_room(self, state: State, n_atoms: int) -> State:
-        """Return the state of a dictionary that may grow to so many atoms; of one with a fixed size as it is."""
+        """Return a state whose dictionary may grow to n_atoms; learners of fixed size return it unchanged."""
         return state
 
     def learn(
         self, state: State, P: sparse.csr_array, X: sparse.csr_array, history: Sequence[sparse.csr_array] = ()
     ) -> State:
-        """Return the state after learning a batch with the codes X: that of `update` by what `accumulate` sums.
+        """Return the state after learning a batch with codes X: `update` with the statistics from `accumulate`.
 
         Parameters
         ----------
@@ -366,7 +369,7 @@ class Learner(Section, abc.ABC):
         X : csr_array, shape (n_documents, n_atoms)
             Codes of `score`.
         history : sequence of csr_array
-            Documents of the timesteps before, oldest first, as they were weighed then; only for learners with
+            Documents of earlier timesteps, oldest first, with the weights of their time; only for learners with
             `needs_history`.
 
         Returns
@@ -377,11 +380,11 @@ class Learner(Section, abc.ABC):
         return self.update(state, self.accumulate(state, P, X))
 
     def accumulate(self, state: State, P: sparse.csr_array, X: sparse.csr_array) -> Any:
-        """Return the statistics of a batch at the current dictionary, of a learner that has no `learn` of its own."""
+        """Return the statistics of a batch at the current dictionary; learners that override `learn` need none."""
         raise NotImplementedError
 
     def update(self, state: State, statistics: Any) -> State:
-        """Return the next state, of a learner that has no `learn` of its own."""
+        """Return the state after an update with statistics; learners that override `learn` need none."""
         raise NotImplementedError
 
 

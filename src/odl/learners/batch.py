@@ -1,4 +1,4 @@
-"""BATCH-IMPL: NIPS 2012 supplement, Algorithm 4. Every timestep fits the dictionary to all documents so far."""
+"""The learner `batch` (BATCH-IMPL, NIPS 2012 supplement, Algorithm 4): fit the dictionary to all documents so far."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,11 +15,11 @@ from odl.learners.base import State, setting
 from odl.learners.l1_objective import L1Learner
 from odl.learners.sparse_atoms import draw_atoms, widen
 
-SLACK = 1e-9  # of the norm of the documents: the gap that the coder certifies
+OBJECTIVE_SLACK = 1e-9  # rise of F that is accepted, relative to the norm of the documents: the coder's duality gap
 
 
 class Alternation(NamedTuple):
-    """Dictionary and codes after an alternation, and F at its start and after every half step."""
+    """Dictionary, codes, and the values of F at the start and after each half step of an alternation."""
 
     dictionary: sparse.csc_array
     codes: sparse.csr_array
@@ -28,45 +28,41 @@ class Alternation(NamedTuple):
 
 @dataclass(frozen=True)
 class Batch(L1Learner):
-    """Alternation of codes and dictionary on all documents so far, from the last dictionary and a few new atoms.
+    """Minimise F(A, X) = ||P_[t] - X A^T||_1 + lam ||X||_1 over A and X, P_[t] all documents up to timestep t.
 
-    At timestep t, with P_[t] the documents of all the batches up to t, `growth` atoms are added. Then, until
+    Each timestep adds `growth` atoms to the last dictionary, then alternates
 
-        F = ||P_[t] - X A^T||_1 + lam ||X||_1
-
-    falls by less than `tolerance` of itself from one alternation to the next (but at least twice, as new atoms have no
-    codes in the first), or `alternations` times:
-
-        A = argmin_{A >= 0, ||A_j||_1 <= 1} ||P_[t] - X A^T||_1      (Algorithm 3, from the last A)
+        A = argmin_{A >= 0, ||A_j||_1 <= 1} ||P_[t] - X A^T||_1      (Algorithm 3, starting at the last A)
         X = argmin_{X >= 0} ||P_[t] - X A^T||_1 + lam ||X||_1        (the coder)
+
+    until F decreases by less than `tolerance` (relative), or `alternations` times. There are at least two alternations,
+    since new atoms have no codes in the first.
 
     Parameters
     ----------
     growth : int
-        Atoms added at every timestep after the first (eta in the paper), at most one for each document with known
-        terms in the batch; 0 keeps the number.
+        Number of atoms added at each timestep after the first (eta in the paper), at most one for each document with
+        known terms in the batch; 0 adds none.
     alternations : int
-        Most alternations of a timestep; on the first batch `rounds`.
+        Maximum number of alternations of a timestep; the first batch has `rounds`.
     tolerance : float
-        Relative decrease of F below which a timestep ends.
+        Relative decrease of F below which alternation stops.
     fit_iterations, fit_tolerance : int, float
-        Most iterations of a dictionary step, and its accepted excess over the optimum
-        (`odl.dictionary.l1.fit_dictionary`).
+        Maximum number of iterations of a dictionary step, and its tolerance (`odl.dictionary.l1.fit_dictionary`).
 
     Notes
     -----
-    F never rises: every half step is checked, to 1e-9 of ||P_[t]||_1. Codes of the ADMM coder, which need not be
-    optimal, are taken where they are better than the codes before.
+    F never rises: each half step is checked, with a slack of 1e-9 ||P_[t]||_1. Codes of the ADMM coder, which need not
+    be optimal, replace the previous ones only if they are better.
 
-    The state is the dictionary alone. Codes of earlier batches are not kept: the coder had the last word of the
-    timestep before, it is deterministic and codes each document by itself, so coding the history on A_t gives X_[t-1]
-    again, bit for bit. (With the ADMM coder it gives the codes of that coder on A_t.)
+    The state is only the dictionary. Codes of earlier batches are not stored: coding was the last half step of the
+    previous timestep, the coder is deterministic, and it codes each document alone, so coding the history on A_t gives
+    X_[t-1] bit for bit. (With ADMM it gives the codes of ADMM on A_t.)
 
-    The paper leaves open where new atoms start; at zero no code would ever use them. They start from the documents of
-    the batch with the largest objective, `start_terms` words of each, as the first dictionary does. A document is
-    passed over if an atom chosen before alone would enter its code, so that one new topic does not take all atoms.
-    Equal documents are taken in order: nothing is drawn. Old atoms keep their columns. There is no memory for `carry`
-    to carry but the count of updates.
+    The paper does not say how new atoms start; atoms of zeros would never enter a code. Here they start from the
+    documents of the batch with the largest objective, with `start_terms` words each, as in the first dictionary. A
+    document is skipped if an atom chosen earlier would enter its code, so that one new topic does not take all atoms.
+    Ties keep their order; nothing is random. Old atoms keep their columns. `carry` only carries the update count.
 
     Examples
     --------
@@ -93,7 +89,7 @@ class Batch(L1Learner):
     grows: ClassVar[bool] = True
 
     def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
-        """Learn the first dictionary: documents as atoms, then alternations on the first batch."""
+        """Learn the first dictionary: documents as atoms, then `rounds` alternations on the first batch."""
         A = draw_atoms(P, n_atoms, rng, self.start_terms, self.norm)
         X = self.score(State(A), P).codes
         A, _, trace = self.alternate(P, A, X, self.rounds)
@@ -114,7 +110,7 @@ class Batch(L1Learner):
         return replace(state, dictionary=A, updates=state.updates + 1)
 
     def alternate(self, P: sparse.csr_array, A: sparse.csc_array, X: sparse.csr_array, most: int) -> Alternation:
-        """Alternate dictionary and codes, from A and its codes X, until F settles, `most` times at most.
+        """Alternate dictionary and codes, starting at A and X, until F converges or `most` times.
 
         Equation `batch` of docs/method.md.
 
@@ -125,10 +121,10 @@ class Batch(L1Learner):
         Raises
         ------
         OdlError
-            If F rises by more than 1e-9 of the norm of the documents.
+            If F rises by more than 1e-9 ||P||_1.
         """
         trace = [float(objectives(P, A, self.lam, X).sum())]
-        slack = SLACK * float(P.data.sum())
+        slack = OBJECTIVE_SLACK * float(P.data.sum())
         for number in range(most):
             before = trace[-1]
             fit = fit_dictionary(P, X, A, iterations=self.fit_iterations, tolerance=self.fit_tolerance)
@@ -141,19 +137,19 @@ class Batch(L1Learner):
         return Alternation(A, X, trace)
 
     def _code(self, P, A, X):
-        """Return codes of P on A, none worse than X, and the sum of their objectives."""
+        """Return codes of P on A that are at least as good as X for each document, and the sum of their objectives."""
         scores = self.score(State(A), P)
         values = scores.residual + scores.penalty
         if self.solver == "exact":
             return scores.codes, float(values.sum())
         before = objectives(P, A, self.lam, X)
-        kept = (before < values).astype(np.float64)
-        codes = sparse.diags_array(1.0 - kept) @ scores.codes + sparse.diags_array(kept) @ X
+        worse = (before < values).astype(np.float64)
+        codes = sparse.diags_array(1.0 - worse) @ scores.codes + sparse.diags_array(worse) @ X
         return sparse.csr_array(codes), float(np.minimum(values, before).sum())
 
 
 def _append(trace, value, slack):
-    """Add a value of F to the trace, or refuse it if it is larger than the last by more than the slack."""
+    """Append a value of F to the trace; raise OdlError if it exceeds the last one by more than the slack."""
     if not value <= trace[-1] + slack:
         expected = f"at most {trace[-1]!r}, up to {slack:.1g}"
         raise OdlError(f"the objective rises to {value!r}", expected, "report this with the documents")
@@ -161,21 +157,21 @@ def _append(trace, value, slack):
 
 
 def new_atoms(P, objective, count, start_terms, lam):
-    """Make atoms of the documents that are explained worst.
+    """Return atoms made from the documents with the largest objective.
 
     Parameters
     ----------
     P : csr_array, shape (n_documents, n_terms)
         Rows of unit l1 norm.
     objective : ndarray, shape (n_documents,)
-        What is left of each document by the dictionary so far; of equal ones the first is taken first.
+        Objective of each document on the current dictionary; ties keep their order.
     count : int
-        Atoms wanted; fewer if there are not as many documents with known terms.
+        Number of atoms to make; fewer are made if fewer documents have known terms.
     start_terms : int
-        Heaviest terms of a document that its atom is made of; 0 takes the whole document.
+        Number of heaviest terms of a document in its atom; 0 takes all terms.
     lam : float
-        A document is passed over while there are others, if an atom chosen before has more than (1 + lam)/2 of its
-        mass on the document's terms: that atom would enter its code.
+        A document is used last if an atom chosen earlier has more than (1 + lam)/2 of its mass on terms of the
+        document: this atom would enter its code.
 
     Returns
     -------

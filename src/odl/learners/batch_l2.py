@@ -1,6 +1,6 @@
-"""L2-BATCH: NIPS 2012 supplement, Algorithm 5. Non-negative sparse coding of all documents at every timestep.
+"""The learner `batch_l2` (L2-BATCH, NIPS 2012 supplement, Algorithm 5): non-negative sparse coding of all documents.
 
-Exact codes alternate with block coordinate descent over the atoms, under the squared l2 loss.
+Each timestep alternates exact codes and block coordinate descent over the atoms, with the squared l2 loss.
 """
 
 from collections.abc import Sequence
@@ -21,8 +21,9 @@ from odl.prox.projections import MatrixLike, as_integer, check_signs, real_matri
 class BatchL2(Learner):
     """Score by min_{x >= 0} ||p - A x||_2 + lam ||x||_1; learn by non-negative sparse coding of all documents.
 
-    At timestep t, with P_[t] the documents of all batches up to t, k grows by `growth`; then alternate, from the last
-    dictionary, until the objective falls by less than `tolerance` of itself, or `alternations` times:
+    P_[t] has the documents of all batches up to timestep t. Each timestep adds `growth` atoms to the last dictionary.
+    Then the following steps alternate until the relative decrease of the objective is below `tolerance`, or
+    `alternations` times:
 
         X = argmin_{X >= 0}                      1/2 ||P_[t] - X A^T||_F^2 + lam ||X||_1
         A: block coordinate descent, A >= 0 and ||A_j||_2 <= 1, on the same objective
@@ -32,29 +33,29 @@ class BatchL2(Learner):
     lam : float
         Weight of the l1 penalty, in the score and in the fit.
     growth : int
-        Atoms added at every timestep after the first (eta in the paper). 0: the size stays.
+        Number of atoms added at each timestep after the first (eta in the paper); 0 adds none.
     rounds, alternations : int
-        Most alternations on the first batch and at a later timestep.
+        Maximum number of alternations on the first batch and at later timesteps.
     sweeps : int
         Sweeps of block coordinate descent in one alternation.
     tolerance : float
-        Relative decrease of the objective in one alternation below which a timestep ends.
+        Relative decrease of the objective below which alternation stops.
     start_terms : int
-        Heaviest terms of a document that a starting or a new atom is made of; 0 takes the whole document.
+        Number of heaviest terms of a document in its atom; 0 takes all terms.
     unit : {"l2", "l1"}
-        Norm of the documents in whose unit a score is measured. The objective is homogeneous, so that documents of
-        unit l1 norm have the same codes, up to scale, and the score divided by ||p||_1.
+        Norm that scores are relative to; "l1" divides them by ||p||_1. The objective is homogeneous, so documents of
+        unit l1 norm have the same codes up to scale.
 
     Notes
     -----
     Algorithm 5 prints the problem of the dictionary as ||P - A X||_2 + lam ||X||_1 and calls it the non-negative
-    sparse coding problem, which is Hoyer's (2002) with the squared norm: that is what is solved here, with the same
-    lam. Read as printed, with one norm over all documents, it would have X = 0 from a hundred unit documents on (no
-    product of an atom and a residual exceeds 1, and lam times the norm of 100 unit residuals does).
+    sparse coding problem. That problem (Hoyer 2002) has the squared norm and is solved here with the same lam. With one
+    norm over all documents, as printed, the solution would be X = 0 for 100 unit documents or more: no product of an
+    atom and a residual exceeds 1, but lam times the norm of 100 unit residuals does.
 
-    The state is the dictionary: codes of earlier documents follow from it, so they are not stored. New atoms start
-    from the worst explained documents of the batch (`odl.learners.sparse_atoms`); the paper leaves their start open.
-    Old atoms keep their columns.
+    The state is the dictionary; codes of earlier documents are computed from it, so they are not stored. The paper does
+    not say how new atoms start; here they start from the documents of the batch with the largest objective
+    (`odl.learners.sparse_atoms`). Old atoms keep their columns.
 
     Examples
     --------
@@ -85,7 +86,7 @@ class BatchL2(Learner):
     grows: ClassVar[bool] = True
 
     def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
-        """Learn the first dictionary: documents as atoms, then alternations on the first batch."""
+        """Learn the first dictionary: documents as atoms, then `rounds` alternations on the first batch."""
         A = draw_atoms(P, n_atoms, rng, self.start_terms, "l2")
         return self.fresh(self.fit(P, A, self.rounds).A)
 
@@ -120,17 +121,17 @@ class BatchL2(Learner):
         return replace(state, dictionary=self.fit(everything, A, self.alternations).A, updates=state.updates + 1)
 
     def fit(self, P: sparse.csr_array, A: sparse.csc_array, most: int) -> "Fit":
-        """Alternate codes and dictionary at most so many times; see `odl.learners.batch_l2.fit`."""
+        """Alternate codes and dictionary at most `most` times; see `odl.learners.batch_l2.fit`."""
         return fit(P, A, self.lam, alternations=most, sweeps=self.sweeps, tolerance=self.tolerance)
 
     def enters(self, P: sparse.csr_array, atom: sparse.csc_array) -> np.ndarray:
-        """Mask the documents whose code an atom alone would enter: a^T p > lam ||p||_2."""
+        """Return a mask of the documents whose code would use the atom if it were the only one: a^T p > lam ||p||_2."""
         norms = np.sqrt(np.asarray(P.multiply(P).sum(axis=1))).ravel()
         return (P @ atom).toarray().ravel() > self.lam * norms
 
 
 class Fit(NamedTuple):
-    """A dictionary, the codes it was fitted to last, and the objective after every coding step.
+    """Dictionary, the codes that it was last fitted to, and the objective after each coding step.
 
     Examples
     --------
@@ -147,7 +148,7 @@ class Fit(NamedTuple):
 
 
 def check_atoms(A):
-    """Return the dictionary as CSC, or refuse one with a negative weight or an atom outside the unit l2 ball."""
+    """Return the dictionary as CSC; raise ParameterError for negative weights or atoms outside the unit l2 ball."""
     A = real_matrix(A, "A", sparse.csc_array)
     check_signs(A, "A")
     longest = np.sqrt(np.asarray(A.multiply(A).sum(axis=0)).max(initial=0.0))
@@ -157,15 +158,14 @@ def check_atoms(A):
 
 
 def update_dictionary(P: MatrixLike, X: MatrixLike, A: MatrixLike, *, sweeps: int = 1) -> sparse.csc_array:
-    """Lower the squared error of a dictionary with the codes fixed.
+    """Decrease ``1/2 ||P - X A^T||_F^2`` over A >= 0 and ``||a_j||_2 <= 1`` by block coordinate descent; X is fixed.
 
-    Descends on ``min_A 1/2 ||P - X A^T||_F^2`` over dictionaries with A >= 0 and ``||a_j||_2 <= 1`` by block
-    coordinate descent on the statistics B = P^T X and C = X^T X. The block of atom j has the exact minimiser
+    With B = P^T X and C = X^T X, the exact minimiser for atom j is
 
         a_j = u / max(1, ||u||_2),   u = max(B_j - sum_{i != j} C_ij a_i, 0) / C_jj,
 
-    so no step goes uphill, and the terms of an atom are among those of the documents that use it. An atom without
-    a document (C_jj = 0) stays as it is.
+    so no step increases the objective, and the terms of an atom are terms of documents that use it. Atoms that no
+    document uses (C_jj = 0) do not change.
 
     Parameters
     ----------
@@ -174,9 +174,9 @@ def update_dictionary(P: MatrixLike, X: MatrixLike, A: MatrixLike, *, sweeps: in
     X : sparse or dense, shape (n_documents, n_atoms)
         Codes, non-negative; not modified.
     A : sparse or dense, shape (n_terms, n_atoms)
-        Dictionary to start from, with atoms in the set; not modified.
+        Initial dictionary, feasible; not modified.
     sweeps : int
-        Times that every atom is renewed, in order.
+        Number of passes over the atoms.
 
     Returns
     -------
@@ -185,7 +185,7 @@ def update_dictionary(P: MatrixLike, X: MatrixLike, A: MatrixLike, *, sweeps: in
     Raises
     ------
     ParameterError
-        If the shapes do not match, a code is negative, or an atom lies outside the set.
+        If the shapes do not match, a code is negative, or an atom is not feasible.
 
     References
     ----------
@@ -196,7 +196,7 @@ def update_dictionary(P: MatrixLike, X: MatrixLike, A: MatrixLike, *, sweeps: in
     >>> import numpy as np
     >>> from odl.learners.batch_l2 import update_dictionary
     >>> P, X, A = np.array([[0.6, 0.8]]), np.array([[0.5]]), np.array([[1.0], [0.0]])
-    >>> update_dictionary(P, X, A).toarray().round(3)  # the atom turns to the document
+    >>> update_dictionary(P, X, A).toarray().round(3)  # the atom becomes the document
     array([[0.6],
            [0.8]])
     """
@@ -216,8 +216,8 @@ def update_dictionary(P: MatrixLike, X: MatrixLike, A: MatrixLike, *, sweeps: in
                 others[terms[i]] += C[j, i] * weights[i]
             rows = B.indices[B.indptr[j] : B.indptr[j + 1]]
             atom = np.maximum(B.data[B.indptr[j] : B.indptr[j + 1]] - others[rows], 0.0) / C[j, j]
-            kept = atom > 0.0
-            terms[j], weights[j] = rows[kept], atom[kept] / max(1.0, np.sqrt(np.sum(atom * atom)))
+            positive = atom > 0.0
+            terms[j], weights[j] = rows[positive], atom[positive] / max(1.0, np.sqrt(np.sum(atom * atom)))
     starts = np.cumsum([0, *map(len, terms)])
     return sparse.csc_array((np.concatenate(weights), np.concatenate(terms), starts), shape=A.shape)
 
@@ -225,7 +225,7 @@ def update_dictionary(P: MatrixLike, X: MatrixLike, A: MatrixLike, *, sweeps: in
 def fit(
     P: MatrixLike, A: MatrixLike, lam: float, *, alternations: int = 10, sweeps: int = 1, tolerance: float = 1e-3
 ) -> Fit:
-    """Non-negative sparse coding: alternate exact codes and block coordinate descent.
+    """Fit a dictionary by non-negative sparse coding: alternate exact codes and block coordinate descent.
 
         min_{A, X >= 0}  1/2 ||P - X A^T||_F^2 + lam sum(X)    subject to  ||a_j||_2 <= 1
 
@@ -236,21 +236,20 @@ def fit(
     P : sparse or dense, shape (n_documents, n_terms)
         Documents.
     A : sparse or dense, shape (n_terms, n_atoms)
-        Dictionary to start from, with atoms in the set.
+        Initial dictionary, feasible.
     lam : float
         Weight of the penalty.
     alternations : int
-        Most updates of the dictionary.
+        Maximum number of dictionary updates.
     sweeps : int
-        Times that every atom is renewed in an update.
+        Number of passes over the atoms in an update.
     tolerance : float
-        Stop when the objective falls by less than this share of itself.
+        Relative decrease of the objective below which alternation stops.
 
     Returns
     -------
     Fit
-        The dictionary, the codes that the last update was made with, and the objective at each coding step: it
-        never rises.
+        Dictionary, codes of the last coding step, and the objective after each coding step, which never rises.
 
     Raises
     ------

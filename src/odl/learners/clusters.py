@@ -14,14 +14,14 @@ from odl.kernels.records import Merging
 from odl.learners import likeness
 from odl.learners.base import ArraySpec, State
 
-BLOCK = 1024  # documents that are learned between two cuts of the atoms
+LEARN_BLOCK = 1024  # documents that are learned between two cuts of the atoms
 FULL = {"merge": atom_clusters.MERGE, "join": atom_clusters.JOIN, "retire": atom_clusters.RETIRE}
 CANDIDATES, UNKNOWN = ward_merging.CANDIDATES, ward_merging.UNKNOWN
 NO_LIMIT = 1 << 62  # terms of a sum that is not cut
 EDGES = np.array([50, *(round(step * 10**power) for power in range(2, 6) for step in (1, 2, 3.5, 5, 7))])  # of ages
 PRIOR = 100.0  # matches added to both counters of each bin
 BINS = len(EDGES) + 1
-NEAR = np.searchsorted(EDGES, np.arange(10001), side="right")  # bin of each age up to 10,000
+AGE_BINS = np.searchsorted(EDGES, np.arange(10001), side="right")  # bin of each age up to 10,000
 AGES = {name: ArraySpec("dense", (BINS,), between=(0, np.inf)) for name in ("matches", "expected")}
 
 
@@ -57,8 +57,8 @@ class Clusters:
         Equation `merging` of docs/method.md.
         """
         starts, terms, weights = shortened(P, self.settings["terms"])
-        for first in range(0, P.shape[0], BLOCK):
-            ends = starts[first : first + BLOCK + 1]
+        for first in range(0, P.shape[0], LEARN_BLOCK):
+            ends = starts[first : first + LEARN_BLOCK + 1]
             own = slice(ends[0], ends[-1])
             self._learn(likeness.Rows(ends - ends[0], terms[own], weights[own]))
 
@@ -290,7 +290,7 @@ def recency_of(counters: dict[str, np.ndarray], ages: np.ndarray, power: float) 
 
 def _bins(ages):
     """Return the bin of each age."""
-    bins = NEAR[np.minimum(ages, len(NEAR) - 1)]
-    old = np.flatnonzero(bins == NEAR[-1])
+    bins = AGE_BINS[np.minimum(ages, len(AGE_BINS) - 1)]
+    old = np.flatnonzero(bins == AGE_BINS[-1])
     bins[old] = np.searchsorted(EDGES, ages[old], side="right")
     return bins

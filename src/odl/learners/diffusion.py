@@ -1,4 +1,4 @@
-"""Dictionary learning over a network of agents (Chen, Towfic and Sayed 2014): diffusion of the dual variable."""
+"""The learner `diffusion`: dictionary learning over a network of agents (Chen, Towfic and Sayed 2014)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,53 +15,56 @@ from odl.learners.sparse_atoms import draw_atoms, widen
 
 @dataclass(frozen=True)
 class Diffusion(Learner):
-    """min_y f(x - W y) + h(y) by its dual over agents; W_k <- Proj(prox(W_k + mu_w nu_k y_k^T)), document by document.
+    """Code by min_y f(x - W y) + h(y), solved over agents that exchange the dual variable nu; learn by proximal steps.
+
+    Agent k updates its atoms after each document x by W_k <- Proj(prox(W_k + mu_w nu_k y_k^T)).
 
     Parameters
     ----------
     task : {"sparse_svd", "biclustering", "nmf", "nmf_huber"}
-        Residual loss f, penalties and column set (`odl.distributed.models.task`).
+        Residual loss f, penalties and feasible set of atoms (`odl.distributed.models.task`).
     gamma, delta : float
-        Penalty of the codes, gamma ||y||_1 + delta/2 ||y||^2.
+        Weights of the penalty h(y) = gamma ||y||_1 + delta/2 ||y||^2 of the codes.
     eta : float
-        Of the Huber loss. It is u^2/(2 eta) near 0: next to the squared loss, scale gamma and delta by 1/eta and
-        mu_w by eta.
+        Parameter of the Huber loss, which is u^2/(2 eta) near 0. To compare with the squared loss, scale gamma and
+        delta by 1/eta and mu_w by eta.
     beta : float
         Weight of the l1 penalty on the dictionary (biclustering).
     mu_w : float
-        Step of the dictionary.
+        Step size of the dictionary.
     rounds : int
         Passes over the first batch.
     start_terms : int
-        Heaviest terms of a document that its atom starts from; 0 takes the whole document.
+        Number of heaviest terms of a document in its initial atom; 0 takes all terms.
     relative : bool
-        Divide the score of a document by f(x), what it costs when no atom answers: scores are then shares, 1 for
-        a document that nothing explains. Without it the Huber score grows with the length of a document.
+        Divide the score of a document by f(x), its objective without atoms, so that 1 is the score of a document that
+        no atom explains. Otherwise the Huber score grows with the length of a document.
     solver : {"auto", "centralised", "diffusion", "fixed_point"}
-        The optimum of the whole dictionary, or the diffusion, iteration by iteration, or its fixed point, solved
-        directly in one process (one iteration is done to see that nothing moves). auto: the optimum where all
-        agents hold the same dual variable (everyone hears everyone with equal weight), which is then what diffusion
-        tends to.
+        How documents are coded: at the optimum for all atoms in one process, by iterations of the diffusion, or at the
+        fixed point of the diffusion, solved directly in one process and verified by one iteration. "auto" is
+        "centralised" if all agents have the same dual variable (fully connected, equal weights), which the diffusion
+        then converges to; otherwise "diffusion".
     agents : int
-        Agents, each with consecutive atoms as evenly as possible; 0: one for each atom.
+        Number of agents; consecutive atoms are divided among them as evenly as possible. 0: one agent for each atom.
     network : {"fully_connected", "ring", "grid", "erdos_renyi"}
     degree, probability : int, float
-        Of the ring and the Erdos-Renyi graph.
+        Degree of the ring; probability of an edge of the Erdos-Renyi graph.
     network_seed : int
-        Of the random graph.
+        Seed of the random graph.
     seen_by : float
         Agents that see the documents: a share up to 1, or a number above 1; 0 is agent 0 alone.
     mu : float
-        Step of the diffusion; 0: 0.9/(c_f/N + n/delta), n the most atoms of an agent, stable on every network.
+        Step size of the diffusion; 0 is 0.9/(c_f/N + n/delta), stable on every network, with N agents of at most n
+        atoms.
     iterations : int
-        Most iterations of the diffusion.
+        Maximum number of iterations of the diffusion.
     tolerance : float
-        Of a score, relative: duality gap of the optimum; distance of the diffusion from its fixed point.
+        Relative tolerance of a score: duality gap of the optimum, or distance of the diffusion from its fixed point.
 
     Notes
     -----
-    The score is g(nu) at the optimum, the smallest objective, or -sum_k J_k(nu_k) over a network, within O(mu).
-    Documents have unit l2 norm. Source: sections III and IV-B of the paper.
+    The score is the minimum of the objective, g(nu) at the optimal nu; over a network it is -sum_k J_k(nu_k), which
+    differs by O(mu). Documents have unit l2 norm. Source: sections III and IV-B of the paper.
 
     Examples
     --------
@@ -103,12 +106,12 @@ class Diffusion(Learner):
 
     @cached_property
     def model(self) -> models.Model:
-        """The parts of the task."""
+        """Loss and penalties of the task."""
         return models.task(self.task, gamma=self.gamma, delta=self.delta, eta=self.eta, beta=self.beta)
 
     def __post_init__(self):
         super().__post_init__()
-        _ = self.model  # refuses what does not combine
+        _ = self.model  # raises ParameterError for parameters that do not fit together
 
     def agents_of(self, n_atoms: int) -> tuple[np.ndarray, networks.Network]:
         """Return the agent of each atom and the network of the agents."""
@@ -117,7 +120,7 @@ class Diffusion(Learner):
         return owner, _network(*drawn, degree=self.degree, probability=self.probability)
 
     def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
-        """Take documents as atoms, then learn the first batch by `rounds` passes."""
+        """Learn the first dictionary: documents as atoms, then `rounds` passes over the first batch."""
         state = State(self.first_atoms(P, n_atoms, rng))
         for _ in range(self.rounds):
             state = self.learn(state, P, None)
@@ -131,7 +134,7 @@ class Diffusion(Learner):
         return A
 
     def score(self, state: State, P: sparse.csr_array) -> Scores:
-        """Code documents on the dictionary; the score is the smallest objective, or what the network makes of it."""
+        """Code documents on the dictionary; the score is the minimum of the objective or the value over the network."""
         A = widen(state.dictionary, n_rows=P.shape[1])
         owner, network = self.agents_of(A.shape[1])
         best = coding.centralised(P, A, self.model, tolerance=self.tolerance)
@@ -144,16 +147,16 @@ class Diffusion(Learner):
         score, penalty = best.score * scale, best.penalty * scale
         if self.relative:
             silent = (np.diff(best.codes.indptr) == 0) & (np.diff(P.indptr) > 0)
-            score[silent] = 1.0  # ties tie, whatever the rounding
+            score[silent] = 1.0  # f(x) / f(x) without rounding errors, so that these documents tie
         gap = best.gap / np.maximum(best.score - best.gap, 1e-300)
         return Scores(best.codes, score - penalty, penalty, float(np.max(gap, initial=0.0)))
 
     def word_loss(self, residual: np.ndarray) -> np.ndarray:
-        """Return f of single entries."""
+        """Return f of each entry of the residual."""
         return self.model.residual.value(residual[:, None])
 
     def scale(self, P: sparse.csr_array) -> np.ndarray:
-        """Return what the score of each document is multiplied by: 1/f(x) if scores are relative."""
+        """Return the factor of the score of each document: 1/f(x) if scores are relative, else 1."""
         if not self.relative:
             return np.ones(P.shape[0])
         empty = coding.empty_cost(P, self.model)
@@ -162,7 +165,7 @@ class Diffusion(Learner):
     def network_scores(
         self, P: sparse.csr_array, codes: sparse.csr_array, score: np.ndarray, best: coding.Coded
     ) -> Scores:
-        """Return the scores of a network, as far from the optimum `best` as they are.
+        """Return the scores of a network, with the largest relative distance from the optimum `best` as gap.
 
         Parameters
         ----------
@@ -178,7 +181,7 @@ class Diffusion(Learner):
     def learn(
         self, state: State, P: sparse.csr_array, X: sparse.csr_array, history: Sequence[sparse.csr_array] = ()
     ) -> State:
-        """Go through the batch once, one document at a time: each is coded by the atoms the one before has left."""
+        """Learn the documents one by one: code each with the current atoms, then update the atoms."""
         A = self.fit_terms(state, P.shape[1]).dictionary
         owner, network = self.agents_of(A.shape[1])
         if self._optimal(network):
@@ -189,7 +192,7 @@ class Diffusion(Learner):
         return replace(state, dictionary=A, updates=state.updates + 1)
 
     def central(self, network: networks.Network) -> bool:
-        """Tell whether the solver needs all atoms in one place."""
+        """Return whether the solver needs all atoms in one process."""
         return self.at_fixed_point or self._optimal(network)
 
     def _optimal(self, network):
@@ -197,7 +200,7 @@ class Diffusion(Learner):
 
     @property
     def at_fixed_point(self) -> bool:
-        """Whether the diffusion starts where it would end."""
+        """Whether documents are coded at the fixed point of the diffusion, without iterating."""
         return self.solver == "fixed_point"
 
     @property

@@ -1,4 +1,4 @@
-"""Dual averaging, DA: ICASSP 2013 section 2.1 (1), after Nesterov 2009."""
+"""The learner `dual_averaging` (DA): ICASSP 2013 section 2.1 (1), after Nesterov 2009."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -19,17 +19,17 @@ class DualAveraging(SubgradientLearner):
     Parameters
     ----------
     gamma : float
-        Parameter of the step.
+        Parameter of the step size.
     step : {"gamma_over_sqrt_t", "one_over_gamma_sqrt_t"}
-        c_t = gamma / sqrt(t) or 1 / (gamma sqrt(t)): two readings of a fraction that the scan of the
-        paper lost. t counts the updates from 1.
+        Step size c_t = gamma / sqrt(t) or 1 / (gamma sqrt(t)), with t the number of updates from 1. The fraction is
+        illegible in the scan of the paper; these are its two possible readings.
     gradient_terms : int
-        Entries of the sum kept for each atom, the largest in size; 0 keeps all. The support of the sum is the
-        union of all documents that used the atom: without a bound it grows with the stream.
+        Number of entries of largest absolute value that the sum stores for each atom; 0 stores all. The sum has an
+        entry for each word of a document that used the atom, so without a bound it grows with the stream.
 
     Notes
     -----
-    The sum is kept in single precision (also in memory, so that resuming is exact).
+    The sum has single precision, in memory as in checkpoints, so that a resumed run gives the same bytes.
 
     Examples
     --------
@@ -53,11 +53,11 @@ class DualAveraging(SubgradientLearner):
 
     @property
     def array_specs(self) -> dict[str, ArraySpec]:
-        """The sum of the subgradients."""
+        """Specification of the sum of the subgradients."""
         return {"gradient_sum": ArraySpec("csc", ("terms", "atoms"), np.float32)}
 
     def update(self, state: State, statistics: sparse.csc_array) -> State:
-        """Add the subgradient to the sum and project the scaled sum.
+        """Return the state after adding the subgradient to the sum; the dictionary is the projection of -c_t sum.
 
         Equation `dual-averaging` of docs/method.md.
         """
@@ -66,6 +66,6 @@ class DualAveraging(SubgradientLearner):
         total.eliminate_zeros()
         total = sparse.csc_array(largest_per_row(sparse.csr_array(total.T), self.gradient_terms).T)
         scale = self.gamma if self.step == "gamma_over_sqrt_t" else 1.0 / self.gamma
-        moved = total.data.astype(np.float64) * (-scale / np.sqrt(updates))
-        dictionary = project_columns(sparse.csc_array((moved, total.indices, total.indptr), shape=total.shape))
+        data = total.data.astype(np.float64) * (-scale / np.sqrt(updates))
+        dictionary = project_columns(sparse.csc_array((data, total.indices, total.indptr), shape=total.shape))
         return State(dictionary, {"gradient_sum": total}, updates)

@@ -1,4 +1,4 @@
-"""Flat sparse coding, the squared loss with the l1 penalty: base of the tree that it is compared with."""
+"""The learner `flat`: sparse coding with squared loss and l1 penalty; base class of `hierarchical`."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -15,34 +15,34 @@ from odl.learners.sparse_atoms import draw_atoms, widen
 
 @dataclass(frozen=True)
 class Flat(Learner):
-    """1/2 ||p - A x||_2^2 + lam Omega(x), A and x non-negative, Omega(x) = ||x||_1.
+    """Minimise 1/2 ||p - A x||_2^2 + lam Omega(x) over non-negative A and x, with Omega(x) = ||x||_1.
 
     Parameters
     ----------
     lam : float
         Weight of the penalty Omega. Documents have unit l2 norm, so the objective is at most 1/2.
     mu : float
-        Atoms lie in mu ||a||_1 + (1 - mu) ||a||_2^2 <= 1: 0 the unit l2 ball, 1 the unit l1 ball.
+        Constraint on the atoms, mu ||a||_1 + (1 - mu) ||a||_2^2 <= 1: 0 is the unit l2 ball, 1 the unit l1 ball.
     rounds : int
         Alternations of coding and updating on the first batch.
     sweeps : int
         Sweeps over the atoms in one update.
     forgetting : float
-        After N documents, one that was seen when there were M counts (M/N)^forgetting; 0 forgets nothing.
+        Document M of N has weight (M/N)^forgetting in the statistics; 0 weighs all equally.
     first : {"clusters", "documents"}
-        What the atoms start from: means of nested clusters of the first batch, or documents drawn at random.
+        Initial atoms: means of nested clusters of the first batch, or documents drawn at random.
     start_terms : int
-        Heaviest terms of a document that its atom starts from, for "documents"; 0 takes the whole document.
+        Number of heaviest terms of a document in its initial atom, with first="documents"; 0 takes all terms.
     tolerance : float
-        Largest duality gap of a code, relative to its objective.
+        Relative duality gap at which coding a document stops.
     iterations : int
-        Most iterations of FISTA for a document.
+        Maximum number of FISTA iterations for a document.
 
     Notes
     -----
-    Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), equation (1), sections 2.1 and 3.3 to 3.5, there SpDL; online
-    as in JMLR 2010 (Mairal, Bach, Ponce, Sapiro). The statistics of the first batch are kept: the dictionary is that of
-    all documents so far.
+    Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), equation (1), sections 2.1 and 3.3 to 3.5, where it is called
+    SpDL; online as in JMLR 2010 (Mairal, Bach, Ponce, Sapiro). The statistics include the first batch, so the
+    dictionary is fitted to all documents so far.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class Flat(Learner):
         return None, "l2"
 
     def problem(self, n_atoms: int) -> structured.Problem:
-        """Return the optimisation problem of a dictionary of so many atoms."""
+        """Return the optimisation problem for a dictionary of n_atoms."""
         tree, norm = self.penalty(n_atoms)
         return structured.Problem(
             self.lam,
@@ -89,7 +89,7 @@ class Flat(Learner):
         )
 
     def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
-        """Learn the first dictionary: clusters or documents as atoms, then alternations of coding and updating."""
+        """Learn the first dictionary: clusters or documents as atoms, then `rounds` alternations."""
         drawn = draw_atoms(P, n_atoms, rng, self.start_terms, self.norm)
         problem = self.problem(n_atoms)
         if self.first == "clusters":
@@ -103,7 +103,7 @@ class Flat(Learner):
 
     @property
     def array_specs(self) -> dict[str, ArraySpec]:
-        """Statistics of the documents so far: the sums of x x^T and p x^T, and how many there were."""
+        """Specifications of the statistics of all documents so far: sums of x x^T and p x^T, number of documents."""
         return {
             "gram": ArraySpec("csr", ("atoms", "atoms")),
             "cross": ArraySpec("csc", ("terms", "atoms")),
@@ -124,11 +124,11 @@ class Flat(Learner):
         return Scores(coded.X, coded.residual, coded.penalty, gap)
 
     def accumulate(self, state: State, P: sparse.csr_array, X: sparse.csr_array) -> structured.Statistics:
-        """Return the statistics of a batch."""
+        """Return the sums of x x^T and p x^T over a batch, and its number of documents."""
         return structured.statistics(P, X)
 
     def update(self, state: State, statistics: structured.Statistics) -> State:
-        """Return the next state: statistics of all documents so far, then sweeps over the atoms."""
+        """Return the state with the batch added to the statistics and the atoms updated by sweeps."""
         past = structured.Statistics(state.arrays["gram"], state.arrays["cross"], float(state.arrays["documents"][0]))
         total = structured.accumulate(past, statistics, self.forgetting)
         dictionary = self.problem(state.dictionary.shape[1]).update(state.dictionary, total)

@@ -1,4 +1,4 @@
-"""Hierarchical sparse coding: atoms are the nodes of a tree, and the penalty switches off whole subtrees."""
+"""The learner `hierarchical`: sparse coding with atoms as nodes of a tree and a penalty that zeroes subtrees."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,19 +10,19 @@ from odl.learners.flat import Flat
 
 @dataclass(frozen=True)
 class Hierarchical(Flat):
-    """Omega(x) = sum over the nodes of a tree of ||x_g||, g a node and all its descendants; all else as `Flat`.
+    """`Flat` with the tree-structured penalty Omega(x) = sum_g ||x_g||, g a node of the tree and its descendants.
 
     Parameters
     ----------
     tree : str
-        "binary" (node j has children 2j + 1 and 2j + 2), branching factors from the root down such as "10,2", with
-        several roots "3 x 10,2", or "parents -1,0,0": the parent of every node. One node for each atom.
+        Tree with one node for each atom: "binary" (node j has children 2j + 1 and 2j + 2), branching factors from the
+        root down such as "10,2", several such trees as "3 x 10,2", or the parent of each node, "parents -1,0,0".
     group_norm : {"l2", "linf"}
         Norm of a group.
 
     Notes
     -----
-    Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), there SpHDL.
+    Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), where it is called SpHDL.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Base of the learners of the L1 objective: start, coder and subgradient."""
+"""Base classes of the learners of the L1 objective: first dictionary, coder and subgradient."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -10,12 +10,12 @@ from odl.coding import admm, exact
 from odl.learners.base import Learner, Scores, State, setting
 from odl.learners.sparse_atoms import blocks, draw_atoms, widen
 
-ROUNDING = 1e-12  # residuals of unit-norm documents below this are zero
+ROUNDING = 1e-12  # absolute residuals up to this are rounding errors, for documents of unit norm
 
 
 @dataclass(frozen=True)
 class L1Learner(Learner):
-    """Common part of the learners of min ||P - X A^T||_1 + lam ||X||_1, A and X non-negative.
+    """Base class of the learners of min ||P - X A^T||_1 + lam ||X||_1 over non-negative A and X.
 
     Parameters
     ----------
@@ -24,15 +24,15 @@ class L1Learner(Learner):
     rounds : int
         Alternations of coding and updating on the first batch.
     start_terms : int
-        Heaviest terms of a document that its atom starts from; 0 takes the whole document. An atom enters a
-        code only if more than (1 + lam)/2 of its mass is on words of the document, so an atom made of a
-        whole document explains hardly any other one and gives the learner little to learn from.
+        Number of heaviest terms of a document in its initial atom; 0 takes all terms. An atom enters a code only if
+        more than (1 + lam)/2 of its mass is on words of the document, so an atom with all terms of a document enters
+        few codes of other documents, and the learner changes it little.
     carry : bool
-        Whether the algorithm's own memory and update count go on from the initialisation.
+        Whether other arrays and the update count of the first batch are retained for later batches, or start at zero.
     solver : {"exact", "admm"}
         Sparse coder.
     iterations, phi, relaxation : int, float, float
-        Iterations, penalty and step of the dual (gamma in NIPS 2012) of the ADMM coder.
+        Iterations, penalty parameter and dual step size (gamma in NIPS 2012) of the ADMM coder.
 
     Notes
     -----
@@ -56,7 +56,7 @@ class L1Learner(Learner):
     relaxation: float = setting(1.89, exclusiveMinimum=0)
 
     def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
-        """Learn the first dictionary: documents as atoms, then alternations by the learner's own rule."""
+        """Learn the first dictionary: documents as atoms, then `rounds` times `score` and `learn` on the batch."""
         state = self.fresh(draw_atoms(P, n_atoms, rng, self.start_terms, self.norm))
         for _ in range(self.rounds):
             state = self.learn(state, P, self.score(state, P).codes)
@@ -89,7 +89,7 @@ class L1Learner(Learner):
 
 @dataclass(frozen=True)
 class SubgradientLearner(L1Learner):
-    """Learners that see a batch only through the subgradient sign(X A^T - P)^T X, sign(0) = 0.
+    """Base class of the learners whose update uses only the subgradient sign(X A^T - P)^T X, with sign(0) = 0.
 
     Parameters
     ----------
@@ -114,12 +114,12 @@ class SubgradientLearner(L1Learner):
     has_regret: ClassVar[bool] = True
 
     def accumulate(self, state: State, P: sparse.csr_array, X: sparse.csr_array) -> sparse.csc_array:
-        """Return the subgradient (terms x atoms, CSC), divided by the documents if `per_document`.
+        """Return the subgradient (terms x atoms), divided by the number of documents if `per_document`.
 
         Equation `subgradient` of docs/method.md.
         """
         residual = sparse.csr_array(X @ state.dictionary.T - P)
-        # An exact fit leaves rounding noise, which has a sign: it would count as a full subgradient.
+        # The sign of rounding errors in an exact fit would count as much as that of a large residual.
         residual.data = np.sign(np.where(np.abs(residual.data) > ROUNDING, residual.data, 0.0))
         first, *others = (sparse.csc_array(residual[rows].T @ X[rows]) for rows in blocks(P.shape[0]))
         total = sum(others, first)

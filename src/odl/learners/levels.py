@@ -16,7 +16,7 @@ from scipy import sparse
 from odl.errors import ParameterError
 from odl.kernels import ward_merging
 from odl.learners import likeness
-from odl.learners.adaptive import NO_ATOM, Adaptive, ClusterLearner, cut
+from odl.learners.adaptive import EMPTY_ATOM_DOCUMENTS, Adaptive, ClusterLearner, rescale_atoms
 from odl.learners.base import ArraySpec, Scores, State, setting
 from odl.learners.clusters import NO_LIMIT, UNKNOWN, index_of, merging, reading, taken_index
 from odl.learners.peers import ORDERED, share_of_peers, with_peers
@@ -79,17 +79,17 @@ class Levels(ClusterLearner):
 
     @property
     def in_batch(self) -> bool:
-        """Whether the score of a document depends on the others of its batch."""
+        """Whether the score of a document depends on the other documents of its batch."""
         return self.context > 0
 
     @property
     def limit(self) -> int:
-        """Atoms that the memory holds.
+        """Largest number of atoms that fits in `memory`.
 
         Raises
         ------
         ParameterError
-            If it holds none.
+            If no atom fits.
         """
         most = self.memory // (self.terms + PER_ATOM)
         if most < 1:
@@ -99,19 +99,23 @@ class Levels(ClusterLearner):
 
     @property
     def array_specs(self) -> dict[str, ArraySpec]:
-        """As of `adaptive`; the group of each atom (-1: of its own), documents when they were grouped."""
+        """Specifications of the arrays in the state.
+
+        Those of `adaptive` without "limit", the group of each atom (-1: a group of its own), and the number of
+        documents at the last grouping.
+        """
         return {name: spec for name, spec in self._atoms.array_specs.items() if name != "limit"} | {
             "group": ArraySpec("dense", ("atoms",), np.int64, between=(-1, "atoms")),
             "grouped": ArraySpec("dense", (1,), np.int64, between=(0, np.inf)),
         }
 
     def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
-        """Learn the first batch, from no atom on. Nothing is drawn, and `n_atoms` only checked."""
+        """Learn the first batch with an empty dictionary; `n_atoms` is only checked, `rng` is not used."""
         check_atoms(P, n_atoms, on_demand=True)
         return replace(self.learn(self.fresh(sparse.csc_array((P.shape[1], 0))), P, None), updates=0)
 
     def fresh(self, dictionary: sparse.csc_array) -> State:
-        """Return the state in which each atom is one document."""
+        """Return a state in which each atom consists of one document and is a group of its own."""
         state = self._atoms.fresh(dictionary)
         arrays = super().fresh(dictionary).arrays
         arrays |= {name: value for name, value in state.arrays.items() if name in arrays}
@@ -119,11 +123,11 @@ class Levels(ClusterLearner):
         return State(state.dictionary, arrays)
 
     def move_terms(self, state: State, places: np.ndarray, n_terms: int) -> State:
-        """As of `adaptive`."""
-        return cut(state, super().move_terms(state, places, n_terms))
+        """Return the state with terms renumbered and dropped; atoms that lose terms are rescaled to unit norm."""
+        return rescale_atoms(state, super().move_terms(state, places, n_terms))
 
     def score(self, state: State, P: sparse.csr_array) -> Scores:
-        """Compare documents with their nearest atoms and groups; codes are weights of the atoms, not negative.
+        """Score documents by their nearest atoms and groups; codes are non-negative weights of the atoms.
 
         Equation `levels-score` of docs/method.md.
         """
@@ -215,7 +219,7 @@ class Levels(ClusterLearner):
             return np.arange(k)
         atoms = state.derived.get("merging") or merging(state.arrays, index_of(state, self.flatten), k)
         rooms = state.derived if "merging" in state.derived else {}
-        return groups(atoms, np.maximum(state.arrays["members"], NO_ATOM), target, rooms)
+        return groups(atoms, np.maximum(state.arrays["members"], EMPTY_ATOM_DOCUMENTS), target, rooms)
 
     def _sums_of_groups(self, state, before=None, changed=None):
         """Return a state whose atoms are the groups.

@@ -1,4 +1,4 @@
-"""Online ADMM: ICASSP 2013 section 2.1 (3); OIADMM of the NIPS 2012 paper, Algorithm 1."""
+"""The learner `online_admm`: ICASSP 2013 section 2.1 (3); OIADMM, Algorithm 1 of NIPS 2012."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -14,7 +14,7 @@ from odl.prox.projections import project_columns
 
 
 class StepStatistics(NamedTuple):
-    """What documents give: the ADMM step before scaling, X^T X, and C and X for the dual update."""
+    """Statistics of a batch: C^T X (the step before scaling), X^T X, and C and X for the dual update."""
 
     step: sparse.csc_array
     gram: sparse.csr_array
@@ -24,31 +24,32 @@ class StepStatistics(NamedTuple):
 
 @dataclass(frozen=True)
 class OnlineADMM(L1Learner):
-    """Linearised ADMM on min ||Gamma||_1 such that Gamma = P_t - X_t A^T, one step a batch.
+    """Minimise ||Gamma||_1 subject to Gamma = P_t - X_t A^T by linearised ADMM, one step for each batch.
 
-    With R = P_t - X_t A_t^T and C = clip(R + D_t/beta, -1/beta, 1/beta), which is
-    R + D_t/beta - Gamma_{t+1} of the paper:
+    With R = P_t - X_t A_t^T, the dual D_t, and C = clip(R + D_t/beta, -1/beta, 1/beta), which equals
+    R + D_t/beta - Gamma_{t+1} in the paper:
 
         A_{t+1} = Proj(A_t + tau_t C^T X_t),     tau_t = min(tau, 1/(2 Psi_max(X_t)))
         D_{t+1} = beta (C - X_t (A_{t+1} - A_t)^T)
 
-    (the second line is D_t + beta (P_t - X_t A_{t+1}^T - Gamma_{t+1}) with Gamma_{t+1} put in).
+    The second line is D_t + beta (P_t - X_t A_{t+1}^T - Gamma_{t+1}) after substituting Gamma_{t+1}. Psi_max(X_t) is
+    the largest eigenvalue of X_t^T X_t.
 
     Parameters
     ----------
     beta : float
         Penalty of the augmented Lagrangian (alpha in ICASSP 2013).
     tau : float
-        Largest step; 0 sets no limit. One that is at most every 1/(2 Psi_max(X_t)) is the constant step of
-        Theorems B.5 and B.6 of the NIPS 2012 supplement.
+        Largest step size; 0 sets no limit. If tau is at most 1/(2 Psi_max(X_t)) for all t, it is the constant step size
+        of Theorems B.5 and B.6 of the NIPS 2012 supplement.
     dual_terms : int
-        Entries kept in each row of the dual, the largest in size; 0 keeps all, exactly. The dual pairs document i
-        of one batch with document i of the next, so its support is the union of all past supports:
-        without a bound it grows with the stream.
+        Number of entries of largest absolute value that are stored in each row of the dual; 0 stores all, in double
+        precision. The dual pairs document i of a batch with document i of the next, so row i has the words of all
+        earlier documents i: without a bound it grows with the stream.
 
     Notes
     -----
-    A dual that is cut is kept in single precision (also in memory, so that resuming is exact).
+    A bounded dual has single precision, in memory as in checkpoints, so that a resumed run gives the same bytes.
 
     Examples
     --------
@@ -73,16 +74,16 @@ class OnlineADMM(L1Learner):
 
     @property
     def precision(self) -> type:
-        """Type of the dual's entries."""
+        """Type of the entries of the dual."""
         return np.float32 if self.dual_terms else np.float64
 
     @property
     def array_specs(self) -> dict[str, ArraySpec]:
-        """The dual."""
+        """Specification of the dual."""
         return {"dual": ArraySpec("csr", ("positions", "terms"), self.precision)}
 
     def accumulate(self, state: State, P: sparse.csr_array, X: sparse.csr_array) -> StepStatistics:
-        """Return the statistics of a batch; rows of the dual pair with positions in it."""
+        """Return the statistics of a batch; row i of the dual belongs to document i of the batch."""
         scaled = widen(state.arrays["dual"][: P.shape[0]].astype(np.float64), n_rows=P.shape[0]) / self.beta
         clipped = sparse.csr_array(P - X @ state.dictionary.T + scaled)
         clipped.data = np.clip(clipped.data, -1.0 / self.beta, 1.0 / self.beta)
@@ -92,30 +93,33 @@ class OnlineADMM(L1Learner):
         return StepStatistics(sum(others, first), sum(grams, gram), clipped, X)
 
     def update(self, state: State, statistics: StepStatistics) -> State:
-        """Take one step of the dictionary, then one of the dual."""
+        """Return the state after one step of the dictionary and one of the dual."""
         old, new = state.dictionary, self._stepped(state.dictionary, statistics)
         change = statistics.X @ (new - old).T
-        dual = self._cut(sparse.csr_array(self.beta * (statistics.clipped - change)))
-        rest = self._unreached(state.arrays["dual"][dual.shape[0] :])
+        dual = self._truncate(sparse.csr_array(self.beta * (statistics.clipped - change)))
+        rest = self._update_unused(state.arrays["dual"][dual.shape[0] :])
         dual = sparse.csr_array(sparse.vstack([dual, rest], format="csr"))
         return State(new, {"dual": dual}, state.updates + 1)
 
     def _stepped(self, old, statistics):
-        """Return the dictionary after one step."""
+        """Return the dictionary after one projected step."""
         psi_max = largest_eigenvalue(statistics.gram)
         if not psi_max > 0:
             return old
         inverse = max(2.0 * psi_max, 1.0 / self.tau if self.tau else 0.0)
         return project_columns(sparse.csc_array(old + statistics.step / inverse))
 
-    def _unreached(self, rest):
-        """Return rows that this batch is too short to reach: D <- clip(D, -1, 1), an empty document (footnote 6)."""
+    def _update_unused(self, rest):
+        """Return the dual rows beyond the end of a short batch, updated as for empty documents: clip(D, -1, 1).
+
+        Footnote 6 of NIPS 2012.
+        """
         rest = sparse.csr_array(rest).astype(np.float64)
         rest.data = np.clip(rest.data, -1.0, 1.0)
-        return self._cut(rest)
+        return self._truncate(rest)
 
-    def _cut(self, rows):
-        """Return the entries that are kept, as they are kept."""
+    def _truncate(self, rows):
+        """Return rows of the dual with the entries and precision that are stored."""
         rows = rows.astype(self.precision)
         rows.eliminate_zeros()
         return largest_per_row(rows, self.dual_terms)
@@ -124,10 +128,10 @@ class OnlineADMM(L1Learner):
 def oiadmm_step(
     P: sparse.csr_array, X: sparse.csr_array, A: sparse.csc_array, dual: sparse.csr_array, beta: float, tau: float = 0.0
 ) -> tuple[sparse.csc_array, sparse.csr_array]:
-    """Take one step of OIADMM, with nothing cut off the dual.
+    """Return dictionary and dual after one step of OIADMM with an unbounded dual.
 
-    One linearised step on ``min_A ||Gamma||_1`` such that ``Gamma = P - X A^T``, ``A >= 0`` and ``sum(A_j) <= 1``, as
-    in `OnlineADMM`, with which it shares its code.
+    One linearised step of `OnlineADMM` on ``min_A ||Gamma||_1`` subject to ``Gamma = P - X A^T``, ``A >= 0`` and
+    ``sum(A_j) <= 1``.
 
     Equation `online-admm` of docs/method.md.
 
@@ -138,13 +142,13 @@ def oiadmm_step(
     X : csr_array, shape (n_documents, n_atoms)
         Their codes.
     A : csc_array, shape (n_terms, n_atoms)
-        Dictionary, in the set; it stays where all codes are zero.
-    dual : csr_array, shape (any number of documents, n_terms)
-        Dual of the timestep before; no rows at the start. Of unequal batches the smaller gets zero rows.
+        Feasible dictionary; returned unchanged if all codes are zero.
+    dual : csr_array, shape (n_previous_documents, n_terms)
+        Dual of the previous timestep; no rows at the start. The shorter of P and `dual` is padded with zero rows.
     beta : float
         Penalty of the augmented Lagrangian, above 0.
     tau : float
-        Largest step; 0 sets no limit.
+        Largest step size; 0 sets no limit.
 
     Returns
     -------

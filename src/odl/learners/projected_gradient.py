@@ -1,4 +1,4 @@
-"""Projected (sub)gradient, PG: ICASSP 2013 section 2.1 (2), after Zinkevich 2003."""
+"""The learner `projected_gradient` (projected subgradient, PG): ICASSP 2013 section 2.1 (2), after Zinkevich 2003."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -38,7 +38,7 @@ class ProjectedGradient(SubgradientLearner):
     algorithm: ClassVar[str] = "projected_gradient"
 
     def update(self, state: State, statistics: sparse.csc_array) -> State:
-        """Step against the subgradient and project every atom on {a >= 0, sum(a) <= 1}.
+        """Return the state after a step along the negative subgradient; atoms are projected on a >= 0, sum(a) <= 1.
 
         Equation `projected-gradient` of docs/method.md.
         """

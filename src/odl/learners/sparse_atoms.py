@@ -1,4 +1,4 @@
-"""Sparse matrices of documents and atoms: growth with the vocabulary, heaviest entries, new atoms, shares of words."""
+"""Sparse matrices of documents and atoms: growing vocabularies, largest entries, new atoms, shares of words."""
 
 import numbers
 from collections.abc import Callable
@@ -9,16 +9,16 @@ from scipy import sparse
 
 from odl.errors import ParameterError
 
-BLOCK = 512  # documents summed at a time, in one order
+SUM_BLOCK = 512  # documents per partial sum; a fixed size gives the same bytes on any number of cores
 
 
 def blocks(n_documents):
-    """Return the rows of a batch in the parts that sums are taken over."""
-    return [slice(first, first + BLOCK) for first in range(0, max(n_documents, 1), BLOCK)]
+    """Return slices of the rows of a batch, one for each partial sum."""
+    return [slice(first, first + SUM_BLOCK) for first in range(0, max(n_documents, 1), SUM_BLOCK)]
 
 
 def widen(matrix, n_rows=None, n_columns=None):
-    """Return the sparse matrix with zero rows or columns appended; entries and format unchanged."""
+    """Return the sparse matrix with zero rows or columns appended, in the same format."""
     shape = (max(n_rows or 0, matrix.shape[0]), max(n_columns or 0, matrix.shape[1]))
     if shape == matrix.shape:
         return matrix
@@ -28,43 +28,43 @@ def widen(matrix, n_rows=None, n_columns=None):
 
 
 def with_terms(value, shape, n_terms):
-    """Return an array with nothing for the terms that are new, in the dimension that has a size for each term."""
+    """Return an array with zeros appended for new terms, in its dimension of terms if it has one."""
     if "terms" not in shape:
         return value
     return widen(value, **{("n_rows", "n_columns")[shape.index("terms")]: n_terms})
 
 
-def moved(value, shape, places, n_terms):
-    """Return an array whose terms have other numbers, without those that have none any more.
+def renumber_terms(value, shape, places, n_terms):
+    """Return an array with its terms renumbered, without the terms whose new number is -1.
 
     Parameters
     ----------
     value : csr_array, csc_array or ndarray
     shape : tuple of str or int
-        As of `odl.learners.base.ArraySpec`.
+        As in `odl.learners.base.ArraySpec`.
     places : ndarray of int64
-        New number of each term, rising; -1 for one that has left.
+        New number of each term, ascending; -1 for a term that left.
     n_terms : int
-        Terms there are now.
+        Number of terms afterwards.
     """
     if "terms" not in shape:
         return value
     axis, minor = shape.index("terms"), 1 if value.format == "csr" else 0
     if axis != minor:
         other = value.tocsc() if value.format == "csr" else value.tocsr()
-        return moved(other, shape, places, n_terms).asformat(value.format)
+        return renumber_terms(other, shape, places, n_terms).asformat(value.format)
     columns = places[value.indices]
-    kept = columns >= 0
-    totals = np.concatenate([[0], np.cumsum(kept)]).astype(value.indptr.dtype)
-    parts = value.data[kept], columns[kept].astype(value.indices.dtype), totals[value.indptr]
+    remaining = columns >= 0
+    totals = np.concatenate([[0], np.cumsum(remaining)]).astype(value.indptr.dtype)
+    parts = value.data[remaining], columns[remaining].astype(value.indices.dtype), totals[value.indptr]
     size = (n_terms, value.shape[1]) if axis == 0 else (value.shape[0], n_terms)
     return type(value)(parts, shape=size)
 
 
 def largest_per_row(matrix, most):
-    """Keep the `most` largest entries in size of every row (0: all); equal sizes by lower column.
+    """Return the matrix with the `most` entries of largest absolute value in each row (0: all).
 
-    A matrix of which all is kept comes back as it is, not copied.
+    Ties go to the lower column. If no entry is dropped, the matrix is not copied.
     """
     sizes = np.diff(matrix.indptr)
     matrix = matrix if matrix.has_sorted_indices else matrix.sorted_indices()
@@ -78,11 +78,11 @@ def largest_per_row(matrix, most):
     return sparse.csr_array((matrix.data[keep], matrix.indices[keep], totals[matrix.indptr]), shape=matrix.shape)
 
 
-def leading(matrix, most):
-    """Return up to `most` pairs of column and value of each row, largest first, equal ones by lower column.
+def top_entries(matrix, most):
+    """Return up to `most` pairs of column and value of each row, largest first; ties go to the lower column.
 
-    Rows are gone over once for each of the pairs, which takes a fifth of sorting them. Of a matrix by columns they are
-    the columns.
+    For a CSC matrix these are the pairs of row and value of each column. One pass over all rows finds one pair of
+    each, which takes a fifth of the time of sorting.
     """
     ends = matrix.indptr
     rows, values = np.flatnonzero(np.diff(ends)), matrix.data[: ends[-1]].astype(np.float64)
@@ -96,24 +96,24 @@ def leading(matrix, most):
         pairs = zip(matrix.indices[at].tolist(), values[at].tolist(), strict=True)
         for row, pair in zip(rows[of_row[at]].tolist(), pairs, strict=True):
             lists[row].append(pair)
-        values[at] = -np.inf  # told
+        values[at] = -np.inf  # already in the list
     return lists
 
 
 def check_atoms(P, n_atoms, on_demand=False):
-    """Check the number of atoms and return the documents of the first batch that have a known term.
+    """Check the number of atoms and return the rows of the first batch that have a known term.
 
     Parameters
     ----------
     P : csr_array, shape (n_documents, n_terms)
     n_atoms : int
     on_demand : bool
-        Atoms are opened when they are needed: there may be more than documents.
+        Whether documents open atoms; `n_atoms` may then exceed the number of documents.
 
     Raises
     ------
     ParameterError
-        If it is no whole number from 1 to the number of such documents, or there is no such document.
+        If `n_atoms` is not an integer from 1 to the number of these rows, or there are none.
     """
     if not isinstance(n_atoms, numbers.Integral) or isinstance(n_atoms, bool):
         raise ParameterError(f"{n_atoms!r} atoms", "a whole number", "correct the number of atoms")
@@ -128,7 +128,7 @@ def check_atoms(P, n_atoms, on_demand=False):
 
 
 def draw_atoms(P, n_atoms, rng, start_terms=0, norm="l1"):
-    """Draw documents of the first batch as atoms.
+    """Draw documents of the first batch at random as atoms.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def draw_atoms(P, n_atoms, rng, start_terms=0, norm="l1"):
     n_atoms : int
     rng : numpy.random.Generator
     start_terms : int
-        Heaviest terms of a document that its atom is made of; 0 takes the whole document.
+        Number of heaviest terms of a document in its atom; 0 takes all terms.
     norm : {"l1", "l2"}
         Norm to which the atoms are scaled.
 
@@ -151,11 +151,11 @@ def draw_atoms(P, n_atoms, rng, start_terms=0, norm="l1"):
     """
     filled = check_atoms(P, n_atoms)
     rows = np.sort(rng.choice(filled, size=n_atoms, replace=False))
-    return atoms_from(P[rows], start_terms, norm)
+    return make_atoms(P[rows], start_terms, norm)
 
 
-def atoms_from(P, start_terms=0, norm="l1"):
-    """Return the documents, cut to their `start_terms` heaviest terms (0: all), as atoms of unit norm in columns."""
+def make_atoms(P, start_terms=0, norm="l1"):
+    """Return atoms (columns of unit norm) with the `start_terms` heaviest terms (0: all) of each document."""
     atoms = largest_per_row(P, start_terms)
     sizes = np.asarray(atoms.sum(axis=1)) if norm == "l1" else np.sqrt(np.asarray(atoms.multiply(atoms).sum(axis=1)))
     values = atoms.data / np.repeat(np.ravel(sizes), np.diff(atoms.indptr))
@@ -163,11 +163,11 @@ def atoms_from(P, start_terms=0, norm="l1"):
 
 
 def new_atoms(P, novelty, count, enters, *, start_terms=0, norm="l1"):
-    """Make atoms of the documents that are explained worst, each of another kind.
+    """Return atoms made from the most novel documents of a batch that differ from each other.
 
-    Documents are taken in falling order of novelty, equal ones in their order in the batch. One is passed over if an
-    atom chosen before would enter its code, so that a single new topic does not take all new atoms; where too few
-    remain, those passed over fill the rest.
+    Documents are considered in descending order of novelty; ties keep their order in the batch. A document is skipped
+    if an atom chosen earlier would enter its code, so that one new topic does not take all new atoms. If too few
+    documents remain, skipped ones are used.
 
     Parameters
     ----------
@@ -176,18 +176,19 @@ def new_atoms(P, novelty, count, enters, *, start_terms=0, norm="l1"):
     novelty : ndarray, shape (n_documents,)
         Score of each document.
     count : int
-        Atoms wanted.
+        Number of atoms to make.
     enters : callable
-        (P, atom of shape (n_terms, 1)) to a mask of the documents whose code the atom alone would enter.
+        Takes P and an atom of shape (n_terms, 1); returns a mask of the documents whose code would use the atom if it
+        were the only one.
     start_terms : int
-        Heaviest terms of a document that its atom is made of; 0 takes the whole document.
+        Number of heaviest terms of a document in its atom; 0 takes all terms.
     norm : {"l1", "l2"}
         Norm of the atoms.
 
     Returns
     -------
     csc_array, shape (n_terms, count)
-        Fewer atoms only if the batch has fewer documents with known terms.
+        Fewer columns if the batch has fewer documents with known terms.
     """
     order = np.argsort(-np.asarray(novelty), kind="stable")
     order = order[np.diff(P.indptr)[order] > 0]
@@ -199,24 +200,24 @@ def new_atoms(P, novelty, count, enters, *, start_terms=0, norm="l1"):
                 break
             if taken[row] or (explained[row] and not fill):
                 continue
-            atoms.append(atoms_from(P[[row]], start_terms, norm))
+            atoms.append(make_atoms(P[[row]], start_terms, norm))
             explained |= enters(P, atoms[-1])
             taken[row] = True
     return sparse.csc_array(sparse.hstack(atoms, format="csc"))
 
 
-def of_codes(
+def split_scores(
     P: sparse.csr_array, A: sparse.csc_array, scores: Any, loss: Callable[[np.ndarray], np.ndarray]
 ) -> sparse.csr_array:
-    """Part the objective of coded documents among their words.
+    """Divide the objective of coded documents among their words.
 
     With r = p - A x, e = A x and S the words of the document, word i of S gets
 
         rho l(r_i) / sum_k l(r_k)  +  rest |e_i| / sum_{S} |e_i|
 
-    rho is the residual; the rest of the score is the penalty and the residual on words that the document does not
-    have: the price of the atoms, borne by the words that they explain (by p_i where they explain none). What a
-    document has is its score, up to rounding.
+    where rho is the residual and `rest` is the score minus the sum of the first terms: the penalty and the residual on
+    words outside the document. It is the cost of the atoms, divided among the words that they explain (in proportion
+    to p_i if they explain none). A row sums to the score of the document, up to rounding.
 
     Equation `word-shares` of docs/method.md.
 
@@ -226,21 +227,21 @@ def of_codes(
     A : csc_array, shape (n_terms, n_atoms)
     scores : odl.learners.base.Scores
     loss : callable
-        Entries of the residual to their losses l, up to a factor of the document.
+        Returns the losses l of entries of the residual, up to one factor for each document.
 
     Returns
     -------
     csr_array, shape (n_documents, n_terms)
-        Entries where P has them.
+        In the sparsity pattern of P.
 
     Examples
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csc_array, csr_array
     >>> from odl.learners import Scores
-    >>> from odl.learners.sparse_atoms import of_codes
+    >>> from odl.learners.sparse_atoms import split_scores
     >>> P, A, X = csr_array([[0.5, 0.3, 0.2]]), csc_array([[0.5], [0.5], [0.0]]), csr_array([[0.6]])
-    >>> scores = of_codes(P, A, Scores(X, np.array([0.4]), np.array([0.06]), 0.0), np.abs)
+    >>> scores = split_scores(P, A, Scores(X, np.array([0.4]), np.array([0.06]), 0.0), np.abs)
     >>> scores.toarray().round(3), scores.sum().round(3)
     (array([[0.23, 0.03, 0.2 ]]), np.float64(0.46))
     """
@@ -260,19 +261,19 @@ def of_codes(
 
 
 def entries(matrix, P):
-    """Return what a matrix has at the stored entries of P, in their order."""
+    """Return the values of a matrix at the stored entries of P, in their order."""
     return values_at(matrix, np.repeat(np.arange(P.shape[0]), np.diff(P.indptr)), P.indices)
 
 
 def values_at(matrix, rows, columns):
-    """Return what a matrix has in some places."""
+    """Return the values of a sparse matrix at pairs of rows and columns."""
     if not len(rows):
         return np.zeros(0)
-    return sparse.csr_matrix(matrix)[rows, columns].A1  # of a csr_array that would be sparse itself
+    return sparse.csr_matrix(matrix)[rows, columns].A1  # a csr_array would return a sparse array
 
 
 def with_data(P, data):
-    """Return a matrix with the entries of P at other values."""
+    """Return a matrix with the sparsity pattern of P and other values."""
     return sparse.csr_array((data, P.indices, P.indptr), shape=P.shape)
 
 

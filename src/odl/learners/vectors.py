@@ -15,7 +15,7 @@ RECENT = 2000  # latest scores from which a scale is computed
 MIN_SCORES = 50  # recent scores below which those of the batch are added
 BEYOND = 1.0  # distance from the extreme recent scores at which a scale reaches 0 and 1
 GRID = 1 << 16  # steps per unit of a vector component: sums of integers are exact in any order
-BLOCK = 512  # documents per matrix product
+PRODUCT_BLOCK = 512  # documents per matrix product
 ARRAYS = {
     "signs": ArraySpec("dense", ("positions", "bytes"), np.uint8),
     "words": ArraySpec("dense", ("positions",), between=(-np.inf, 1e300)),
@@ -94,10 +94,10 @@ class VectorMemory(NamedTuple):
             return apart
         signs = np.unpackbits(self.signs, axis=1, count=n_dimensions).astype(np.float32).T * 2 - 1
         most = min(NEAREST, signs.shape[1])
-        for first in range(0, len(vectors), BLOCK):
-            rows = np.rint(vectors[first : first + BLOCK] * GRID).astype(np.float32)
+        for first in range(0, len(vectors), PRODUCT_BLOCK):
+            rows = np.rint(vectors[first : first + PRODUCT_BLOCK] * GRID).astype(np.float32)
             sums = np.partition(rows @ signs, -most, axis=1)[:, -most:].astype(np.float64).sum(axis=1)
-            apart[first : first + BLOCK] -= sums / (most * GRID * np.sqrt(n_dimensions))
+            apart[first : first + PRODUCT_BLOCK] -= sums / (most * GRID * np.sqrt(n_dimensions))
         return apart
 
     def joined(self, words: np.ndarray, vectors: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray]:

@@ -16,7 +16,7 @@ from odl.config.sections import SmallDictionary
 from odl.dictionary.l1 import fit_dictionary
 from odl.errors import DataError, ParameterError
 from odl.evaluation.scorefiles import read_scores
-from odl.learners.sparse_atoms import largest_per_row, leading
+from odl.learners.sparse_atoms import largest_per_row, top_entries
 from odl.novelty import top_terms
 from odl.papers import emergingfiles
 from odl.stream import features
@@ -209,7 +209,7 @@ def group(Z, min_support):
         Atom of each cluster.
     """
     own = np.full(Z.shape[0], NO_CLUSTER)
-    for row, pairs in enumerate(leading(Z, 1)):
+    for row, pairs in enumerate(top_entries(Z, 1)):
         if pairs and pairs[0][1] > 0.0:
             own[row] = pairs[0][0]
     sizes = np.bincount(own[own != NO_CLUSTER], minlength=Z.shape[1])

@@ -45,12 +45,12 @@ def ratio_of(state):
 
 
 def bin_of(age):
-    return sum(age >= edge for edge in clusters.EDGES)
+    return sum(age >= edge for edge in clusters.AGE_EDGES)
 
 
 def test_edges_rise_in_five_steps_a_decade():
-    assert clusters.EDGES[:12].tolist() == [50, 100, 200, 350, 500, 700, 1000, 2000, 3500, 5000, 7000, 10000]
-    assert (np.diff(clusters.EDGES) > 0).all() and clusters.BINS == len(clusters.EDGES) + 1 == 22
+    assert clusters.AGE_EDGES[:12].tolist() == [50, 100, 200, 350, 500, 700, 1000, 2000, 3500, 5000, 7000, 10000]
+    assert (np.diff(clusters.AGE_EDGES) > 0).all() and clusters.BINS == len(clusters.AGE_EDGES) + 1 == 22
 
 
 def dense_similarity(P, sums, documents):

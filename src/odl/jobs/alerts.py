@@ -33,7 +33,7 @@ class Written(NamedTuple):
     state: object
 
 
-def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST, batch=None):
+def follow(learned, output, *, run, settings=DEFAULT, before=runs.FIRST_TIMESTEP, batch=None):
     """Decide what is new in one period; write the decision, its reasons, and the state that the next period needs.
 
     Parameters

@@ -78,7 +78,7 @@ class Before(NamedTuple):
         return cls(*(arguments.get(name) or None for name in cls._fields[:-1]), in_memory)
 
 
-FIRST = Before()  # inputs of timestep 0
+FIRST_TIMESTEP = Before()  # inputs of timestep 0
 
 
 class Timestep(NamedTuple):

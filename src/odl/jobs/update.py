@@ -44,7 +44,7 @@ class Learned(NamedTuple):
     after: checkpoints.Checkpoint
 
 
-def update(source, state, score_file, timings=None, *, run, before=runs.FIRST):
+def update(source, state, score_file, timings=None, *, run, before=runs.FIRST_TIMESTEP):
     """Score one timestep and learn from it; timestep 0 initialises the dictionary.
 
     Parameters

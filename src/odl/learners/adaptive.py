@@ -14,7 +14,7 @@ from scipy import sparse
 
 from odl.learners import likeness
 from odl.learners.base import ArraySpec, Learner, Scores, State, setting
-from odl.learners.clusters import AGES, FULL, Clusters, reading, recency_of, with_matches
+from odl.learners.clusters import AGES, FULL_ACTIONS, Clusters, reading, recency_of, with_matches
 from odl.learners.sparse_atoms import check_atoms, values_at, widen, with_data
 
 EMPTY_ATOM_DOCUMENTS = 1e-12  # number of documents of an atom without words, so that it is merged first
@@ -138,7 +138,7 @@ class Adaptive(ClusterLearner):
     array([0.33, 1.  ])
     """
 
-    full: str = setting("merge", enum=tuple(FULL))
+    full: str = setting("merge", enum=tuple(FULL_ACTIONS))
     contrast: float = setting(0.0, minimum=0)
 
     algorithm: ClassVar[str] = "adaptive"

@@ -14,14 +14,15 @@ from odl.kernels.records import Merging
 from odl.learners import likeness
 from odl.learners.base import ArraySpec, State
 
-LEARN_BLOCK = 1024  # documents that are learned between two cuts of the atoms
-FULL = {"merge": atom_clusters.MERGE, "join": atom_clusters.JOIN, "retire": atom_clusters.RETIRE}
+LEARN_BLOCK = 1024  # documents learned before atoms are truncated to their heaviest terms
+FULL_ACTIONS = {"merge": atom_clusters.MERGE, "join": atom_clusters.JOIN, "retire": atom_clusters.RETIRE}
 CANDIDATES, UNKNOWN = ward_merging.CANDIDATES, ward_merging.UNKNOWN
 NO_LIMIT = 1 << 62  # terms of a sum that is not cut
-EDGES = np.array([50, *(round(step * 10**power) for power in range(2, 6) for step in (1, 2, 3.5, 5, 7))])  # of ages
+# Limits of the bins of ages, in documents.
+AGE_EDGES = np.array([50, *(round(step * 10**power) for power in range(2, 6) for step in (1, 2, 3.5, 5, 7))])
 PRIOR = 100.0  # matches added to both counters of each bin
-BINS = len(EDGES) + 1
-AGE_BINS = np.searchsorted(EDGES, np.arange(10001), side="right")  # bin of each age up to 10,000
+BINS = len(AGE_EDGES) + 1
+AGE_BINS = np.searchsorted(AGE_EDGES, np.arange(10001), side="right")  # bin of each age up to 10,000
 AGES = {name: ArraySpec("dense", (BINS,), between=(0, np.inf)) for name in ("matches", "expected")}
 
 
@@ -78,7 +79,7 @@ class Clusters:
         weight = np.concatenate([arrays["size"][index.owner], np.full(count, self.worth)])
         pieces = documents, index.lists.rows(), new.rows()
         slots, seen = (self.atoms, used, birth), int(arrays["seen"][0])
-        rule = float(self.settings["same"]), FULL[self.settings["full"]]
+        rule = float(self.settings["same"]), FULL_ACTIONS[self.settings["full"]]
         atom_clusters.learn(pieces, owner, weight, np.empty(len(owner)), *slots, seen, *rule)
         n_atoms = int(self.atoms.counters[ward_merging.ATOMS])
         arrays |= {name: slots[:n_atoms] for name, slots in (("used", used), ("birth", birth))}
@@ -292,5 +293,5 @@ def _bins(ages):
     """Return the bin of each age."""
     bins = AGE_BINS[np.minimum(ages, len(AGE_BINS) - 1)]
     old = np.flatnonzero(bins == AGE_BINS[-1])
-    bins[old] = np.searchsorted(EDGES, ages[old], side="right")
+    bins[old] = np.searchsorted(AGE_EDGES, ages[old], side="right")
     return bins

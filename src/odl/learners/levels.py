@@ -186,7 +186,7 @@ class Levels(ClusterLearner):
         n_atoms = state.shape[1]
         if n_atoms > self.limit:
             expected = f"at least {n_atoms * (self.terms + PER_ATOM)}, as there are {n_atoms} atoms already"
-            raise ParameterError(f"memory {self.memory}", expected, "raise memory or start anew")
+            raise ParameterError(f"memory {self.memory}", expected, "raise memory or start again")
         slots = state.derived["groups"].shape[1] if "groups" in state.derived else 2 * self.limit
         known = state.derived.get("merging")
         if slots != 2 * self.limit or (known and len(known.documents) != self.limit):

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from odl.kernels import inverted_lists
 
-MAX_SWEEPS = 30  # of coordinate descent over the few atoms nearest to a document
+MAX_CODE_SWEEPS = 30  # sweeps of coordinate descent for the codes of a document on its nearest atoms
 REBUILD_SHARE = 0.15  # share of changed columns from which an index is rebuilt rather than updated
 SPARE_SHARE = 1.5  # free room behind the entries of an index, as a share of their number
 
@@ -379,7 +379,7 @@ def codes(P, columns, n_terms, neighbours):
     starts, *documents = compressed(P)
     if most:
         work = np.zeros(max(P.shape[1], n_terms)), np.empty((most + 1, most))
-        inverted_lists.codes((spans_of(starts), *documents), columns[:3], neighbours, MAX_SWEEPS, weights, *work)
+        inverted_lists.codes((spans_of(starts), *documents), columns[:3], neighbours, MAX_CODE_SWEEPS, weights, *work)
     used = weights > 0
     starts = np.zeros(count + 1, dtype=np.int64)
     np.cumsum(used.sum(axis=1), out=starts[1:])

@@ -94,14 +94,14 @@ class OnlineADMM(L1Learner):
 
     def update(self, state: State, statistics: StepStatistics) -> State:
         """Return the state after one step of the dictionary and one of the dual."""
-        old, new = state.dictionary, self._stepped(state.dictionary, statistics)
+        old, new = state.dictionary, self._step(state.dictionary, statistics)
         change = statistics.X @ (new - old).T
         dual = self._truncate(sparse.csr_array(self.beta * (statistics.clipped - change)))
         rest = self._update_unused(state.arrays["dual"][dual.shape[0] :])
         dual = sparse.csr_array(sparse.vstack([dual, rest], format="csr"))
         return State(new, {"dual": dual}, state.updates + 1)
 
-    def _stepped(self, old, statistics):
+    def _step(self, old, statistics):
         """Return the dictionary after one projected step."""
         psi_max = largest_eigenvalue(statistics.gram)
         if not psi_max > 0:

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from odl.learners.likeness import nearest_among
 
-MIN_DOCUMENTS = 3  # documents in a batch below which peers do not count
+MIN_BATCH_DOCUMENTS = 3  # smallest batch in which peers change scores
 MAX_CONTRAST = 0.3  # largest weight of the similarity to the batch, of either sign
 ORDERED, WHOLE_SHARE = 100, 250  # documents from which peers change the order, and have their whole share of it
 SMALL_SHARE = 0.3  # share of peers in scores of smaller batches, as a share of `context`
@@ -25,7 +25,7 @@ def share_of_peers(context: float, n_documents: int) -> float:
     >>> [round(share_of_peers(0.5, n), 3) for n in (2, 50, 100, 250, 1000)]
     [0.0, 0.15, 0.2, 0.5, 0.5]
     """
-    if n_documents < MIN_DOCUMENTS:
+    if n_documents < MIN_BATCH_DOCUMENTS:
         return 0.0
     return context * (min(1.0, n_documents / WHOLE_SHARE) if n_documents >= ORDERED else SMALL_SHARE)
 
@@ -105,7 +105,7 @@ def in_order(P: sparse.csr_array, scores: np.ndarray, share: float, peers: int) 
     >>> in_order(P, np.array([0.2, 0.9, 0.4, 0.3]), share=0.9, peers=1)
     array([0.2, 0.9, 0.3, 0.4])
     """
-    if len(scores) < MIN_DOCUMENTS or not share:
+    if len(scores) < MIN_BATCH_DOCUMENTS or not share:
         return scores
     similar, cosines = nearest_among(P, min(peers, len(scores) - 1))
     return by_peers(scores, similar, cosines, share)

@@ -9,18 +9,18 @@ from odl.learners.base import ArraySpec
 
 NEAREST = 5  # recent vectors that a vector is compared with
 HALF_WEIGHT_WORDS = 16  # distinct words of a document whose vector has the same weight as its words
-MAX_WEIGHT = 2 / 3  # of a vector
-LENGTHS = 256  # bins of the number of distinct words of a document
+MAX_VECTOR_WEIGHT = 2 / 3  # largest weight of vectors relative to words
+LENGTH_BINS = 256  # bins of the number of distinct words of a document
 RECENT = 2000  # latest scores from which a scale is computed
 MIN_SCORES = 50  # recent scores below which those of the batch are added
 BEYOND = 1.0  # distance from the extreme recent scores at which a scale reaches 0 and 1
 GRID = 1 << 16  # steps per unit of a vector component: sums of integers are exact in any order
 PRODUCT_BLOCK = 512  # documents per matrix product
-ARRAYS = {
+MEMORY_ARRAYS = {
     "signs": ArraySpec("dense", ("positions", "bytes"), np.uint8),
     "words": ArraySpec("dense", ("positions",), between=(-np.inf, 1e300)),
     "vectors": ArraySpec("dense", ("positions",), between=(0, 2)),
-    "lengths": ArraySpec("dense", (LENGTHS,), np.int64, between=(0, np.inf)),
+    "lengths": ArraySpec("dense", (LENGTH_BINS,), np.int64, between=(0, np.inf)),
 }
 
 
@@ -57,7 +57,7 @@ class VectorMemory(NamedTuple):
     def empty(cls, n_dimensions: int) -> Self:
         """Return the memory before the first batch."""
         signs = np.zeros((0, -(-n_dimensions // 8)), dtype=np.uint8)
-        return cls(signs, np.zeros(0), np.zeros(0), np.zeros(LENGTHS, dtype=np.int64))
+        return cls(signs, np.zeros(0), np.zeros(0), np.zeros(LENGTH_BINS, dtype=np.int64))
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any], n_dimensions: int, path: Any) -> Self:
@@ -69,7 +69,9 @@ class VectorMemory(NamedTuple):
             If the arrays are not those of a memory.
         """
         sizes = {"bytes": -(-n_dimensions // 8)}
-        sound = arrays.keys() == ARRAYS.keys() and all(ARRAYS[name].fits(arrays[name], sizes) for name in ARRAYS)
+        sound = arrays.keys() == MEMORY_ARRAYS.keys() and all(
+            spec.fits(arrays[name], sizes) for name, spec in MEMORY_ARRAYS.items()
+        )
         if not sound or len(arrays["words"]) != len(arrays["vectors"]):
             expected = f"signs of {n_dimensions} numbers, and scores by words and by vectors"
             todo = f"delete {path} and run the same command again"
@@ -137,7 +139,7 @@ class VectorMemory(NamedTuple):
         signs = np.packbits(vectors[vectors.any(axis=1)] > 0, axis=1)
         signs = np.concatenate([self.signs, signs])[-max(1, room // signs.shape[1]) :]
         known = ~np.isnan(words) if len(self.signs) else np.zeros(len(words), dtype=bool)
-        seen = np.bincount(np.minimum(lengths, LENGTHS - 1), minlength=LENGTHS)
+        seen = np.bincount(np.minimum(lengths, LENGTH_BINS - 1), minlength=LENGTH_BINS)
         recent = (np.append(self.words, words[known])[-RECENT:], np.append(self.vectors, apart[known])[-RECENT:])
         return VectorMemory(signs, *recent, self.lengths + seen)
 
@@ -173,5 +175,6 @@ def weight_of(lengths: Any) -> float:
     (0.5, 0.25, 0.6666666666666666)
     """
     return min(
-        MAX_WEIGHT, HALF_WEIGHT_WORDS / (HALF_WEIGHT_WORDS + (float(np.median(lengths)) if len(lengths) else 0.0))
+        MAX_VECTOR_WEIGHT,
+        HALF_WEIGHT_WORDS / (HALF_WEIGHT_WORDS + (float(np.median(lengths)) if len(lengths) else 0.0)),
     )

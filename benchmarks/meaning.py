@@ -145,7 +145,7 @@ def measure(held):
     for t, batch in enumerate(held.batches[1:], start=1):
         P = held.P(t)
         found = novelty.score(made["levels"], made["levels"].fit_terms(states["levels"], P.shape[1]), P)
-        apart = memory.apart(batch.vectors)
+        apart = memory.distances(batch.vectors)
         run = novelty.with_vectors(found, memory, apart)
         memory = memory.after(found.score, apart, batch.vectors, lengths_of(batch), ROOM)
         if t in held.listed:

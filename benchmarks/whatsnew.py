@@ -13,7 +13,7 @@ from scipy import sparse
 
 from odl.alerts import read
 from odl.evaluation import baselines
-from odl.learners.adaptive import in_context
+from odl.learners.adaptive import combine_with_peers
 from odl.stream import features
 from odl.stream.weighting import Weighting, weigh
 from odl.text.stopwords import StopWords
@@ -122,7 +122,7 @@ def _neighbours(batch, past, items, budget):
         nearest = baselines.nearest(batch, past)
     for name, scores in nearest.items():
         found[f"plain {name}"] = top(scores, batch.ids, items, budget)
-        found[f"context {name}"] = top(sum(in_context(Q, scores, **CONTEXT)), batch.ids, items, budget)
+        found[f"context {name}"] = top(sum(combine_with_peers(Q, scores, **CONTEXT)), batch.ids, items, budget)
     return found
 
 

@@ -166,7 +166,7 @@ def with_vectors(scored: Novelty, memory: VectorMemory, apart: np.ndarray, fixed
         Scores of words.
     memory : odl.learners.vectors.VectorMemory
     apart : ndarray, shape (n_documents,)
-        Scores of vectors (`VectorMemory.apart`).
+        Scores of vectors (`VectorMemory.distances`).
     fixed : float, optional
         Weight of the vectors; by default it follows from the lengths of the documents.
 
@@ -181,13 +181,13 @@ def with_vectors(scored: Novelty, memory: VectorMemory, apart: np.ndarray, fixed
     >>> scored = novelty.score(learner, learner.start(P, 1, np.random.default_rng(0)), P)
     >>> scores, lengths = (np.array([0.1, 0.3]), np.array([0.2, 0.4])), np.array([2])
     >>> memory = VectorMemory.empty(2).after(*scores, vectors[:1], lengths, 1000)
-    >>> found = novelty.with_vectors(scored, memory, memory.apart(vectors), 0.5)
+    >>> found = novelty.with_vectors(scored, memory, memory.distances(vectors), 0.5)
     >>> found.score.round(3), found.meaning.round(3)
     (array([0.25, 0.75]), array([0.125, 0.375]))
     """
     if not len(memory.signs):
         return scored
-    words, meaning = memory.joined(scored.score, apart, memory.weight(fixed))
+    words, meaning = memory.combine_scores(scored.score, apart, memory.weight(fixed))
     return scored._replace(score=words + meaning, meaning=meaning)
 
 

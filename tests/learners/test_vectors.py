@@ -32,24 +32,24 @@ def test_distance_is_to_the_five_nearest_signs(rng):
     memory, rows = remembered(rng), rows_of(rng, 30)
     signs = np.unpackbits(memory.signs, axis=1, count=19) * 2.0 - 1
     cosines = np.sort(rows @ signs.T / np.sqrt(19), axis=1)[:, -5:]
-    assert np.allclose(memory.apart(rows), 1 - cosines.mean(axis=1), atol=1e-4)
+    assert np.allclose(memory.distances(rows), 1 - cosines.mean(axis=1), atol=1e-4)
 
 
 def test_a_document_alone_has_the_score_that_it_has_among_others(rng, monkeypatch):
     """To the bit: scales are those of the past, and sums are exact however many documents are compared at once."""
     memory, rows, words = remembered(rng, width=256), rows_of(rng, 70, 256), rng.random(70)
-    together = novelty.with_vectors(scored(words), memory, memory.apart(rows))
+    together = novelty.with_vectors(scored(words), memory, memory.distances(rows))
     assert 0 < memory.weight() < 1 and np.ptp(together.meaning) > 0
     monkeypatch.setattr(module, "PRODUCT_BLOCK", 7)
     for row in range(0, 70, 9):
         few = slice(row, row + 1)
-        alone = novelty.with_vectors(scored(words[few]), memory, memory.apart(rows[few]))
+        alone = novelty.with_vectors(scored(words[few]), memory, memory.distances(rows[few]))
         assert alone.score[0] == together.score[row] and alone.meaning[0] == together.meaning[row]
 
 
 def test_both_views_are_on_the_scale_of_their_recent_scores(rng):
     memory, n = remembered(rng), 2000
-    words, vectors = memory.joined(rng.random(n), rng.random(n), weight=0.25)
+    words, vectors = memory.combine_scores(rng.random(n), rng.random(n), weight=0.25)
     for part, weight in ((words, 0.75), (vectors, 0.25)):
         assert part.min() >= 0 and part.max() <= weight and abs(part.mean() - weight / 2) < 0.02
     ordered = on_scale(np.linspace(-0.5, 1.5, 5000), memory.words)
@@ -59,7 +59,7 @@ def test_both_views_are_on_the_scale_of_their_recent_scores(rng):
 def test_too_few_recent_scores_are_filled_up_with_the_batch(rng):
     memory = VectorMemory.empty(3).after(np.zeros(5), np.zeros(5), rows_of(rng, 5, 3), np.full(5, 4), 100)
     assert len(memory.words) == 0, "the first batch starts the dictionary: its scores are no others'"
-    words, _ = memory.joined(np.array([0.3, 0.1, 0.2]), np.ones(3), weight=0.0)
+    words, _ = memory.combine_scores(np.array([0.3, 0.1, 0.2]), np.ones(3), weight=0.0)
     assert np.allclose(words, [5 / 6, 1 / 6, 1 / 2])
 
 
@@ -91,7 +91,7 @@ def test_shares_and_meaning_add_up_to_the_score(rng):
         learner = learners.make(name)
         state = learner.start(P[:30], 3, np.random.default_rng(0))
         by_words = novelty.score(learner, state, P[30:])
-        both = novelty.with_vectors(by_words, memory := remembered(rng), memory.apart(rows_of(rng, 30)), 0.4)
+        both = novelty.with_vectors(by_words, memory := remembered(rng), memory.distances(rows_of(rng, 30)), 0.4)
         words, context = novelty.shares(learner, state, P[30:], both)
         assert np.allclose(np.asarray(words.sum(axis=1)).ravel() + context + both.meaning, both.score, atol=1e-12)
         assert 0 < both.meaning.max() <= 0.4 and np.allclose(both.residual, by_words.residual)

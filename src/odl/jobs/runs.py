@@ -197,7 +197,7 @@ def add_vector_scores(step, run, P, scored):
     if step.meaning is None:
         return scored, {}
     vectors, lengths = step.data.vectors, np.diff(P[:, step.P.n_pieces :].indptr)
-    apart, words = step.meaning.apart(vectors), np.where(scored.empty, np.nan, scored.score)
+    apart, words = step.meaning.distances(vectors), np.where(scored.empty, np.nan, scored.score)
     after = step.meaning.after(words, apart, vectors, lengths, run.weighting.meaning_bytes)
     return novelty.with_vectors(scored, step.meaning, apart, run.weighting.meaning), after._asdict()
 

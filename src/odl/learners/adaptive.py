@@ -198,7 +198,7 @@ class Adaptive(ClusterLearner):
         found = self.explain(state, P)
         residual, penalty = 1.0 - found.similarity, np.zeros(P.shape[0])
         if self.in_batch:
-            residual, penalty = in_context(P, residual, self.contrast, self.context, self.peers)
+            residual, penalty = combine_with_peers(P, residual, self.contrast, self.context, self.peers)
         return Scores(self.code(state, P, found), np.maximum(residual, 0.0), penalty, 0.0, (found.atoms,))
 
     def code(self, state: State, P: sparse.csr_array, found: Explained) -> sparse.csr_array:
@@ -242,9 +242,9 @@ class Adaptive(ClusterLearner):
         """
         P = sparse.csr_array(P)
         near = scores.nearest[0] if scores.nearest else self.explain(state, P).atoms
-        return with_data(P, self.words_of(state, P, near))
+        return with_data(P, self.share_entries(state, P, near))
 
-    def words_of(self, state: State, P: sparse.csr_array, neighbours: np.ndarray) -> np.ndarray:
+    def share_entries(self, state: State, P: sparse.csr_array, neighbours: np.ndarray) -> np.ndarray:
         """Return the share of each entry of P, given the nearest atoms that `explain` returns."""
         order = np.argsort(neighbours, axis=1)  # sums run in the order of the atoms
         atoms = np.take_along_axis(neighbours, order, axis=1)
@@ -333,7 +333,7 @@ def rescale_atoms(before: State, after: State) -> State:
     return replace(after, dictionary=sparse.csc_array((data, A.indices, A.indptr), shape=A.shape), arrays=arrays)
 
 
-def in_context(
+def combine_with_peers(
     P: sparse.csr_array, scores: np.ndarray, contrast: float, context: float, peers: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Combine the score of each document with those of the most similar documents of its batch.
@@ -361,9 +361,9 @@ def in_context(
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_array
-    >>> from odl.learners.adaptive import in_context
+    >>> from odl.learners.adaptive import combine_with_peers
     >>> P = csr_array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
-    >>> residual, penalty = in_context(P, np.array([0.2, 0.9, 0.4]), contrast=0.5, context=0.3, peers=2)
+    >>> residual, penalty = combine_with_peers(P, np.array([0.2, 0.9, 0.4]), contrast=0.5, context=0.3, peers=2)
     >>> (residual + penalty).round(3)
     array([0.413, 0.685, 0.53 ])
     """

@@ -149,7 +149,7 @@ class Levels(ClusterLearner):
         P, words = sparse.csr_array(P), np.zeros(P.nnz)
         for level, (weight, learner, of) in enumerate(self._parts(state)):
             near = scores.nearest[level] if scores.nearest else learner.explain(of, P).atoms
-            words += weight * learner.words_of(of, P, near)
+            words += weight * learner.share_entries(of, P, near)
         share = share_of_peers(self.context, P.shape[0]) if P.shape[0] < ORDERED else self.context
         return with_data(P, (1.0 - share) * words)
 

@@ -44,7 +44,7 @@ class VectorMemory(NamedTuple):
     >>> memory = VectorMemory.empty(2).after(np.zeros(3), np.zeros(3), vectors, np.array([8, 16, 90]), room=1000)
     >>> memory.signs.ravel(), memory.weight()
     (array([192,  64, 192], dtype=uint8), 0.5)
-    >>> memory.apart(np.array([[0.6, 0.8]])).round(2)
+    >>> memory.distances(np.array([[0.6, 0.8]])).round(2)
     array([0.29])
     """
 
@@ -86,7 +86,7 @@ class VectorMemory(NamedTuple):
         middle = np.searchsorted(np.cumsum(self.lengths), [(total - 1) // 2, total // 2], side="right")
         return weight_of(middle if total else [])
 
-    def apart(self, vectors: np.ndarray) -> np.ndarray:
+    def distances(self, vectors: np.ndarray) -> np.ndarray:
         """Return the mean distance of centred vectors to the five nearest recent ones, from 0 to 2.
 
         Equation `score-by-vectors` of docs/method.md.
@@ -102,8 +102,8 @@ class VectorMemory(NamedTuple):
             apart[first : first + PRODUCT_BLOCK] -= sums / (most * GRID * np.sqrt(n_dimensions))
         return apart
 
-    def joined(self, words: np.ndarray, vectors: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the parts of words and of vectors in the scores of documents; their sum is between 0 and 1.
+    def combine_scores(self, words: np.ndarray, vectors: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the parts of document scores that come from words and from vectors; their sum is between 0 and 1.
 
         Equation `joined-scores` of docs/method.md.
 

@@ -240,7 +240,9 @@ class DocumentJudge:
         scored = novelty.score(self.learner, self.state, wide)
         if self.meaning is not None:
             vectors = dense.centred(documents.vectors, self.vector_mean)
-            scored = novelty.with_vectors(scored, self.meaning, self.meaning.apart(vectors), self.run.weighting.meaning)
+            scored = novelty.with_vectors(
+                scored, self.meaning, self.meaning.distances(vectors), self.run.weighting.meaning
+            )
         tail, _ = calibration.tails(scored, self.recent, self.settings.warm_up)
         parts, _ = novelty.shares(self.learner, self.state, wide, scored)
         shares = with_data(P, parts.data)

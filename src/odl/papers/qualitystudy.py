@@ -11,7 +11,7 @@ import numpy as np
 from odl import learners, novelty
 from odl.config.chains import learner_of
 from odl.evaluation import baselines, metrics
-from odl.learners.adaptive import in_context
+from odl.learners.adaptive import combine_with_peers
 from odl.learners.peers import with_peers
 from odl.papers import rivals
 from odl.papers.rivals.windows import Recent
@@ -237,7 +237,7 @@ QUALITY_PARTS = {"table": compare, "memory": remember, "ablation": ablate, "riva
 
 
 JUDGES = {
-    "adaptive": lambda P, scores, own: sum(in_context(P, scores, own.contrast, own.context, own.peers)),
+    "adaptive": lambda P, scores, own: sum(combine_with_peers(P, scores, own.contrast, own.context, own.peers)),
     "levels": lambda P, scores, own: with_peers(P, scores, own.context, own.peers),
 }
 

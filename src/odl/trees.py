@@ -20,7 +20,7 @@ class Tree:
     """A tree or forest whose nodes are atoms.
 
     The group of a node consists of the node and its descendants (Jenatton, Mairal, Obozinski, Bach, ICML 2010,
-    section 2.2). Two groups are nested or disjoint, which is the condition of the prox (definition 1 there).
+    section 2.2). Any two groups are nested or disjoint, as their proximal operator requires (definition 1 there).
 
     Parameters
     ----------

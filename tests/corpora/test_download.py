@@ -303,7 +303,7 @@ def test_wrong_originals_are_refused(server, tmp_path, monkeypatch):
     monkeypatch.setitem(nips.ORIGINALS, "f.bin", nips.archive)
     rows = registry(server.url + "/n.zip", route="build")
     server.behaviours = [send(content)]
-    with pytest.raises(DownloadError, match=r"holds no nips\.corpus"):
+    with pytest.raises(DownloadError, match=r"lacks nips\.corpus"):
         fetch(tmp_path, rows)
     server.behaviours = [send(content[:60] + b"?" + content[61:])]
     with pytest.raises(DownloadError, match="zip"):

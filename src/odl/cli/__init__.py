@@ -107,7 +107,7 @@ def parse_map(text):
     return value
 
 
-Json = parse_map  # annotation of a step's argument that is a JSON map
+Json = parse_map  # type annotation of step arguments that are JSON objects
 
 
 def _follow_parent():

@@ -16,7 +16,7 @@ from odl.files import listing, packing
 from odl.files.escaping import visible
 
 MAX_SURVEYED_LINES = 200_000  # lines of a file
-PACKED_STARTS = {  # first bytes of packed files -> advice
+PACKED_STARTS = {  # first bytes of compressed files and archives -> advice to the user
     b"\x28\xb5\x2f\xfd": "unpack it: unzstd",
     b"PK\3\4": "unpack it: unzip; of a spreadsheet or a document, save it as CSV or text",
     b"\xd0\xcf\x11\xe0": "save it as CSV or text",

@@ -18,7 +18,7 @@ PACKAGE = Path(__file__).parents[1]
 DATA_ENDINGS = (".css", ".js", ".jinja", ".txt")  # data files of a module, with the module's name
 CPP = (".cpp", ".h")  # endings of kernel files; their names here include the ending
 INCLUDE = re.compile(r'^#include "(\w+)\.h"', re.M)
-# A string literal (group 1), or text without effect: raw strings (documentation), comments and white space.
+# Matches a string literal (group 1), or text to ignore: comments, white space, and raw strings, which are docstrings.
 CPP_PARTS = re.compile(r'("(?:\\.|[^"\\\n])*")|(?:R"\((?:.|\n)*?\)"|//[^\n]*|\s+)+')
 
 

@@ -387,7 +387,12 @@ def _repaired(parser, blocks):
 
 
 def _item_row(data, parser):
-    """Return the row of a separate item, repaired if it is not valid XML."""
+    """Return the row of one item of a feed, or `Unreadable`.
+
+    Three attempts: as XML with the namespaces of the feed; with bare ampersands and invalid characters replaced; by the
+    tolerant parser. A row of the last two has the key "repaired". A row of the tolerant parser must have a text other
+    than its title, unless the item has no element for one.
+    """
     prefixes = {prefix.decode() for prefix in USED_PREFIX.findall(data)} - {"xml", "xmlns"}
     known = {**PREFIXES, **parser.namespaces}
     declared = [f'xmlns="{known.get("", "")}"', *(f'xmlns:{one}="{known.get(one, "urn:" + one)}"' for one in prefixes)]
@@ -413,7 +418,9 @@ def _loose_row(data):
 
     data = io.BytesIO(b'<?xml version="1.0" encoding="utf-8"?>' + data)
     found = feedparser.parse(data, sanitize_html=False, resolve_relative_uris=False).entries
-    get = partial(dict.get, found[0] if found else {})  # `get` of an entry confuses dates
+    get = partial(
+        dict.get, found[0] if found else {}
+    )  # not the entry's own `get`, which returns another date if one is missing
     texts = [*(content.get("value", "") for content in get("content", ())), get("summary", "")]
     names = [tag.get("label") or tag.get("term") or "" for tag in get("tags", ())]
     roles = {"id": ["id"], "title": ["title"], "time": ["published", "created", "updated"], "url": ["link"]}

@@ -88,7 +88,9 @@ def read_frame(frame, text, time=None, id=None, strict=False, title=None, author
             for name in values:
                 del read[name][len(read["row"]) :]
             aside[row] = str(error)
-            if strict := strict or "begin with the day" in aside[row]:  # other rows may have the same form
+            if (
+                strict := strict or "begin with the day" in aside[row]
+            ):  # day or month first: other rows may be misread, so refuse all
                 break
     if aside and (strict or not read["row"]):
         row, reason = list(aside.items())[-1 if strict else 0]

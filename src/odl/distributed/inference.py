@@ -121,9 +121,9 @@ class AgentShare:
         return np.array([np.linalg.norm(block, 2) ** 2 if block.size else 0.0 for block in self.blocks])
 
     def start(self, x: np.ndarray) -> np.ndarray:
-        """Return nu = argmin of f* - nu^T x for agents that see x and 0 for the others; it needs no exchange.
+        """Return the initial dual variables: argmin_nu f*(nu) - nu^T x for agents that see x, 0 for the others.
 
-        This is the optimum if all codes are zero.
+        This is the optimum if all codes are zero. It needs no communication.
         """
         seen = (self.shares > 0)[:, None]
         return np.where(seen, self.model.residual.project(np.asarray(x) / self.model.residual.curvature), 0.0)

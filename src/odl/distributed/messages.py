@@ -172,7 +172,7 @@ class Ranks:
         self.sent = 0
 
     def exchange(self, values):
-        """Send the rows of own agents to neighbouring ranks and return the rows of all agents `heard`.
+        """Send the rows of this rank's agents to the neighbouring ranks; return the rows of the agents in `heard`.
 
         Parameters
         ----------

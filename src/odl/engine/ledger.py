@@ -147,7 +147,7 @@ def read(path, whole=True):
 
     Parameters
     ----------
-    path : path-like
+    path : str
     whole : bool
         Verify the digests of all arrays of an HDF5 file, not only its attributes.
 

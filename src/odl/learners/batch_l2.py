@@ -22,7 +22,7 @@ class BatchL2(Learner):
     """Score by min_{x >= 0} ||p - A x||_2 + lam ||x||_1; learn by non-negative sparse coding of all documents.
 
     P_[t] has the documents of all batches up to timestep t. Each timestep adds `growth` atoms to the last dictionary.
-    Then the following steps alternate until the relative decrease of the objective is below `tolerance`, or
+    The following steps then alternate until the relative decrease of the objective is below `tolerance`, at most
     `alternations` times:
 
         X = argmin_{X >= 0}                      1/2 ||P_[t] - X A^T||_F^2 + lam ||X||_1

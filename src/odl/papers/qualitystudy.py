@@ -92,18 +92,19 @@ def learned(stream, grouped, k, **options):
 
 def compare(stream, learners_of, settings):
     """Compare the runs with cosines over the complete past, each with and without use of the batch."""
-    grouped, around = compared(learners_of, settings)
-    scores, _ = learned(stream, grouped, settings["k"])
-    cosines, kinds = neighbours(stream), {"plain": {}, "context": {}}
-    for run, averages in scores.items():
-        kinds["context" if in_batch(learners_of[run]["learner"]) else "plain"][run] = averages
+    run_groups, contexts_of_runs = compared(learners_of, settings)
+    run_scores, _ = learned(stream, run_groups, settings["k"])
+    cosine_scores = neighbours(stream)
+    scores = {"plain": {}, "context": {}}  # without and with use of the batch: method -> scores of each batch
+    for run, values in run_scores.items():
+        scores["context" if in_batch(learners_of[run]["learner"]) else "plain"][run] = values
     for name in COSINES:
-        kinds["plain"][name] = cosines[name]
-        kinds["context"] |= judged(stream, around, name, cosines[name])
-    averages = {}
-    for kind, runs in kinds.items():
-        averages |= stream.judge(kind, runs) if runs else {}
-    return {"table": [{"run": run, "average": average} for run, (average, _) in averages.items()]}
+        scores["plain"][name] = cosine_scores[name]
+        scores["context"] |= judged(stream, contexts_of_runs, name, cosine_scores[name])
+    aucs = {}  # method -> (average AUC, AUC of each batch)
+    for kind, methods in scores.items():
+        aucs |= stream.judge(kind, methods) if methods else {}
+    return {"table": [{"run": method, "average": average} for method, (average, _) in aucs.items()]}
 
 
 def pooled(streams, learners_of, settings):

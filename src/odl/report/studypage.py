@@ -165,7 +165,22 @@ def write(path, streams=None, *, title, config=None, experiments=()):
 
 
 def pivot(summary):
-    """Return column names of sizes, and the rows of the main table: a cell per size for learners, baselines by AUC."""
+    """Return the cells of the main table of a study page.
+
+    Parameters
+    ----------
+    summary : list of dict
+        Rows of the table ``summary``.
+
+    Returns
+    -------
+    names : list of str
+        Column titles, one for each number of atoms.
+    learners : dict of str to list
+        Name of a run -> its row of the summary for each number of atoms, None if it was not run.
+    baselines : list of dict
+        Rows of the baselines by AUC, the largest first.
+    """
     learners, sizes = {}, sorted({row["k"] for row in summary if row["algorithm"] != BASELINE})
     for row in summary:
         if row["algorithm"] != BASELINE:

@@ -22,8 +22,10 @@ class SmallDictionary(Section):
     share: float = setting(
         0.1, "share of the documents of a timestep that are grouped, the most novel ones", **POSITIVE_SHARE
     )
-    atoms: int = setting(10, "maximum number of atoms of the small dictionary, and of clusters", "atoms", minimum=1)
-    lam: float = setting(0.1, "λ of the small dictionary", values="at least 0", minimum=0)
+    atoms: int = setting(
+        10, "maximum number of atoms of the dictionary of emerging topics, and of clusters", "atoms", minimum=1
+    )
+    lam: float = setting(0.1, "sparsity penalty λ of the dictionary of emerging topics", values="at least 0", minimum=0)
     start_terms: int = setting(
         5, "number of a document's heaviest terms with which an atom starts; 0: all", "terms", minimum=0
     )

@@ -40,7 +40,9 @@ class Evaluation(Section):
         "a document is novel if none of its topics was seen before (`all`), or if its first topic was not (`dominant`)",
         enum=["all", "dominant"],
     )
-    bootstrap: int = setting(1000, "resamples for the 95 % intervals; 0: no intervals", "resamples", minimum=0)
+    bootstrap: int = setting(
+        1000, "number of bootstrap resamples for the 95 % confidence intervals; 0: no intervals", "resamples", minimum=0
+    )
     seed: int = setting(0, "seed of the bootstrap", "a whole number from 0", minimum=0)
 
 

@@ -36,8 +36,8 @@ class Weighting(Section):
     )
     max_share: float = setting(
         1.0,
-        "largest share of the earlier documents with a term; a term in more of them, and in at least 30, is a stop "
-        "word of the stream and has no weight. `odl init` sets .5",
+        "maximum document frequency of a term, as a share of the earlier documents. A term above it that is in at "
+        "least 30 documents is a stop word of the stream (weight 0). `odl init` sets .5",
         earlier=1.0,
         **POSITIVE_SHARE,
     )

@@ -15,7 +15,7 @@ class TopicEntry(Section):
 
     held_back: float = setting(
         0.0,
-        "probability that a topic is held back; for `protocol: topic-entry`, like the next two",
+        "probability that a topic is held back. Used only with `protocol: topic-entry`",
         values="0 to 1",
         minimum=0,
         maximum=1,

@@ -177,7 +177,9 @@ def _gathered(name, settings, parts):
     """Read the rows of all parts by table; raise DataError if a file is not the expected part."""
     values, tables_of = settings[module_of(name).PART], {}
     if len(parts) != len(values):
-        raise DataError(f"{len(parts)} parts of {name}", f"{len(values)}, one for each of {values}", "name them all")
+        raise DataError(
+            f"{len(parts)} parts of {name}", f"{len(values)}, one for each of {values}", "pass a file for each value"
+        )
     for path, value in zip(parts, values, strict=True):
         try:
             content = read_json(path)

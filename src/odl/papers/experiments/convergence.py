@@ -249,7 +249,9 @@ def slope(rows):
 def measure(settings, files):
     """Return the rows of the tables ``paths`` and ``steps``."""
     if len(files) > 1:
-        raise ParameterError(f"{len(files)} files", "none, or tdt2/TDT2_with_time.mat", "correct files")
+        raise ParameterError(
+            f"{len(files)} files", "no file, or only tdt2/TDT2_with_time.mat", "correct the setting `files`"
+        )
     model = models.task(TASK["task"], gamma=TASK["gamma"], delta=TASK["delta"])
     problems = [synthetic(model, settings), *(text(path, model, settings) for path in files)]
     paths, steps = [], []

@@ -147,7 +147,7 @@ def test_what_changes_is_a_prediction_of_students_law(rng):
 @pytest.mark.slow
 def test_fail_ends_with_the_status_of_news_or_else_of_an_alarm(tmp_path, monkeypatch):
     """The made stream is of January: since then nothing came; so far back it would be an archive."""
-    monkeypatch.setattr(alarms, "ARCHIVE", np.inf)
+    monkeypatch.setattr(alarms, "ARCHIVE_RATIO", np.inf)
     folder = streams.begin(tmp_path, weeks=12)
     assert odl("run", folder).returncode == 0
     done = odl("new", folder, "--fail")

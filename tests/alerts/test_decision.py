@@ -138,7 +138,7 @@ def test_p_is_at_most_one():
 def test_a_quiet_period_has_headlines_below_the_bar_and_novel_documents():
     stream = Stream()
     decided = stream.quiet()[-1]
-    assert not decided.headlines and 0 < len(decided.below) <= decision.BELOW
+    assert not decided.headlines and 0 < len(decided.below) <= decision.STORED_BELOW
     assert all(one.gate == "" and one.p > 0.01 for one in decided.below)
     assert decided.novel.tolist() == np.argsort(-np.array(stream.scores[-SIZE:]))[:5].tolist()
 

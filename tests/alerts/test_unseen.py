@@ -155,7 +155,7 @@ def test_a_phrase_is_of_words_that_half_of_its_documents_have_and_few_others(hol
 )
 def test_a_run_without_spaces_tells_of_each_word_with_a_character_of_it(phrase, other, word, tells):
     one = Unseen(other, (word,), 3, 1, NO_TIME, 0, 0.0, True, ())
-    assert unseen._tells(phrase, one) == tells
+    assert unseen._covers(phrase, one) == tells
 
 
 def test_words_line_by_line(monkeypatch):

@@ -1,4 +1,4 @@
-"""Alarms about the watch itself: what a stream's own past does not explain of its sources, words, scores and times."""
+"""Alarms about a stream: unusual changes of its sources, words, scores and times, compared with its earlier periods."""
 
 from typing import NamedTuple
 
@@ -8,14 +8,14 @@ from scipy import special
 from odl.files.documents import NO_TIME
 from odl.files.escaping import visible
 
-LEVEL = 0.005  # chance of each kind to sound in a quiet period; there are four beside the budget
-LEAST, PAST = 8, 50  # periods that are compared with, at least and at most
-LASTING = 2  # periods that words or scores have to be changed
-MANY = 0.2  # share of unseen words that is told at once: no news have so many, boilerplate and another language do
-PAUSE, ARCHIVE = 2.0, 20.0  # times the longest pause so far, from which on it is told, and is told no more
+ALARM_LEVEL = 0.005  # probability of a false alarm of each kind, except the budget, in a period
+MIN_PAST, MAX_PAST = 8, 50  # smallest and largest number of earlier periods for a comparison
+CHANGED_PERIODS = 2  # consecutive periods with changed words or scores before an alarm
+MANY_UNSEEN = 0.2  # share of unseen words that is an alarm after one period; news alone do not reach it
+PAUSE_RATIO, ARCHIVE_RATIO = 2.0, 20.0  # a pause above 2 and up to 20 times the longest earlier one is an alarm
 DAY_MS = 86_400_000
-FULL = 4  # periods that the budget has to be full
-FRESH = 4  # periods that a silence is told
+FULL_PERIODS = 4  # consecutive periods with a full budget before an alarm
+SILENCE_PERIODS = 4  # periods in which the alarm about a silent source is repeated
 CHANGES = {
     "scores": (
         "of the documents score as high as few before",
@@ -29,16 +29,16 @@ CHANGES = {
 
 
 class Alarm(NamedTuple):
-    """A sentence about the watch that a person should act on.
+    """A warning about a stream that needs attention.
 
     Attributes
     ----------
     kind : str
         "silence", "words", "scores", "budget", "pause" or "ahead".
     what : str
-        Of which source; else empty.
+        Name of a silent source; empty for other kinds.
     text, todo : str
-        What is the matter; what to do.
+        What was observed, and what to do.
     """
 
     kind: str
@@ -53,28 +53,29 @@ def find_alarms(watch, now=None):
     Parameters
     ----------
     watch : odl.alerts.model.StreamAlerts
-        With the periods that the last one is compared with.
+        With the last period and the earlier ones that it is compared with.
     now : int, optional
-        Time of the clock, ms: a pause that lasts until then is told, too, and a last period that is to come.
+        Current time, ms. If given, a pause that still lasts and a last period in the future are reported too.
     """
     scored = [period for period in watch.periods if not period.unproven and len(period.tail)]
     level = watch.settings["tail"]
     high = [float(np.mean(period.tail <= level)) for period in scored]
     fresh = [period.first_seen for period in watch.periods[1:]]
-    born = any(event.birth > watch.periods[-1].t - LASTING for event in watch.events.values())
+    born = any(event.birth > watch.periods[-1].t - CHANGED_PERIODS for event in watch.events.values())
     sounded = [
         _pause(watch.periods, now),
         ahead(watch.periods, now),
         _changed("scores", high),
-        (fresh and fresh[-1] >= MANY and _changed("words", fresh, 1)) or (None if born else _changed("words", fresh)),
+        (fresh and fresh[-1] >= MANY_UNSEEN and _changed("words", fresh, 1))
+        or (None if born else _changed("words", fresh)),
         _budget(watch),
     ]
-    names = [set(period.sources) for period in watch.periods[-PAST:]]
+    names = [set(period.sources) for period in watch.periods[-MAX_PAST:]]
     return [alarm for alarm in sounded if alarm] + _silences(names)
 
 
-def _changed(kind, shares, lasting=LASTING):
-    """Tell of scores or words that have changed, by the share of what is new among them in each period."""
+def _changed(kind, shares, lasting=CHANGED_PERIODS):
+    """Return an alarm if the share of novel scores or unseen words has risen, otherwise None."""
     if not _beyond(shares, lasting):
         return None
     what, todo = CHANGES[kind]
@@ -83,33 +84,39 @@ def _changed(kind, shares, lasting=LASTING):
 
 
 def _beyond(shares, lasting):
-    """Return whether each of the last shares is above what those before predict, by a t-interval of arcsin(sqrt)."""
-    values = np.arcsin(np.sqrt(shares[-PAST - lasting :]))
+    """Return whether each of the last shares exceeds the prediction interval (Student t) of the earlier ones.
+
+    Shares are compared as arcsin(sqrt(share)), which makes their variance nearly constant.
+    """
+    values = np.arcsin(np.sqrt(shares[-MAX_PAST - lasting :]))
     past, last = values[:-lasting], values[-lasting:]
-    if len(past) < LEAST:
+    if len(past) < MIN_PAST:
         return False
     spread = past.std(ddof=1) * np.sqrt(1 + 1 / len(past))
-    return bool((last > past.mean() + special.stdtrit(len(past) - 1, 1 - LEVEL) * spread + 1e-9).all())
+    return bool((last > past.mean() + special.stdtrit(len(past) - 1, 1 - ALARM_LEVEL) * spread + 1e-9).all())
 
 
 def _budget(watch):
-    last = watch.periods[-FULL:]
+    last = watch.periods[-FULL_PERIODS:]
     if (
-        len(last) < FULL
+        len(last) < FULL_PERIODS
         or not watch.settings["gates"]
         or any(len(each.headlines) < max(each.budget, 1) for each in last)
     ):
         return None
-    text = f"The budget of {last[-1].budget} has been full for {FULL} periods, and more may be new."
+    text = f"The budget of {last[-1].budget} has been full for {FULL_PERIODS} periods, and more may be new."
     return Alarm("budget", "", text, "Set alerts.budget higher, mute what is known, or make periods shorter.")
 
 
 def _pause(periods, now):
-    """Tell of a pause that is longer than any before: periods without documents have no files."""
+    """Return an alarm if the last pause between periods is much longer than all earlier ones, otherwise None.
+
+    A pause is the time between the beginnings of two stored periods; periods without documents are not stored.
+    """
     begins = [period.first for period in periods]
     ends = [*begins[1:], now or NO_TIME]
     steps = [end - begin for begin, end in zip(begins, ends, strict=True) if NO_TIME not in (begin, end)]
-    if len(steps) <= LEAST or not PAUSE < steps[-1] / max(*steps[:-1], 1) <= ARCHIVE:
+    if len(steps) <= MIN_PAST or not PAUSE_RATIO < steps[-1] / max(*steps[:-1], 1) <= ARCHIVE_RATIO:
         return None
     pause, longest = (f"{step / DAY_MS:.1f} days" for step in (steps[-1], max(steps[:-1])))
     text = f"No document came for {pause}; from one period to the next it was {longest} at most."
@@ -117,7 +124,10 @@ def _pause(periods, now):
 
 
 def ahead(periods, now):
-    """Tell of a last period that begins after tomorrow: no other comes behind it until then."""
+    """Return an alarm if the last period begins more than a day after `now`, otherwise None.
+
+    It remains the last period until then.
+    """
     begin = periods[-1].first
     if now is None or begin <= now + DAY_MS:
         return None
@@ -127,13 +137,13 @@ def ahead(periods, now):
 
 
 def _silences(names):
-    """Tell of sources that are silent for longer than chance leaves one that is there as often as they were."""
+    """Return alarms about sources that are silent for longer than their share of earlier periods makes likely."""
     alarms = []
     for name in sorted(set().union(*names)):
         there = [t for t, each in enumerate(names) if name in each]
         silent, share = len(names) - 1 - there[-1], len(there) / (there[-1] - there[0] + 2)
-        enough = np.ceil(np.log(LEVEL) / np.log1p(-share))
-        if len(there) >= LEAST and enough <= silent < enough + FRESH:
+        enough = np.ceil(np.log(ALARM_LEVEL) / np.log1p(-share))
+        if len(there) >= MIN_PAST and enough <= silent < enough + SILENCE_PERIODS:
             text = f"No document came from {visible(name)} for {silent} periods; before, {share:.0%} of them had some."
             alarms.append(Alarm("silence", visible(name), text, "Look whether it is still written and read."))
     return alarms

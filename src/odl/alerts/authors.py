@@ -1,4 +1,4 @@
-"""Authors of documents: each counts once in a period, and names of accounts and of sources name no headline."""
+"""Counts of documents by author, and the names of accounts and sources, which headlines do not use."""
 
 import os
 import re
@@ -11,15 +11,15 @@ from odl.alerts.surprise import presence
 
 ADDRESS = re.compile(r"<?([\w.+%'-]+@[\w.-]+)>?")
 DOMAIN, PART = re.compile(r"@[\w.-]+"), re.compile(r"[^\W_]+")
-QUOTED = 4  # times the documents of an author that his name may be in, and still be taken for his name
-SOURCES = 100  # of a period whose names are looked for
-OF_SOURCE = 0.8  # share of the documents with a word that are of one source, from which on the word is its name
+MAX_NAME_RATIO = 4  # largest ratio of documents with a word to documents of an author with this name
+MAX_NAMED_SOURCES = 100  # sources of a period, the largest, whose names are barred
+SOURCE_SHARE = 0.8  # smallest share of the documents with a word that come from the source with this name
 
 
 def author_numbers(authors):
-    """Return a number for each document, the same for documents of one author: by mail address, else by name.
+    """Return the row of the first document by the same author, for each document.
 
-    Documents of unknown authors have numbers of their own.
+    Authors are compared by mail address, or by name if they have none. A document without an author gets its own row.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def author_numbers(authors):
 
 
 def joined(X, numbers):
-    """Return which words the documents of each author have, as a matrix with one row for an author."""
+    """Return a matrix of zeros and ones: whether an author (row) has a document with a word (column)."""
     _, row = np.unique(numbers, return_inverse=True)
     shape = int(row.max(initial=-1)) + 1, len(row)
     members = sparse.csr_array((np.ones(len(row)), (row, np.arange(len(row)))), shape=shape)
@@ -45,17 +45,18 @@ def joined(X, numbers):
 
 
 def barred_words(documents, rows):
-    """Return the words of a period that are names of accounts or sources: they name no headline.
+    """Return the words of a period that are names of accounts or sources, which headlines do not use.
 
-    A word is the name of an account if it is part of the name of an author who wrote at least a quarter as many
-    documents as have the word, or if at least as many documents have it behind an @. It is the name of a source if it
-    is part of the name of a file, one of several, that has four fifths of the documents with this word.
+    A word names an account in two cases: an author with this word in the name wrote at least a quarter as many
+    documents as contain it, or at least as many documents contain it with an @ as without. If a period has several
+    source files, a word names a source if it is part of the file name and at least 80 % of the documents with the word
+    come from this file.
 
     Parameters
     ----------
     documents : odl.alerts.decision.PeriodDocuments
     rows : ndarray of int64
-        Documents that count.
+        Rows of the documents that are counted.
 
     Returns
     -------
@@ -73,12 +74,12 @@ def barred_words(documents, rows):
     written: Counter = Counter()
     for author, count in Counter(filter(None, authors)).items():
         written.update(dict.fromkeys(PART.findall(DOMAIN.sub("", author.casefold())), count))
-    found.update(word for word, n in written.items() if word in here and holders[here[word]] <= QUOTED * n)
-    names = [name for name, n in Counter(sources).most_common(SOURCES) if name and n > 1]
+    found.update(word for word, n in written.items() if word in here and holders[here[word]] <= MAX_NAME_RATIO * n)
+    names = [name for name, n in Counter(sources).most_common(MAX_NAMED_SOURCES) if name and n > 1]
     for name in names if len(names) > 1 else ():
         inside = np.array([source == name for source in sources])
         for word in {*PART.findall(os.path.basename(name).casefold().split(".")[0])} & here.keys():
             has = (X[:, [here[word]]] > 0).toarray().ravel()
-            if inside[has].mean() >= OF_SOURCE:
+            if inside[has].mean() >= SOURCE_SHARE:
                 found.add(word)
     return frozenset(found)

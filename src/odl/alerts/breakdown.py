@@ -1,4 +1,4 @@
-"""Breakdown of a score into printed parts: words by name, further words, words of its own, words that pull down."""
+"""Breakdown of a score into printed parts: named words, other words, words of this document only, negative words."""
 
 import math
 from typing import NamedTuple
@@ -8,14 +8,14 @@ from odl.alerts.excerpts import UNSPACED
 from odl.files.escaping import isolated
 
 NAMED_SHARE = 0.5  # words are named until they explain this share of a score
-NAMED_WORDS, NAMED_OWN_WORDS = 12, 3  # most words that are named; most of those that no document had before
+NAMED_WORDS, NAMED_OWN_WORDS = 12, 3  # most words that are named; most of those that only this document has
 OWN_SHARE_KNOWN = 0.999  # if stored words explain this share of `Document.own`, they are all such words
-LEAST_SHARE = 0.01  # smallest share of a score of a word that is named
+LEAST_SHARE = 0.01  # smallest share of a score that a named word has
 LEAST_LAST_SHARE = 0.05  # smallest share of a single remaining word that is named instead of "1 more word"
 
 
 class ScorePart(NamedTuple):
-    """A part of a score as it is read.
+    """A part of a score as it is printed.
 
     Attributes
     ----------
@@ -23,9 +23,9 @@ class ScorePart(NamedTuple):
         "word", "more", "own", "meaning", "down" or "context".
     label : str
     percent : int
-        Of the score. Those of all parts add up to 100, where the score is above 0.
+        Percentage of the score. All parts add up to 100 if the score is above 0.
     note : str
-        What else is known of it, empty for nothing.
+        Text in parentheses, or empty.
     """
 
     kind: str
@@ -34,22 +34,22 @@ class ScorePart(NamedTuple):
     note: str = ""
 
     def text(self, space=" "):
-        """Return label, share and note in a line; `space` stands before the sign of the share."""
+        """Return label, share and note as one line, with `space` before the percent sign."""
         return f"{isolated(self.label)} {self.share(space)}"
 
     def share(self, space=" "):
-        """Return share and note."""
+        """Return share and note as text."""
         note = f" ({isolated(self.note.replace(' %', f'{space}%'))})" if self.note else ""
         return f"{self.percent}{space}%{note}"
 
 
 def named(alert, most=NAMED_WORDS):
-    """Return the words of an alert that are named (`leading`)."""
+    """Return the reasons of an alert that are named, at most `most` (see `leading`)."""
     return leading(alert.reasons[: min(most, alert.led)], alert.score)
 
 
 def leading(reasons, score):
-    """Return of words of other documents those that are named: each 1 % of the score or more, up to half of it."""
+    """Return the first reasons that together explain half of a score, each with at least 1 % of it."""
     total, words, sum_of = abs(score), [], 0.0
     for reason in reasons:
         if sum_of >= NAMED_SHARE * total or reason.share < LEAST_SHARE * total:
@@ -60,14 +60,17 @@ def leading(reasons, score):
 
 
 def joined(alert, words):
-    """Return words as (phrase, its words), as they are kept with an alert; those that are not, as its text has them."""
+    """Return (phrase, its words) of words, from the phrases stored with an alert or else from its text."""
     kept = [(phrase, inside) for phrase, inside in alert.phrases if not {*inside}.isdisjoint(words)]
     others = [word for word in words if all(word not in inside for _, inside in kept)]
     return kept + phrasing.phrases([alert.text], others)
 
 
 def named_words(alert, most=NAMED_WORDS):
-    """Return the words that are named and the others of their phrases; if a single word remains, that one too."""
+    """Return the reasons that are named and those of other words in their phrases.
+
+    If a single shared word would remain, it is included too.
+    """
     inside = {word for _, words in joined(alert, [reason.word for reason in named(alert, most)]) for word in words}
     shared = alert.reasons[: alert.led]
     left = [reason.share for reason in shared if reason.word not in inside]
@@ -77,7 +80,7 @@ def named_words(alert, most=NAMED_WORDS):
 
 
 def phrases(alert, most=NAMED_WORDS):
-    """Return the words that are named as (phrase, share), largest first, spelled and joined as in the item's text."""
+    """Return (phrase, share) of the named words, largest first, spelled as in the text of the item."""
     shares = {reason.word: reason.share for reason in named_words(alert, most)}
     names = joined(alert, list(shares))
     summed = [(phrase, sum(shares.get(word, 0.0) for word in words)) for phrase, words in names]
@@ -85,17 +88,17 @@ def phrases(alert, most=NAMED_WORDS):
 
 
 def near(alert, words):
-    """Return words of an atom as the item's text spells and joins them; of others, pieces that overlap are one."""
+    """Return phrases of the words of an atom, spelled as in the text of the item; overlapping pieces are joined."""
     return phrasing.chained(phrase for phrase, _ in phrasing.phrases([alert.text], words))
 
 
 def opening(alert):
-    """Return the phrases of the words that opened the gate of words, spelled and joined as in the item's text."""
+    """Return the phrases of the words that opened the gate of words, spelled as in the text of the item."""
     return [phrase for phrase, _ in joined(alert, alert.opening[:NAMED_WORDS])]
 
 
 def parts(alert):
-    """Return the parts of a score, those of words first.
+    """Return the parts of a score; parts that lower it and the context come last.
 
     Parameters
     ----------
@@ -104,7 +107,7 @@ def parts(alert):
     Returns
     -------
     list of ScorePart
-        A part that is less than half a per cent after rounding is left out: the others add up even so.
+        Parts that round to 0 % are left out.
     """
     heads, total = named_words(alert), abs(alert.score) or 1.0
     shares = [("word", phrase, share, "") for phrase, share in phrases(alert)]
@@ -117,14 +120,14 @@ def parts(alert):
     shares += [("meaning", "meaning", alert.meaning, ""), ("context", "context", alert.context, "")]
     if not heads and alert.own > alert.score > 0:
         shares = _net(shares)
-    shares.sort(key=lambda part: part[0] in ("down", "context"))  # what explains comes first
+    shares.sort(key=lambda part: part[0] in ("down", "context"))  # positive parts first
     whole = apportioned([100 * share / total for _, _, share, _ in shares])
     rows = zip(shares, whole, strict=True)
     return [ScorePart(kind, label, percent, note) for (kind, label, _, note), percent in rows if percent]
 
 
 def _own(alert):
-    """Return the first of the words that no other document has, spelled and joined as in the item's text."""
+    """Return phrases of the first words that no other document has, spelled as in the text of the item."""
     shares = {reason.word: reason.share for reason in alert.reasons[alert.led :] if reason.share > 0}
     words, others = [*shares], [reason.word for reason in alert.reasons[: alert.led]]
     if not any(map(UNSPACED.search, words)):
@@ -134,7 +137,10 @@ def _own(alert):
 
 
 def _net(shares):
-    """Return the parts of a document that only words of its own raise: what pulls these down is taken off them."""
+    """Return the parts with the negative shares subtracted from the words that only this document has.
+
+    Used if no other word raises the score.
+    """
     pulls = sum(share for _, _, share, _ in shares if share < 0)
     raised = [part for part in shares if part[2] >= 0]
     return [(kind, label, share + pulls * (kind == "own"), note) for kind, label, share, note in raised]
@@ -145,7 +151,7 @@ def _words(count, kind=""):
 
 
 def _further(alert, heads, share, total):
-    """Return the part of the words that no name stands for."""
+    """Return the part of the shared words that are not named."""
     if share < 0:
         return "down", "other words that pull down", share, ""
     stored = [reason.share for reason in alert.reasons[: alert.led] if reason not in heads]  # the largest is the first
@@ -162,14 +168,14 @@ def _further(alert, heads, share, total):
 
 
 def _small(percent):
-    """Return a bound in per cent: rounded up, with a digit where it is below 1."""
+    """Return a percentage as text, rounded up; with one decimal if it is below 1."""
     if percent >= 1:
         return f"{math.ceil(percent - 1e-9)}"
     return f"{max(math.ceil(10 * percent - 1e-9), 1) / 10:.1f}".removeprefix("0") if percent <= 0.9 else "1"
 
 
 def apportioned(values):
-    """Return whole numbers near these that add up to their rounded sum (largest remainders).
+    """Round values to integers that add up to their rounded sum (method of largest remainders).
 
     Parameters
     ----------
@@ -194,7 +200,10 @@ def apportioned(values):
 
 
 def line(alert, space=" ", short=False):
-    """Return the parts of a score in a line; a short one names words and meaning alone, if they are at most 100 %."""
+    """Return the parts of a score as one line.
+
+    With `short`, only words and meaning are printed, unless they are more than 100 % or a negative part comes first.
+    """
     shown = parts(alert)
     words = [part for part in shown if part.kind in ("word", "own", "meaning")]
     short = short and words[:1] == shown[:1] and sum(part.percent for part in words) <= 100

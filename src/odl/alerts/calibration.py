@@ -1,4 +1,4 @@
-"""Tail probabilities of scores among recent ones, which need no labels; scores are larger for what is more novel."""
+"""Tail probabilities p = (1 + #{recent >= s}) / (1 + #recent) of scores s; a larger score is more novel."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -7,11 +7,11 @@ from odl.errors import ParameterError
 
 
 def tail_probability(scores: ArrayLike, recent: ArrayLike) -> np.ndarray:
-    """Share of recent scores that are at least as large, with the document itself counted.
+    """Return the share of recent scores that are at least as large; the document itself is counted too.
 
-    p = (1 + #{recent >= s}) / (1 + #recent) is a conformal p-value: where a known document is exchangeable with the
-    recent ones, P(p <= b) <= b for every b, whatever the scale of the scores and however it moved before. So an
-    alert at p <= b keeps to a budget of b.
+    p = (1 + #{recent >= s}) / (1 + #recent) is a conformal p-value: if a known document is exchangeable with the
+    recent ones, P(p <= b) <= b for every b and any scale of the scores. So alerts at p <= b flag at most
+    a share b of the known documents in expectation.
 
     Equation `tail-probability` of docs/method.md.
 
@@ -19,7 +19,7 @@ def tail_probability(scores: ArrayLike, recent: ArrayLike) -> np.ndarray:
     ----------
     scores : array-like of float, shape (n_documents,)
     recent : array-like of float, shape (n_recent,)
-        Scores of documents before them. Novel ones among them make p larger, that is, alerts fewer.
+        Scores of earlier documents. If some of them are novel, p is larger and there are fewer alerts.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def tail_probability(scores: ArrayLike, recent: ArrayLike) -> np.ndarray:
 
 
 def tails(novelty, recent, warm_up=1):
-    """Return the tail probability of each document, and whether there are too few recent scores to tell.
+    """Return the tail probability of each document, and whether there are too few recent scores to compute it.
 
     Parameters
     ----------
@@ -53,12 +53,12 @@ def tails(novelty, recent, warm_up=1):
     recent : ndarray of float64
         Scores before the period.
     warm_up : int
-        Fewer of them are too few: all probabilities are 1.
+        Smallest number of recent scores; with fewer, all probabilities are 1.
 
     Returns
     -------
     (ndarray of float64, bool)
-        A document without a word has 1: it is unexplained, and says nothing.
+        The probability of a document without words is 1.
     """
     waits = len(recent) < warm_up
     tail = np.ones(len(novelty.score)) if waits else tail_probability(novelty.score, recent)
@@ -66,17 +66,17 @@ def tails(novelty, recent, warm_up=1):
 
 
 def recent_after(recent, novelty, window):
-    """Return the scores that the next period is compared with: the last of documents with words."""
+    """Return the last `window` scores of documents with words, which the next period is compared with."""
     return np.append(recent, novelty.score[~novelty.empty])[-window:]
 
 
 def most_novel(rows, score):
-    """Return rows by their scores, the most novel first, equal ones in their order."""
+    """Return rows sorted by score, largest first; rows with equal scores remain in order."""
     return rows[np.argsort(-score[rows], kind="stable")]
 
 
 def among(scores: ArrayLike) -> np.ndarray:
-    """Share of the scores of one batch that are at least as large, the document's own among them.
+    """Return the share of the scores of a batch that are at least as large as each score, itself included.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def among(scores: ArrayLike) -> np.ndarray:
     Returns
     -------
     ndarray of float, shape (n_documents,)
-        In (0, 1]; at most a share b of the documents has b or less. 1 where there is no score.
+        In (0, 1]; at most a share b of the documents has a value of b or less. 1 if the score is nan.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What is decided on a period once it has scores: headlines, events, documents that stand alone, one p."""
+"""Decision on a scored period: its p-value, headlines, events, and lone documents."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -13,47 +13,47 @@ from odl.alerts import authors, calibration, events, gates, hashtags, headlines,
 from odl.alerts.model import NO_EVENT, STATES, Headline
 from odl.files.documents import NO_TIME
 
-MIN_DOCUMENTS = 2  # documents whose text has a word of a headline; one title is enough
-MIN_LOG_ODDS = np.log(3)  # log-odds from which on documents are of an event that is new in the period
-BELOW = 5  # headlines that are stored of a quiet period
-MAX_HEADLINES = 20  # headlines of a period that may speak
-NOVEL = 5  # most novel documents that are stored of each period
-UNPROVEN = 3  # documents that are stored of a headline that does not speak
+MIN_HEADLINE_DOCUMENTS = 2  # documents that have a word of a headline in the text; one title is enough
+MIN_LOG_ODDS = np.log(3)  # above these log-odds documents belong to an event that is new in the period
+STORED_BELOW = 5  # headlines below the level that are stored of a period
+MAX_HEADLINES = 20  # most candidates for a headline in a period
+STORED_NOVEL = 5  # most novel documents that are stored of a period
+UNPROVEN_EXAMPLES = 3  # example documents that are stored of a headline below the level
 DAY_MS = 86_400_000
 
 
 class PeriodDocuments(NamedTuple):
-    """Documents of a period as they are decided on.
+    """Documents of one period with what a decision needs.
 
     Attributes
     ----------
     t : int
-        Period; 0 is the first batch.
+        Number of the period; 0 is the first batch.
     first : ndarray of int64, shape (n_documents,)
         First near-duplicate of each document in the period: itself, or a row before it.
     repeats : ndarray of bool, shape (n_documents,)
         Whether a near-duplicate came in an earlier period.
     Q : csr_array, shape (n_documents, n_terms)
-        Weights, rows of unit l2 norm.
+        Weights of terms; rows have unit l2 norm.
     counts, titled : csr_array, shape (n_documents, n_terms)
-        Words without stop words, of texts and of titles.
+        Counts of words without stop words, in texts and in titles.
     vocabulary : list of str
     frequencies : ndarray of int64, shape (n_terms,)
-        Documents before the period that have the term.
+        Documents before the period that have each term.
     n_before : int
         Documents before the period.
     times : ndarray of int64
         ms; `odl.files.documents.NO_TIME` where unknown.
     sources : list of str
-        File of each document, empty where it is not known.
+        File of each document; empty if unknown.
     texts : callable
-        Of rows, their texts; of none where they are not stored.
+        Returns the texts of rows; an empty list if texts are not stored.
     languages : list of str or None
-        Language of each document; None where it is not told.
+        Language of each document; None if languages are not detected.
     authors : sequence of str
-        Who wrote each document, empty where that is not known; no entries where no document has an author.
+        Author of each document, empty if unknown; no entries if no document has an author.
     places : ndarray of int64 or None
-        Numbers of the terms of the period before in this one (-1: one that has left); None if they are the same.
+        New number of each term of the previous period (-1: removed); None if numbers did not change.
     """
 
     t: int
@@ -74,7 +74,7 @@ class PeriodDocuments(NamedTuple):
 
 
 class StreamHistory(NamedTuple):
-    """What decisions carry from period to period.
+    """State that is carried from the decision on one period to the next.
 
     Attributes
     ----------
@@ -82,9 +82,9 @@ class StreamHistory(NamedTuple):
     words : odl.alerts.surprise.WordHistory
     gates : odl.alerts.gates.GateHistory
     told : ndarray of int64
-        Events that spoke in the last period.
+        Numbers of the events that were headlines in the last period.
     recent : ndarray of float64
-        Last scores.
+        Scores of the last documents.
     """
 
     events: events.EventMemory
@@ -95,7 +95,7 @@ class StreamHistory(NamedTuple):
 
     @classmethod
     def nothing(cls):
-        """Return the past before the first period."""
+        """Return the empty history before the first period."""
         return cls(
             events.empty_memory(), surprise.WordHistory(), gates.GateHistory(), np.zeros(0, dtype=np.int64), np.zeros(0)
         )
@@ -130,33 +130,36 @@ def from_arrays(arrays):
 
 
 class Decision(NamedTuple):
-    """What is decided on a period.
+    """Results for one period.
 
     Attributes
     ----------
     tail : ndarray of float64, shape (n_documents,)
+        Tail probability of the score of each document.
     unproven : bool
-        Too little came before for an alert.
+        Whether there are too few earlier scores for alerts.
     items : ndarray of int64
-        Rows of the documents that are no near-duplicate of one before them.
+        Rows of the documents that are no near-duplicate of an earlier row.
     p : float
+        Smallest p of the gates, each divided by its share of the level.
     gates : dict of str to float
-        p of each gate that could be tested, without its share.
+        p of each gate that could be tested, not divided by its share.
     speaks : bool
+        Whether the period has a headline that is shown.
     usual : float
         Usual number of documents of a period; 0 if unknown.
     headlines, below : list of odl.alerts.model.Headline
-        Those that speak, and the strongest others.
+        Headlines that are shown, and the strongest others.
     novel : ndarray of int64
         Rows of the most novel items.
     event : ndarray of int64, shape (n_documents,)
-        Number of the event of each document, 0 for none.
+        Number of the event of each document; 0 if it has none.
     sizes : dict of int to int
-        Documents of each event.
+        Number of documents of each event.
     changes : list of (int, str)
         Events and their new states.
     born : list of int
-        New events.
+        Numbers of new events.
     """
 
     tail: np.ndarray
@@ -188,13 +191,13 @@ def decide(documents, scored, past, settings):
     Returns
     -------
     Decision, StreamHistory
-        The recent scores of the latter are those given: the caller, who scores the stream, adds those of the period.
+        `recent` of the history is not updated: the caller appends the scores of the period.
     """
     return _PeriodDecision(hashtags.joined(documents), scored, past, settings).decide()
 
 
 class Candidate(NamedTuple):
-    """A headline that may speak.
+    """A candidate for a headline.
 
     Attributes
     ----------
@@ -203,7 +206,7 @@ class Candidate(NamedTuple):
     p : float
         Probability of such a headline in a period in which nothing is new, divided by the share of its gate.
     gate : str
-        Gate that it opens: "words", "certain" or "two periods"; "" if it opens none.
+        Gate that the candidate opens: "words", "certain" or "two periods"; "" if it opens none.
     """
 
     draft: headlines.Draft
@@ -212,28 +215,28 @@ class Candidate(NamedTuple):
 
 
 class _PeriodDecision:
-    """One period while it is decided on.
+    """Computation of the decision on one period.
 
     Attributes
     ----------
     items : ndarray of int64
         Rows of the documents that are no near-duplicate of an earlier row.
     with_words : ndarray of int64
-        Those of the items that have words.
+        Items that have words.
     rows : ndarray of int64
-        Those of them that repeat no document of an earlier period: the ones that can be news.
-        Rows of `X` and `both`, and of drafts, are positions in it.
+        Those `with_words` that repeat no document of an earlier period; only they can be news. Row i of `X`, of `both`
+        and of drafts is the document `rows[i]`.
     X, both : csr_array
-        Words of these documents: of texts; of texts and titles.
+        Counts of words of these documents: in texts; in texts and titles.
     counts, new : odl.alerts.surprise.Counts
-        Documents with each word: of the items with words; of `rows` alone.
+        Documents that have each word, among `with_words`; among `rows`.
     memory : odl.alerts.events.EventMemory
     event : ndarray of int64
-        Number of the event of each document, as far as it is known.
+        Number of the event of each document; 0 while unknown.
     p_values : dict of str to float
         p of each gate.
     log_odds : dict of int to float
-        Events that are new in this period -> log-odds that a document of the period is of it.
+        Event that is new in this period -> log-odds that a document of the period belongs to it.
     """
 
     def __init__(self, documents, scored, past, settings):
@@ -279,13 +282,13 @@ class _PeriodDecision:
         self._let_documents_join()
         self.memory, sizes, changes = events.count_period(self.memory, documents.t, self.event, open_events)
         shown = [self._with_state(one) for one in shown]
-        below = [one for one in candidates if self.unproven or not one.gate][:BELOW]
+        below = [one for one in candidates if self.unproven or not one.gate][:STORED_BELOW]
         below = [self._headline(one._replace(gate="")) for one in below]
         self.memory = events.remember_period(
             self.memory, documents.t, self._without_frequent_words(self.X), np.arange(len(self.rows))
         )
         novel = calibration.most_novel(self.rows, self.scored.score)
-        novel = novel[: NOVEL if settings.gates else max(NOVEL, 2 * settings.room(len(self.items)))]
+        novel = novel[: STORED_NOVEL if settings.gates else max(STORED_NOVEL, 2 * settings.room(len(self.items)))]
         decision = Decision(
             self.tail, self.unproven, self.items, 1.0 if self.unproven else float(p), self.p_values, bool(shown),
             usual, shown, below, novel, self.event, sizes, changes, born,
@@ -295,7 +298,7 @@ class _PeriodDecision:
         return decision, StreamHistory(self.memory, words, history, told, self.past.recent)
 
     def _count(self, rows):
-        """Return how many documents have each word, in text or title; those of one author count once."""
+        """Return how many documents have each word, in text or title; documents of one author count once."""
         X, titled = self.documents.counts[rows], self.documents.titled[rows]
         if any(self.documents.authors):
             numbers = authors.author_numbers([self.documents.authors[row] for row in rows.tolist()])
@@ -303,17 +306,17 @@ class _PeriodDecision:
         return surprise.Counts.from_documents(X, titled)
 
     def _count_of_no_event(self):
-        """Return the counts of the documents that are of no event: what is known is no news in the next period."""
+        """Return the counts of the documents without an event; words of known events are no news next period."""
         free = self.event[self.with_words] == NO_EVENT
         return self.counts if free.all() else self._count(self.with_words[free])
 
-    # Gates: each method returns headlines and the history of the gates after the period, and notes the p of the gate.
+    # Gates: each method returns headlines and the updated history of the gates, and stores the p of its gate.
 
     def _judge_words(self, history):
         """Return the headlines of the period as candidates, strongest first, and the history."""
         documents, n, level = self.documents, self.counts.n, self.settings.level
-        counts = self.counts.where(self.new.words >= MIN_DOCUMENTS, self.new.titles > 0)
-        self.found = surprise.evidence(counts, *self.past.words.before(), MIN_DOCUMENTS)
+        counts = self.counts.where(self.new.words >= MIN_HEADLINE_DOCUMENTS, self.new.titles > 0)
+        self.found = surprise.evidence(counts, *self.past.words.before(), MIN_HEADLINE_DOCUMENTS)
         terms = self._nameable_terms(self.found, self.counts)
         drafts = headlines.group_terms(terms, self.found, self.both, documents.frequencies == 0, MAX_HEADLINES)
         share, double = gates.LEVEL_SHARES["words"], n < surprise.FEW
@@ -329,16 +332,16 @@ class _PeriodDecision:
     def _judge_two_periods(self, candidates, history):
         """Return the candidates with the strongest word of this period and the last one, if it opens the gate.
 
-        A candidate that has the word and opens no gate is replaced; if none has it, the word alone is a new one.
+        A candidate that has the word and opens no gate is replaced. If none has it, the word is a new candidate.
         """
         documents, past, level = self.documents, self.past.words, self.settings.level
         if documents.t < 2 or not past.n_last:
             return candidates, history
         here = (self.new.words > 0) | (self.new.titles > 0)
         counts = self.counts.plus(surprise.Counts(past.last, past.last_titles, past.n_last)).where(here, here)
-        found = surprise.evidence(counts, *past.before_last(), MIN_DOCUMENTS, MIN_DOCUMENTS)
+        found = surprise.evidence(counts, *past.before_last(), MIN_HEADLINE_DOCUMENTS, MIN_HEADLINE_DOCUMENTS)
         spoke = np.isin(self.memory.number, self.past.told)
-        own = self.memory.weight[np.flatnonzero(spoke)].indices  # words of events that spoke in the last period
+        own = self.memory.weight[np.flatnonzero(spoke)].indices  # words of events in the last period's headlines
         for each in (found.t, found.plain, found.doubled):
             each[own] = 0.0
         terms = self._nameable_terms(found, counts)
@@ -368,7 +371,7 @@ class _PeriodDecision:
         )
 
     def _judge_volume(self, history):
-        """Return headlines of unusual numbers of documents, of all and of sources; the usual number; the history."""
+        """Return headlines about unusual numbers of documents (all or by source), the usual number, and the history."""
         documents, n, weekday = self.documents, len(self.documents.first), _weekday(self.documents.times)
         if documents.t == 0:
             return [], 0.0, history
@@ -397,7 +400,7 @@ class _PeriodDecision:
         )  # fmt: skip
 
     def _volume_headline(self, source, rows, usual, p, told):
-        """Return the headline of a number of documents, of all or of one source; repeated if it has not grown."""
+        """Return a headline about a number of documents, in total or of a source; repeated if it has not grown."""
         inside = np.flatnonzero(np.isin(self.rows, rows))
         return Headline(
             ("volume", *source), (), 0.0, 0.0, 0.0, tuple(rows.tolist()), usual, p / gates.LEVEL_SHARES["volume"],
@@ -422,10 +425,11 @@ class _PeriodDecision:
     # Events
 
     def _assign_events(self, speaking):
-        """Return the headlines of the candidates that speak, each with its event, and the numbers of new events.
+        """Return the headlines of candidates with a gate, each with its event, and the numbers of new events.
 
-        The event is the one whose own words have half of the weight of the candidate's words, else the one that its
-        documents are of, else a new one. Of several candidates of one event only the first is a headline.
+        The event is one whose own words have half of the weight of the candidate's words. If there is none, it is the
+        event of the candidate's documents, and if they have none either, a new one. Of several candidates with the same
+        event only the first is a headline.
         """
         shown, born, covered = [], [], set()
         for candidate in speaking:
@@ -446,9 +450,9 @@ class _PeriodDecision:
         return shown, born
 
     def _preview(self, number, draft):
-        """Estimate a new event by the documents of its headline, then by these and others that are likely of it.
+        """Estimate a new event from its headline's documents, then from these and others that probably belong to it.
 
-        Nothing is stored: what follows in the same period is compared with it.
+        The estimate is only used within the period: later candidates are compared with it.
         """
         self._estimate(number, draft.rows, draft.terms[:1], False)
         share = min(0.5, len(draft.rows) / len(self.rows))
@@ -457,15 +461,15 @@ class _PeriodDecision:
         self._estimate(number, np.union1d(draft.rows, more), draft.terms[:1], False)
 
     def _evidence(self, number, X):
-        """Return the evidence that documents belong to an event."""
+        """Return the log-likelihood ratio of each document for belonging to an event."""
         row = [self.memory.row(number)]
         return events.likelihood(X, self.memory.inside[row], self.memory.before[row])[:, 0]
 
     def _event_of(self, rows):
-        """Return the event that some documents are of, 0 for none.
+        """Return the number of the event that some documents belong to, 0 if there is none.
 
-        It is an open event that at least half of them join; or one that is new in this period, if it is three times as
-        likely as not by the evidence of all of them and the share of the period that is of it.
+        It is an open event that at least half of them join. Otherwise it is an event that is new in this period, if the
+        odds from the documents' evidence and the event's share of the period are above 3.
         """
         X = self.both[rows]
         joins = events.join_events(self.memory, X)
@@ -477,7 +481,7 @@ class _PeriodDecision:
         return best if best and sums[best] > MIN_LOG_ODDS else NO_EVENT
 
     def _let_documents_join(self):
-        """Let documents join events, then estimate the own words of the events that are young."""
+        """Let documents join events, then estimate the own words of young events again."""
         free = self.event[self.rows] == NO_EVENT
         joins = events.join_events(self.memory, self.X)
         self.event[self.rows] = np.where(free, joins, self.event[self.rows])
@@ -487,10 +491,10 @@ class _PeriodDecision:
             if len(rows) and self.memory.state[row] != events.ENDED:
                 first = self.memory.weight[[row]].indices
                 self._estimate(number, rows, first, True)
-        self.event = self.event[self.documents.first]  # near-duplicates are of one event
+        self.event = self.event[self.documents.first]  # near-duplicates belong to the same event
 
     def _estimate(self, number, rows, first, stored):
-        """Estimate the own words of an event with some documents of the period."""
+        """Estimate the own words of an event from some documents of the period."""
         documents = self.documents
 
         def allowed(terms):
@@ -502,7 +506,7 @@ class _PeriodDecision:
         )  # fmt: skip
 
     def _with_state(self, headline):
-        """Return a headline with the state of its event; one that has not grown is repeated."""
+        """Return a headline with the state of its event; it is marked as repeated if the event is ongoing."""
         if not headline.event:
             return headline
         state = STATES[self.memory.state[self.memory.row(headline.event)]]
@@ -513,7 +517,7 @@ class _PeriodDecision:
         return self.documents.frequencies[terms] > headlines.MAX_DOCUMENT_SHARE * self.documents.n_before
 
     def _without_frequent_words(self, X):
-        """Return documents without the words that are too frequent to be own words."""
+        """Return a matrix without the entries of words that are too frequent to be own words."""
         kept = ~self._is_frequent(X.indices)
         totals = np.concatenate([[0], np.cumsum(kept)])
         return sparse.csr_array((X.data[kept], X.indices[kept], totals[X.indptr]), shape=X.shape)
@@ -533,34 +537,34 @@ class _PeriodDecision:
             name, tuple(documents.vocabulary[each] for each in draft.terms[:12].tolist()), draft.t, draft.t_all,
             draft.t_recent, tuple(self.rows[draft.rows].tolist()), float(usual), float(candidate.p), gate,
             form=draft.form,
-            examples=tuple(self._examples(draft.rows, headlines.STORED_EXAMPLES if gate else UNPROVEN)),
+            examples=tuple(self._examples(draft.rows, headlines.STORED_EXAMPLES if gate else UNPROVEN_EXAMPLES)),
         )  # fmt: skip
 
     @cached_property
     def _period_texts(self):
-        """The texts of the period, by which phrases are judged; read once."""
+        """Texts of the period, in which phrases are counted; read once."""
         documents = self.documents
         return phrasing.PeriodTexts.from_counts(documents.texts(self.rows), self.X, documents.vocabulary)
 
     @cached_property
     def _weights(self):
-        """Weights of the words of `rows`, and the languages of these documents or None."""
+        """Weights of the terms of `rows`, and the languages of these documents or None."""
         languages = self.documents.languages
         return self.documents.Q[self.rows], languages and [languages[row] for row in self.rows.tolist()]
 
     def _examples(self, rows, most):
-        """Return rows of the batch of central documents."""
+        """Return the batch rows of central documents, at most `most`."""
         weights, languages = self._weights
         return self.rows[headlines.find_central(weights, rows, languages, most)].tolist()
 
 
 def _largest(found, terms):
-    """Return the largest evidence of some terms if titles count once, and if they count double."""
+    """Return the largest evidence of some terms, with titles counted once and counted double."""
     return [float(each[terms].max(initial=0.0)) for each in (found.plain, found.doubled)]
 
 
 def _weekday(times):
-    """Return the weekday of the times of a day, Monday 0; -1 if they are of several days or unknown."""
+    """Return the weekday of times (Monday is 0), or -1 if they are of several days or unknown."""
     known = times[times != NO_TIME]
     days = known // DAY_MS
     return int((days[0] + 3) % 7) if len(known) and (days == days[0]).all() else -1

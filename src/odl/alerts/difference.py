@@ -1,4 +1,4 @@
-"""Difference between two lists of headlines of the same periods, such as those of other settings."""
+"""Comparison of two lists of headlines for the same periods, such as those from two settings."""
 
 import json
 from typing import NamedTuple
@@ -7,23 +7,23 @@ from odl.alerts import maps, show
 from odl.alerts.model import JSON_VERSION, Headline, Period
 from odl.files.columns import padded, shortened, width
 
-NEARBY = 4  # periods: headlines of one strongest word at most so far apart are one that comes earlier or later
+MAX_SHIFT = 4  # periods by which a headline may be earlier or later and still be the same
 KINDS = ("gained", "lost", "earlier", "later")
 COLUMNS = ("change", "date", "headline", "documents", "usually", "by chance")
-NUMBERS = {3, 4}  # columns that are aligned at the right
+NUMERIC_COLUMNS = {3, 4}  # numbers of the columns that are aligned to the right
 
 
 class Change(NamedTuple):
-    """A headline that only one of two lists has, or that the lists have in different periods.
+    """A headline that is in only one of two lists, or in different periods of them.
 
     Attributes
     ----------
     kind : str
-        One of `KINDS`; "earlier": the second list has it in an earlier period than the first.
+        One of `KINDS`; "earlier" if it is in an earlier period of the second list than of the first.
     period, headline : odl.alerts.model.Period, odl.alerts.model.Headline
-        As in the second list, for "lost" as in the first.
+        From the second list; for "lost" from the first.
     other : odl.alerts.model.Period or None
-        Period in the first list of one that is earlier or later.
+        For "earlier" and "later", the period in the first list.
     """
 
     kind: str
@@ -33,7 +33,7 @@ class Change(NamedTuple):
 
     @property
     def date(self):
-        """Date of its period, with that in the first list if it differs."""
+        """Date of the period, and of the period in the first list if it differs."""
         date = _first_day(self.period)
         return f"{date} (was {_first_day(self.other)})" if self.other else date
 
@@ -41,13 +41,13 @@ class Change(NamedTuple):
 def compare(before, after):
     """Return the changes from one list of headlines to another, by period.
 
-    Headlines of one period are the same if they share half of the documents of the larger one. Of the others, those
-    with the same strongest word at most `NEARBY` periods apart are one headline that comes earlier or later.
+    Headlines of one period are the same if they share half of the documents of the larger one. Other headlines
+    with the same strongest word, at most `MAX_SHIFT` periods apart, are one headline that comes earlier or later.
 
     Parameters
     ----------
     before, after : sequence of odl.alerts.model.Period
-        The same periods with the headlines of the two lists.
+        The same periods with the headlines of each list.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def compare(before, after):
     for period, headline in gained:
         moved = [pair for pair in lost if headline.words[:1] and pair[1].words[:1] == headline.words[:1]]
         nearest = min(moved, key=lambda pair: abs(pair[0].t - period.t), default=None)
-        if nearest and abs(nearest[0].t - period.t) <= NEARBY:
+        if nearest and abs(nearest[0].t - period.t) <= MAX_SHIFT:
             lost.remove(nearest)
             kind = "earlier" if period.t < nearest[0].t else "later"
             changes.append(Change(kind, period, headline, nearest[0]))
@@ -94,7 +94,7 @@ def as_text(watch, before, after, settings):
     watch : odl.alerts.model.Watch
     before, after : sequence of odl.alerts.model.Period
     settings : sequence of str
-        What differs between the lists, such as ``"alerts.level: 0.02 instead of 0.01"``.
+        One line for each setting that differs, such as ``"alerts.level: 0.02 instead of 0.01"``.
     """
     columns, changes = show.terminal_width(), compare(before, after)
     lines = [show.heading(watch, after), *settings, ""]
@@ -111,7 +111,9 @@ def as_text(watch, before, after, settings):
     sizes[2] = max(20, min(sizes[2], columns - sum(sizes) + sizes[2] - 2 * (len(COLUMNS) - 1)))
     for cells in table:
         cells = [shortened(cell, size) for cell, size in zip(cells, sizes, strict=True)]
-        texts = [padded(cell, size, at in NUMBERS) for at, (cell, size) in enumerate(zip(cells, sizes, strict=True))]
+        texts = [
+            padded(cell, size, at in NUMERIC_COLUMNS) for at, (cell, size) in enumerate(zip(cells, sizes, strict=True))
+        ]
         lines.append("  ".join(texts).rstrip())
     return "\n".join(lines)
 
@@ -122,7 +124,7 @@ def _first_day(period):
 
 
 def _counts(periods):
-    """Return in words how many headlines periods have, and in how many of the periods."""
+    """Return "N headlines in K of M periods" as text."""
     speaking = [period for period in periods if period.headlines]
     n = sum(len(period.headlines) for period in speaking)
     return f"{show.plural(n, 'headline')} in {len(speaking):,} of {show.plural(len(periods), 'period')}"

@@ -1,11 +1,11 @@
-"""Hashtags: "#oscars" and "oscars" are one word for headlines and events, under the number of the one met first."""
+"""Hashtags: headlines and events treat "#oscars" and "oscars" as one word, with the smaller term number."""
 
 import numpy as np
 from scipy import sparse
 
 
 def same_words(vocabulary):
-    """Return for each term the term that it counts as, or None if no word is there with and without a "#".
+    """Return the term that each term is counted as, or None if no word occurs both with and without a "#".
 
     Examples
     --------
@@ -13,7 +13,7 @@ def same_words(vocabulary):
     >>> same_words(["rain", "#oscars", "#rain", "oscars", "#snow"]).tolist(), same_words(["rain", "#snow"])
     ([0, 1, 0, 1, 4], None)
     """
-    tags = [lines.partition("\n")[0] for lines in "\n".join(["", *vocabulary]).split("\n#")[1:]]  # one word a line
+    tags = [lines.partition("\n")[0] for lines in "\n".join(["", *vocabulary]).split("\n#")[1:]]  # one word per line
     number = dict(zip(vocabulary, range(len(vocabulary)), strict=True)) if tags else {}
     pairs = np.array([(number[word], number[f"#{word}"]) for word in tags if word in number])
     if not len(pairs):
@@ -24,14 +24,15 @@ def same_words(vocabulary):
 
 
 def with_bare(words):
-    """Return a set of words, and those that have a "#" without it."""
+    """Return the words, and also each word that begins with "#" without it, as a set."""
     return {*words, *(word.removeprefix("#") for word in words)}
 
 
 def joined(documents):
-    """Return documents (`odl.alerts.decision.PeriodDocuments`) in which words with and without a "#" are the same.
+    """Return a copy of documents (`odl.alerts.decision.PeriodDocuments`) in which a hashtag and its word are one term.
 
-    The earlier term counts for both, so that what was counted of it before stays where it is; it is called without "#".
+    The term with the smaller number is used for both, so counts of earlier periods remain valid. Its name
+    has no "#".
     """
     terms = same_words(documents.vocabulary)
     if terms is None:
@@ -50,7 +51,7 @@ def joined(documents):
 
 
 def _moved(X, terms):
-    """Return a matrix under other numbers of terms; those that have the same are added."""
+    """Return a matrix with column j moved to terms[j]; columns with the same new number are added."""
     moved = sparse.csr_array((X.data.copy(), terms[X.indices], X.indptr.copy()), shape=X.shape)  # changed in place
     moved.sum_duplicates()
     return moved

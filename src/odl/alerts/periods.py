@@ -1,4 +1,4 @@
-"""The file of one period: what was decided on it, and the state that the next period needs. HDF5, kind "alerts"."""
+"""Reader and writer of period files (HDF5, kind "alerts"): a decision, and the state that the next period needs."""
 
 import contextlib
 import json
@@ -32,8 +32,8 @@ PERIOD_FILE = "alerts"
 PERIOD_ARRAYS = ("score", "tail", "context", "item", "event", "near", "likeness", "novel")
 EVENT_CHANGES = ("sizes", "changes", "born")
 PERIOD_FACTS = {"first": int, "last": int, "first_seen": float, "labelled": bool, "unproven": bool, "empty": int}
-PERIOD_FACTS |= {"p": float, "usual": float, "repeats": int}  # attributes of a file
-MIX = "languages"  # attribute with the number of documents of each language, if there are several
+PERIOD_FACTS |= {"p": float, "usual": float, "repeats": int}  # attributes of the file, with their types
+LANGUAGES_ATTRIBUTE = "languages"  # attribute with the number of documents of each language, if there are several
 DOCUMENT_FIELDS = (
     "row",
     "id",
@@ -50,14 +50,14 @@ DOCUMENT_FIELDS = (
     "text",
     "opening",
     "phrases",
-)  # fields of a document in the lines of "items", in this order
-DOCUMENT_KEYS = {"reasons": "words", "nearest": "near"}  # fields with another name there
-SPARED_FIELDS = ("rest", "text", "opening", "phrases")  # fields without a key there if they are empty
+)  # fields of a document in the JSON lines of "items", in this order
+DOCUMENT_KEYS = {"reasons": "words", "nearest": "near"}  # fields with other keys in these lines
+SPARED_FIELDS = ("rest", "text", "opening", "phrases")  # fields that are omitted in these lines if they are empty
 RUN_FACTS = {"corpus": str, "seed": int, "run": str, "atoms": int, "algorithm": str}
 
 
 class Names(NamedTuple):
-    """Ids, titles, source files and times of the documents of a period; a file is empty where it is not known."""
+    """Ids, titles, source files and times of the documents of a period; an unknown file is empty."""
 
     ids: list
     titles: list
@@ -67,22 +67,24 @@ class Names(NamedTuple):
 
 @dataclass
 class Carried:
-    """What the next period goes on from.
+    """State from which the next period resumes.
 
     Attributes
     ----------
     t : int
+        Number of the period.
     run, settings : dict
+        Facts of the run (`RUN_FACTS`), and the settings of alerts.
     digest : str
-        Of the file.
+        Digest of the period's file.
     past : odl.alerts.decision.StreamHistory
     opened, documents : ndarray of int64, list of str
-        Of each atom the number of the document that opened it (its own number for learners that do not say), and the
-        id of the document that is most like it.
+        For each atom, the number of the document that opened it (the atom's own number if the learner does not record
+        it), and the id of the document most like it.
     terms : ndarray of int64, or None
-        Ids of the terms, where the vocabulary is bounded.
+        Ids of the terms; None if the vocabulary is not bounded.
     unseen : odl.alerts.unseen.SeenWords or None
-        What new words are compared with, where they are told.
+        History of unseen words; None if they are not reported.
     """
 
     t: int
@@ -105,7 +107,7 @@ def write(path, period, names, carried):
     period : odl.alerts.model.Period
     names : Names
     carried : Carried
-        Its `digest` is that of the file before.
+        Its `digest` is that of the previous period's file.
 
     Returns
     -------
@@ -114,7 +116,7 @@ def write(path, period, names, carried):
     """
     attributes = {**period.run, "t": period.t, "settings": json.dumps(period.settings, sort_keys=True)}
     if period.languages:
-        attributes[MIX] = json.dumps(period.languages, sort_keys=True)
+        attributes[LANGUAGES_ATTRIBUTE] = json.dumps(period.languages, sort_keys=True)
     attributes |= {name: getattr(period, name) for name in PERIOD_FACTS}
     with storage.writing(path, PERIOD_FILE, **attributes, previous=carried.digest) as file:
         for name in (*PERIOD_ARRAYS, "shares"):
@@ -211,7 +213,7 @@ def _read_past(group):
 
 
 def paths(folder):
-    """Yield the files of the periods in a folder, oldest first; those behind a gap are of an earlier, longer run."""
+    """Yield the paths of the period files 0.h5, 1.h5, ... in a folder, up to the first missing number."""
     t = 0
     while os.path.exists(path := os.path.join(folder, f"{t}.h5")):
         yield path
@@ -232,12 +234,12 @@ def read(path, shares=False):
     ----------
     path : path-like
     shares : bool
-        Whether the shares of all words are read.
+        Whether to read the shares of all words.
 
     Returns
     -------
     odl.alerts.model.Period
-        Texts are as the documents have them, not yet safe to print.
+        Texts are as in the documents, not yet escaped for printing.
 
     Raises
     ------
@@ -253,7 +255,7 @@ def read(path, shares=False):
             **values,
             shares=storage.read_array(file, "shares", "f") if shares else None,
             unseen=[Unseen(**json.loads(line)) for line in _lines(file, "unseen")],
-            languages=json.loads(file.attrs.get(MIX, "{}")),
+            languages=json.loads(file.attrs.get(LANGUAGES_ATTRIBUTE, "{}")),
             sources=[source for source in _lines(file, "sources") if source],
             meaning=storage.read_array(file, "meaning") if "meaning" in file else None,
         )
@@ -277,7 +279,7 @@ def _values(file):
 
 
 def _headline(line):
-    """Return a headline from its JSON; lists are tuples."""
+    """Return a headline from its JSON; lists become tuples."""
     values = json.loads(line)
     return Headline(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
 
@@ -287,7 +289,7 @@ def _lines(file, name):
 
 
 def read_names(path):
-    """Return what the documents of a period are called (`Names`).
+    """Return ids, titles, source files and times of the documents of a period (`Names`).
 
     Raises
     ------
@@ -304,7 +306,7 @@ def read_names(path):
 def read_events(path):
     """Return the number of recent scores after a period, and its events by number.
 
-    The documents of an event up to and with this period are its `earlier`.
+    `earlier` of an event counts its documents up to this period, inclusive.
 
     Raises
     ------
@@ -320,7 +322,7 @@ def read_events(path):
 
 
 def read_event_numbers(path):
-    """Return the number of the event of each document of a period, 0 for none.
+    """Return the number of the event of each document of a period; 0 if it has none.
 
     Raises
     ------
@@ -332,7 +334,7 @@ def read_event_numbers(path):
 
 
 def read_documents(path):
-    """Return the id of the document that is most like each atom after a period.
+    """Return, for each atom after a period, the id of the document most like it.
 
     Raises
     ------
@@ -359,7 +361,7 @@ def _events(memory, t):
 
 
 def read_births(path):
-    """Return the first time of a period, and the events that it found with ids and titles of central documents.
+    """Return the first time of a period, and its new events with ids and titles of central documents.
 
     Raises
     ------
@@ -381,12 +383,12 @@ def _heading(file):
 
 
 def read_carried(path, run=None, settings=None, t=None):
-    """Read what a period hands to the next one, refused where it is of another chain.
+    """Read the state that a period passes to the next one; refuse it if run, settings or t differ.
 
     Raises
     ------
     StorageError
-        If the file is damaged, or of another run, other settings or another timestep.
+        If the file is damaged, or its run, settings or timestep differ from those given.
     EarlierError
         If an earlier version wrote it.
     """

@@ -1,4 +1,4 @@
-"""Phrases: words that stand together in the texts of a period more often than chance brings, as these spell them."""
+"""Phrases: words that are adjacent in the texts of a period more often than by chance, spelled as in these texts."""
 
 import math
 import re
@@ -20,43 +20,43 @@ CUT_RATIO = 1.5  # a run of overlapping pieces is cut at a piece in this many ti
 MIN_TEXTS_RATIO = 4  # a word is judged as if there were at least this many times the texts that have it
 MIN_NEIGHBOUR_SHARE = 0.8  # share of the places of a run without spaces at which the same character is next to it
 RUN_CHARACTERS = 24  # longest run without spaces that is extended
-WORD_JOINTS = ("", " ", "-", "'", "\u2019")  # the words of a phrase
+WORD_JOINTS = ("", " ", "-", "'", "\u2019")  # what may be between two words of a phrase
 HIRAGANA, PARTICLE_LETTERS = "\u3041-\u309f", "はがをにのでともへやな"
 PARTICLE_AT_END = re.compile(f"^[{PARTICLE_LETTERS}]+(?=[^{HIRAGANA}])|(?<=[^{HIRAGANA}])[{PARTICLE_LETTERS}]+$")
-EMOJI_SIGN = re.compile(f"[{scripts.EMOJI}{scripts.FLAG}]")  # in no phrase
+EMOJI_SIGN = re.compile(f"[{scripts.EMOJI}{scripts.FLAG}]")  # emoji are in no phrase
 GRAMMAR = re.compile(f"[{HIRAGANA}]+")
 KATAKANA = "[\u30a1-\u30fa\u30fc]"
 
 
 class Texts:
-    """Texts of documents by their rows, each composed once; those that are not kept are left out.
+    """Texts of documents by row, normalised when they are first read.
 
     Parameters
     ----------
     texts : list of str
-        Of all documents, empty where it is not kept.
+        Text of each document; empty if it is not stored.
     """
 
     def __init__(self, texts):
         self.stored, self._composed = texts, cache(lambda row: _composed(texts[row]))
 
     def __call__(self, rows):
-        """Return the texts of some rows, in NFC with single blanks."""
-        rows = map(int, rows)  # a cache has NumPy's integers apart
+        """Return the stored texts of some rows, in NFC with single spaces."""
+        rows = map(int, rows)  # NumPy integers would be separate keys of the cache
         return [self._composed(row) for row in rows if self.stored[row]]
 
 
 class PeriodTexts:
-    """Texts of the items of a period, by which phrases are judged.
+    """Texts of the items of a period, in which occurrences of phrases are counted.
 
     Parameters
     ----------
     texts : list of str
-        As `Texts` has them; none where they are not kept.
+        Normalised as by `Texts`; an empty list if texts are not stored.
     n : int
-        Items.
+        Number of items.
     holders : dict of str to int
-        How many items have each word; by default this is not known.
+        Number of items that contain each word; unknown by default.
     """
 
     def __init__(self, texts, n, holders=None):
@@ -68,14 +68,14 @@ class PeriodTexts:
 
     @classmethod
     def from_counts(cls, texts, X, vocabulary):
-        """Return the period of items whose words are the entries of `X`."""
+        """Return the texts of items whose counts of words are the rows of `X`."""
         held = np.bincount(X.indices)
         terms = np.flatnonzero(held)
         words = map(vocabulary.__getitem__, terms.tolist())
         return cls(texts, X.shape[0], dict(zip(words, held[terms].tolist(), strict=True)))
 
     def count(self, spelled):
-        """Return in how many texts a phrase stands, whatever its case."""
+        """Return the number of texts that contain a phrase, ignoring case."""
         folded = spelled.casefold()
         if folded not in self.counts:
             count, place = 0, self.texts.find(folded)
@@ -86,7 +86,7 @@ class PeriodTexts:
 
 
 def _count_neighbours(texts, run, side):
-    """Return the most usual sign behind a run (side 1) or before it (-1), how often it is there, of how many."""
+    """Return the most frequent character after a run (side 1) or before it (-1), its count, and that of the run."""
     signs, place = Counter(), texts.find(run)
     while place >= 0:
         signs[texts[place + (len(run) if side > 0 else -1)]] += 1
@@ -95,12 +95,12 @@ def _count_neighbours(texts, run, side):
 
 
 def _composed(text):
-    """Return a text in NFC, with single blanks."""
+    """Return a text in NFC, with single spaces."""
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 def association(both, one, other, n):
-    """Return how much more often than by chance phrases of `one` and `other` of n texts stand together in `both`.
+    """Return how strongly two phrases are associated: `one` and `other` of n texts contain them, `both` their union.
 
     Normalised pointwise mutual information (Bouma 2009), times both / (both + 1), so that few texts count less (Pantel
     and Lin 2002). n is at least `MIN_TEXTS_RATIO` times each count; otherwise a word of most texts would have no
@@ -117,7 +117,7 @@ def association(both, one, other, n):
 
 
 def phrases(texts, words, least=1, period=None):
-    """Return words as texts spell them, those that belong together in them as one.
+    """Return phrases of words as texts spell them; words that belong together form one phrase.
 
     A phrase has two adjacent words, or three if at least two texts of the period have it. Wherever it is cut in two,
     the `association` of its parts in the period is at least `MIN_ASSOCIATION`. Its first and its last word have at
@@ -129,16 +129,16 @@ def phrases(texts, words, least=1, period=None):
     ----------
     texts : sequence of str
     words : sequence of str, or dict of str to float
-        As of `places`, with their weights.
+        As in `odl.alerts.excerpts.places`, and optionally their weights.
     least : int
-        Texts that have a phrase.
+        Smallest number of texts with a phrase.
     period : PeriodTexts, optional
-        By default the texts themselves.
+        Texts in which occurrences are counted; by default `texts`.
 
     Returns
     -------
     list of (str, list of str)
-        A phrase in the spelling of most texts, and its words; in the order of the words.
+        A phrase in its most frequent spelling, and its words, in the order of `words`.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def phrases(texts, words, least=1, period=None):
 
 
 def _chosen(spellings, held, words, least, period):
-    """Return the phrase of each word, as units of `_units`, from what stands side by side in texts."""
+    """Return the phrase of each word as a tuple of units (`_units`), chosen among the runs in texts."""
     weights = words if isinstance(words, dict) else {}
 
     @cache
@@ -212,7 +212,7 @@ def _chosen(spellings, held, words, least, period):
 
 
 def chained(words):
-    """Return words of which there is no text: pieces without spaces that overlap are one.
+    """Join overlapping pieces of words in scripts without spaces, if there is no text to spell them.
 
     Examples
     --------
@@ -233,14 +233,15 @@ def chained(words):
 
 
 def is_unspaced(phrase):
-    """Return whether all of a phrase is written without spaces."""
+    """Return whether all characters of a phrase belong to scripts without spaces."""
     return all(map(UNSPACED.match, phrase))
 
 
 def _whole_run(texts, run, period):
-    """Return a run without spaces with what nearly always stands beside it in the period, as far as a text has it.
+    """Extend a run without spaces by the characters that are nearly always next to it in the period.
 
-    One place is too few to tell, but for Korean, whose words end at spaces.
+    A text must contain the extended run. A single occurrence is not enough, except in Korean, whose words end at
+    spaces.
     """
     sides = [1, -1]
     most = RUN_CHARACTERS if not LETTERED(run) else 2 * RUN_CHARACTERS
@@ -256,7 +257,7 @@ def _whole_run(texts, run, period):
 
 
 def _whole_katakana(texts, run):
-    """Return a run with the rest of the words of katakana that it begins or ends in, as most texts have it."""
+    """Extend a run that begins or ends within a word of katakana to the complete word, as most texts spell it."""
     first, last = (f"{KATAKANA}{{,{RUN_CHARACTERS}}}" if re.match(KATAKANA, end) else "" for end in (run[:1], run[-1:]))
     if not (first or last):
         return run
@@ -265,15 +266,15 @@ def _whole_katakana(texts, run):
 
 
 def spell_remaining(text, words, others, whole):
-    """Return words as `phrases` spells them, apart from others: pairs of letters that overlap one are left out.
+    """Return words as `phrases` spells them, without the parts of the text that other words cover.
 
     Parameters
     ----------
     text : str
     words, others : sequence of str
-        As of `places`.
+        As in `odl.alerts.excerpts.places`.
     whole : bool
-        Whether a run without spaces is all that stands between the others, where not all words are known.
+        Whether to extend a run without spaces to all characters between the others; for an incomplete list of words.
 
     Returns
     -------
@@ -305,16 +306,16 @@ def _most_usual(spellings):
 
 
 def _units(found, held, across):
-    """Return places of words as (first, last, words): pieces that overlap are one, cut at those of few texts.
+    """Join overlapping places of words to units (first, last, words), cut at pieces that are in few texts.
 
-    A piece at a cut is in none; `across` gets a word beside it.
+    A piece at a cut is in no unit; `across` maps it to a word of the unit next to it.
     """
     units: list[tuple] = []
-    cuts: list[str] = []  # before the first unit of a run
+    cuts: list[str] = []  # pieces at cuts before the first unit of a run
     end, gap = -1, True
     for at, (first, last, word) in enumerate(found):
         low = False
-        if first < end or (at + 1 < len(found) and found[at + 1][0] < last):  # it overlaps another one
+        if first < end or (at + 1 < len(found) and found[at + 1][0] < last):  # the piece overlaps another one
             sides = [
                 [held[piece] for start, stop, piece in side if start < last and first < stop]
                 for side in (found[max(at - len(word) + 1, 0) : at], found[at + 1 : at + len(word)])
@@ -335,7 +336,7 @@ def _units(found, held, across):
 
 
 def _runs(text, units):
-    """Return all runs of units of a text that may be a phrase, with the first spelling of each."""
+    """Return {adjacent units that may be a phrase: their first spelling in the text}."""
     spellings: dict[tuple, str] = {}
     for start, (first, *_) in enumerate(units):
         run: tuple = ()
@@ -351,16 +352,16 @@ def _runs(text, units):
 
 
 def name_of(words, texts, most, period=None):
-    """Return the parts of a topic's name: phrases as the texts spell them, by the sum of the weights of their words.
+    """Return the phrases of a topic's name, sorted by the sum of the weights of their words, largest first.
 
     Parameters
     ----------
     words : dict of str to float
-        `odl.alerts.memory.name_words`.
+        Weight of each word.
     texts : list of str
-        Of items of the topic; where there are none, words stand as they are counted.
+        Texts of items of the topic; without any, words are printed as they are counted.
     most : int
-        Words from which on there is no further part; a run of a script without spaces is one.
+        No phrase is added once the name has this many words; a run without spaces is one word.
     period : PeriodTexts, optional
 
     Returns

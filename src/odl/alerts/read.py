@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from odl.alerts import feedback, periods
-from odl.alerts.decision import NOVEL
+from odl.alerts.decision import STORED_NOVEL
 from odl.alerts.model import NO_EVENT, Event, Near, Reason, Rest, StreamAlerts, Withheld
 from odl.config import project
 from odl.config.sections import Alerts
@@ -286,7 +286,7 @@ class _Reader:
     def _novel(self, period, withheld):
         """Return the rows of the most novel documents; with `gates: false`, of those that are alerts."""
         if period.settings["gates"] or period.unproven:
-            return tuple(period.novel[:NOVEL].tolist())
+            return tuple(period.novel[:STORED_NOVEL].tolist())
         chosen, documents = [], period.documents_of
         for row in period.novel.tolist():
             document = documents[row]

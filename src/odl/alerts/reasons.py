@@ -1,4 +1,4 @@
-"""Reasons of a score: the shares of its words, and the atoms nearest to the document."""
+"""Explanation of a score: the share of each word in it, and the atoms nearest to the document."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -18,18 +18,18 @@ from odl.learners import sparse_atoms
 from odl.learners.base import Learner, State
 from odl.learners.sparse_atoms import top_entries, widen
 
-ATOM_WORDS = 8  # that stand for an atom
-NAMED = 12  # words that an excerpt is chosen by
+ATOM_WORDS = 8  # most words that describe an atom
+EXCERPT_WORDS = 12  # most words by which an excerpt is chosen
 
 
 class Origins(NamedTuple):
-    """Source files, addresses and texts of documents, each empty where it is not known.
+    """Source files, URLs, authors and texts of documents; an entry is empty if it is unknown.
 
     Attributes
     ----------
     sources, urls : list of str
     authors : list of str
-        Who wrote each document; an empty list where no document has an author.
+        Author of each document; an empty list if no document has one.
     texts : odl.alerts.phrasing.Texts
     """
 
@@ -47,9 +47,9 @@ class Atom(NamedTuple):
     number : int
         Row of the dictionary.
     cosine : float
-        Of the document and the atom.
+        Cosine of the document and the atom.
     code : float
-        Weight of the atom in the document's code; 0 where it is not used.
+        Weight of the atom in the document's code; 0 if the code does not use it.
     words : list of (str, float)
         Heaviest words of the atom and their weights.
 
@@ -74,15 +74,15 @@ class Atom(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Why a document has its score.
+    """Explanation of the score of one document.
 
     Attributes
     ----------
     score : float
     words : dict of str to float
-        Share of each word of the document, largest first.
+        Share of each word of the document in its score, largest first.
     context : float
-        What is no word's (`odl.novelty.shares`); it and the shares of all words add up to the score.
+        Remainder that belongs to no word (`odl.novelty.shares`); together with the shares it adds up to the score.
     atoms : list of Atom
         The nearest known atoms, nearest first.
 
@@ -117,24 +117,24 @@ def explain(
     n_atoms: int = 3,
     fold: Callable[[sparse.csr_array], sparse.csr_array] | None = None,
 ) -> list[Explanation]:
-    """Explain the scores of documents.
+    """Return an `Explanation` of the score of each document.
 
     Parameters
     ----------
     learner : odl.learners.Learner
     state : odl.learners.State
-        That scored the documents.
+        State with which the documents were scored.
     P : csr_array, shape (n_documents, n_terms)
     scored : odl.novelty.Novelty
-        Their scores.
+        Their scores and codes.
     names : sequence of str
-        Word of each term.
+        Name of each term.
     n_words : int, optional
-        Words at most; all by default.
+        Largest number of words; all by default.
     n_atoms : int
-        Nearest atoms at most.
+        Largest number of atoms.
     fold : callable, optional
-        Shares of all terms to those of the words, where pieces of words stand before them in P.
+        Maps shares of all terms to shares of words. Needed if the first columns of P are pieces of words.
 
     Returns
     -------
@@ -170,7 +170,7 @@ def explain(
 
 
 def nearest(P, A, most):
-    """Return, for each document, up to `most` pairs of atom and cosine, nearest first; none without a common word."""
+    """Return, for each document, up to `most` pairs (atom, cosine) with a positive cosine, nearest first."""
     sizes = np.sqrt(np.asarray(A.power(2).sum(axis=0))).ravel()
     lengths = np.sqrt(np.asarray(P.power(2).sum(axis=1))).ravel()
     cosines = sparse.csr_array(P @ A)
@@ -180,43 +180,44 @@ def nearest(P, A, most):
 
 
 def word_shares(parts, counts, pieces=None):
-    """Return shares of scores (`odl.novelty.shares`) as those of words, in single precision, entries as of the counts.
+    """Return the shares of words in scores (`odl.novelty.shares`), float32, with the sparsity pattern of `counts`.
 
-    Those of pieces, which stand before the words (`odl.stream.weighting.Pieces`), go to their words.
+    If the first columns of `parts` are pieces of words (`odl.stream.weighting.Pieces`), shares of pieces are added
+    to those of their words.
     """
     parts = pieces.folded(parts, counts) if pieces else parts
     return sparse_atoms.with_data(counts, sparse_atoms.entries(parts, counts)).astype(np.float32)
 
 
 def shared_terms(frequencies, Q, firsts):
-    """Return which terms at least two items have so far: those of the documents before, and of these rows of Q."""
+    """Return whether each term is in at least two documents: earlier ones, and the rows `firsts` of Q."""
     return frequencies + np.bincount(Q[firsts].indices, minlength=Q.shape[1]) >= 2
 
 
 def items(period, rows, words, data, near, origins, most, shown=None):
-    """Return documents with their near-duplicates and reasons, so that no other file is needed to show them.
+    """Return records of documents with their near-duplicates and reasons, complete enough to print from one file.
 
     Parameters
     ----------
     period : odl.alerts.model.Period
     rows : ndarray of int64
-        First documents of items.
+        Rows of the first documents of items.
     words : csr_array
         Shares of the words of all documents (`odl.novelty.shares`).
     data : odl.stream.features.FeatureFile
     near : dict of int to (str, str)
-        Words of each atom that is near to one of them, and the id of a document of it.
+        Words of each atom that is near to a document of `rows`, and the id of the document most like the atom.
     origins : Origins
-        Of all documents.
+        Origins of all documents.
     most : int
-        Reasons at most, but for further words of their phrases.
+        Largest number of reasons; other words of their phrases are added to them.
     shown : set of int, optional
-        Rows whose phrases are looked for, by default all: those of others are told by their text alone.
+        Rows for which phrases are computed, by default all. Other records have the text only.
 
     Returns
     -------
     list of odl.alerts.model.Document, odl.alerts.phrasing.PeriodTexts
-        The documents, their rank still 0, and the texts that their phrases were judged by.
+        The records, with rank 0, and the texts of the period by which phrases were chosen.
     """
     order = np.argsort(period.item, kind="stable")
     spans = np.searchsorted(period.item[order], rows), np.searchsorted(period.item[order], rows, side="right")
@@ -233,7 +234,7 @@ def items(period, rows, words, data, near, origins, most, shown=None):
         phrases = [one for one in found if first & {*one[1]}]
         kept = first.union(*(inside for _, inside in phrases))
         terms = [term for term in led if named[term] in kept]
-        passage = excerpt(_behind(data.titles[row], text), [named[term] for term in terms[:NAMED]])
+        passage = excerpt(_behind(data.titles[row], text), [named[term] for term in terms[:EXCERPT_WORDS]])
         items.append(
             Document(
                 **period.facts_of(row),
@@ -257,7 +258,7 @@ def items(period, rows, words, data, near, origins, most, shown=None):
 
 
 def _nearest(near, atoms, likeness):
-    """Return the atoms near to a document (-1: none) as `Near`, with their words and documents."""
+    """Return `Near` records of the atoms near to a document; -1 in `atoms` is no atom."""
     found = [
         (atom, cosine, *near.get(atom, ("", ""))) for atom, cosine in zip(atoms, likeness, strict=True) if atom >= 0
     ]
@@ -265,19 +266,19 @@ def _nearest(near, atoms, likeness):
 
 
 def _behind(title, text):
-    """Return a text without the title that it begins with; a title that was cut is no title of its own."""
+    """Return a text without its title if it begins with it; a title that was cut at the limit is not removed."""
     return text.removeprefix(f"{title} ") if len(title) < TITLE_CHARACTERS else text
 
 
 def join(item, words, text, period):
-    """Add words that are in no phrase of an item to its phrases, where its text is kept."""
+    """Add phrases for the words that are in no phrase of an item yet; nothing if its text is not stored."""
     others = [word for word in words if all(word not in inside for _, inside in item.phrases)]
     if text:
         item.phrases = (*item.phrases, *phrasing.phrases([text], others, period=period))
 
 
 def origins(batch, n):
-    """Return what a batch of n documents has of their origins (`Origins`)."""
+    """Return the `Origins` of n documents, read from a batch file if it exists."""
     columns = {name: [""] * n for name in ("files", "urls", "texts")} | {"authors": []}
     if batch is not None and os.path.exists(batch):
         with storage.reading(batch, "batch") as file:
@@ -287,9 +288,9 @@ def origins(batch, n):
 
 
 def lead(words, row, shared, most):
-    """Return the terms with positive shares that tell why a document is flagged, heaviest first.
+    """Return up to `most` terms of a document with positive shares, largest first.
 
-    A term that a single document has says nothing of a topic, so it comes after those that are shared.
+    Terms that only this document has come last, because they do not describe a topic.
     """
     span = slice(words.indptr[row], words.indptr[row + 1])
     terms, parts = words.indices[span], words.data[span]
@@ -298,13 +299,13 @@ def lead(words, row, shared, most):
 
 
 def shares_of(words, row):
-    """Return the share of each term of a document."""
+    """Return {term: share} of a document."""
     span = slice(words.indptr[row], words.indptr[row + 1])
     return dict(zip(words.indices[span].tolist(), words.data[span].tolist(), strict=True))
 
 
 def _left_over(words, row, shared, terms):
-    """Return what `odl.alerts.model.Rest` is made of: of a document's shared words those that are not in `terms`."""
+    """Return the fields of `odl.alerts.model.Rest`: statistics of a document's shared words that are not in `terms`."""
     span = slice(words.indptr[row], words.indptr[row + 1])
     others, inside = shared[words.indices[span]], {*terms}
     others &= [term not in inside for term in words.indices[span].tolist()]

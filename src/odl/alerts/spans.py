@@ -1,4 +1,4 @@
-"""Spans of time as people name them: yesterday, 7d, 2019, 2019-01, 2019-01-31."""
+"""Parser for spans of time such as yesterday, 7d, 2019, 2019-01 and 2019-01-31."""
 
 import re
 import time
@@ -7,29 +7,29 @@ from datetime import UTC, date, datetime, timedelta
 from odl.errors import ParameterError
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-FORMS = "today, yesterday, 12h, 7d, 2w, 3mo, 1y, 2026, 2026-03, 2026-W10, 2026-03-01 or 2026-03-01T12:00"
+SPAN_FORMS = "today, yesterday, 12h, 7d, 2w, 3mo, 1y, 2026, 2026-03, 2026-W10, 2026-03-01 or 2026-03-01T12:00"
 AGO = re.compile(r"(\d{1,6}) ?(h|hours?|d|days?|w|weeks?|mo|months?|y|years?)( ago)?", re.IGNORECASE)
-LENGTHS = {"w": 7, "d": 1}  # days
+UNIT_DAYS = {"w": 7, "d": 1}  # length of a week and a day in days
 
 
 def parse(text: str, option: str, now: float | None = None) -> tuple[int, int]:
-    """Return the first millisecond of the span that a text names, and that behind its last one.
+    """Return the begin and the end (exclusive) of a span of time, in milliseconds since 1970.
 
-    Days, weeks, months and years are those of UTC. A number of days, weeks, months or years names the day that was so
-    long ago, a number of hours the hour from then on; a time names its minute or second.
+    Days, weeks, months and years begin in UTC. "7d" or "2w" is the day that many days or weeks ago, "12h" the hour
+    that begins 12 hours ago. A time of day is a span of one minute, or of one second if it has seconds.
 
     Parameters
     ----------
     text : str
     option : str
-        What it was given for, for the message.
+        Name of the command-line option, for the error message.
     now : float, optional
-        Seconds since 1970; the clock by default.
+        Current time, seconds since 1970; read from the clock by default.
 
     Raises
     ------
     ParameterError
-        If the text names no span, or one before the year 1 or behind 9999.
+        If the text is no span, or one outside of the years 1 to 9999.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def parse(text: str, option: str, now: float | None = None) -> tuple[int, int]:
     try:
         first, end = _span(" ".join(text.split()), moment)
     except (ValueError, OverflowError) as error:
-        raise ParameterError(f"{option} {text}", f"a date or time: {FORMS}", "correct it") from error
+        raise ParameterError(f"{option} {text}", f"a date or time: {SPAN_FORMS}", "correct it") from error
     return (first - EPOCH) // timedelta(milliseconds=1), (end - EPOCH) // timedelta(milliseconds=1)
 
 
@@ -75,12 +75,12 @@ def _span(text, now):
 
 
 def _ago(number, unit, now, today):
-    """Return the day that was so many days, weeks, months or years ago, or the hour so many hours ago."""
+    """Return begin and end of the day that was `number` days, weeks, months or years ago, or of the hour (unit h)."""
     if unit.startswith("h"):
         first = now - timedelta(hours=number)
         return first, first + timedelta(hours=1)
-    if unit[0] in LENGTHS:
-        first = today - timedelta(days=number * LENGTHS[unit[0]])
+    if unit[0] in UNIT_DAYS:
+        first = today - timedelta(days=number * UNIT_DAYS[unit[0]])
     else:
         months = today.year * 12 + today.month - 1 - number * (12 if unit[0] == "y" else 1)
         begin = _month(months // 12, months % 12 + 1)

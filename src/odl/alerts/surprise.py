@@ -1,17 +1,19 @@
-"""Evidence that words are more frequent in a period than before: tails of a negative binomial, two backgrounds.
+"""Evidence that a word is more frequent in a period than before: -log10 of a negative binomial tail probability.
 
-Of n documents of a period x have the word w, of the N documents of a background d. With a = d + 1/2 + (N + 1) `FLOOR`,
+A word w is in x of the n documents of a period and in d of the N documents of a background. With
+a = d + 1/2 + (N + 1) `FLOOR`,
 
     t_w = -log10 P(X >= x),   X negative binomial of mean n a / (N + 1) and shape r,   1 / r = 1 / a + `SPREAD`:
 
-a Poisson number whose rate N documents tell, as a gamma distribution of shape a, and which varies from period to period
-as subjects come and go. P(X >= x) is the regularised incomplete beta function I(x, r) at mean / (r + mean). The
-backgrounds are all documents before, and documents before with a weight that halves in `HALF_LIFE` periods; the smaller
-t_w counts, so a word is news only if it is frequent against both. Words of titles are a second vocabulary: one title
-is enough, and t_w is doubled in periods of fewer than `FEW` documents.
+X is a Poisson number. Its rate has a gamma distribution of shape a, estimated from the N documents, and varies between
+periods as subjects come and go. P(X >= x) is the regularised incomplete beta function I(x, r) at mean / (r + mean).
+There are two backgrounds: all earlier documents, and earlier documents with a weight that halves every `HALF_LIFE`
+periods. The smaller t_w is used, so a word is news only if it is frequent compared with both. Words of titles are
+counted separately: one title is enough, and t_w is doubled in periods of fewer than `FEW` documents.
 
-Near-duplicates count once in each period, in x and n as in d and N: a document that repeats one of an earlier period
-is one of the n, so that a stream of many repeats knows how rare a word is, but no word is news by repeats alone.
+Near-duplicates in the same period count once, in x and n as well as in d and N. A document that repeats one of an
+earlier period is counted in n, so that rare words are recognised in a stream of many repeats. Repeats alone make no
+word news.
 """
 
 from typing import NamedTuple
@@ -19,17 +21,17 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse, special
 
-FLOOR = 1 / 2000  # share of documents that a word unseen so far is expected in; 1/4000 to 1/20000 change nothing
-SPREAD = 0.04  # relative variance of a word's rate between periods: .01 to .1 of posts, Reuters, arXiv as they came
-HALF_LIFE = 30  # periods
-FEW = 25  # documents of a period below which titles count double
-TITLES = 2.0  # their weight there
-LEAST_TAIL = 1e-300
-STORED = 1e-3  # smallest weighted count that is stored
+FLOOR = 1 / 2000  # expected share of documents with an unseen word; 1/4000 to 1/20000 give the same results
+SPREAD = 0.04  # relative variance of a word's rate between periods; measured .01 to .1 on posts, Reuters, arXiv
+HALF_LIFE = 30  # periods in which the weight of earlier documents halves
+FEW = 25  # titles count double in periods with fewer documents
+TITLE_WEIGHT = 2.0  # weight of the evidence of titles in such periods
+LEAST_TAIL = 1e-300  # lower bound of a tail probability, so that its logarithm is finite
+MIN_STORED_COUNT = 1e-3  # smaller weighted counts are stored as 0
 
 
 class Background(NamedTuple):
-    """Documents before a period, weighted, and how many of them have each term.
+    """Weighted number of documents before a period, and of those that have each term.
 
     Attributes
     ----------
@@ -42,7 +44,7 @@ class Background(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Documents of a set that have each term, in text or title; n is the number of documents.
+    """Numbers of documents that have each term in text or in title, and the number n of all documents.
 
     Attributes
     ----------
@@ -56,37 +58,38 @@ class Counts(NamedTuple):
 
     @classmethod
     def from_documents(cls, X, titles):
-        """Return the counts of documents, rows of two matrices of words."""
+        """Return the counts of documents from their matrices of words in texts and in titles."""
         n_terms = X.shape[1]
         return cls(
             np.bincount(X.indices, minlength=n_terms), np.bincount(titles.indices, minlength=n_terms), X.shape[0]
         )
 
     def where(self, words, titles):
-        """Return the same with counts of 0 for terms outside two masks."""
+        """Return a copy with counts of 0 for terms outside of two masks."""
         return self._replace(words=np.where(words, self.words, 0), titles=np.where(titles, self.titles, 0))
 
     def plus(self, other):
-        """Return the counts of both sets."""
+        """Return the sum of the counts of two disjoint sets of documents."""
         return Counts(self.words + other.words, self.titles + other.titles, self.n + other.n)
 
     def padded(self, n_terms):
-        """Return the same for more terms."""
+        """Return a copy with counts of 0 for additional terms, `n_terms` in total."""
         return Counts(*(np.pad(each, (0, n_terms - len(each))) for each in self[:2]), self.n)
 
 
 class WordHistory(NamedTuple):
-    """Backgrounds that are carried from period to period, and the counts of the last period.
+    """Backgrounds after a period, and the counts of this last period.
 
     Attributes
     ----------
     words, titles, recent, recent_titles : ndarray of float64, shape (n_terms,)
-        Documents and titles with each term; the same with weights that halve in `HALF_LIFE` periods.
+        Documents and titles with each term, unweighted and with weights that halve every `HALF_LIFE` periods.
     n, n_recent : float
-        Documents; the sum of their weights.
+        Number of documents, and the sum of their weights.
     last, last_titles : ndarray of int64, shape (n_terms,)
-        Documents and titles of the last period with each term, of documents that are of no event.
+        Documents and titles of the last period with each term, without the documents of events.
     n_last : int
+        Number of these documents.
     """
 
     words: np.ndarray = np.zeros(0)
@@ -100,7 +103,7 @@ class WordHistory(NamedTuple):
     n_last: int = 0
 
     def moved(self, places, n_terms):
-        """Return the same under other numbers of terms; -1: the term has left. None: terms were only appended."""
+        """Return a copy with new numbers of terms; -1 removes a term, and None means that terms were only appended."""
         places = np.arange(len(self.recent)) if places is None else places
         stays, arrays = places >= 0, {}
         for name in ARRAYS:
@@ -110,14 +113,17 @@ class WordHistory(NamedTuple):
         return self._replace(**arrays)
 
     def before(self):
-        """Return the backgrounds of texts and those of titles before a period."""
+        """Return (all, recent) backgrounds of texts, and the same of titles."""
         return (
             (Background(self.words, self.n), Background(self.recent, self.n_recent)),
             (Background(self.titles, self.n), Background(self.recent_titles, self.n_recent)),
         )
 
     def before_last(self):
-        """Return the backgrounds of this period and the documents of no event in the last one: without the latter."""
+        """Return the backgrounds without the last period's counts.
+
+        Two periods together are compared with them.
+        """
         n, weight = self.n - self.n_last, 0.5 ** (-1 / HALF_LIFE)
         n_recent = (self.n_recent - self.n_last) * weight
         return (
@@ -129,14 +135,14 @@ class WordHistory(NamedTuple):
         )
 
     def after(self, counts, last=None):
-        """Return the history after a period, with weights rounded as they are stored: small ones 0, single precision.
+        """Return the history after a period; weighted counts are rounded as they are stored (float32, small ones 0).
 
         Parameters
         ----------
         counts : Counts
-            Of the documents of the period.
+            Counts of the documents of the period.
         last : Counts, optional
-            Of those that are of no event; of all by default.
+            Counts of those without an event; by default of all.
         """
         weight = 0.5 ** (1 / HALF_LIFE)
         recent, recent_titles = (
@@ -149,20 +155,20 @@ class WordHistory(NamedTuple):
         )  # fmt: skip
 
 
-ARRAYS = ("words", "titles", "recent", "recent_titles", "last", "last_titles")  # of `WordHistory`, one number a term
+ARRAYS = ("words", "titles", "recent", "recent_titles", "last", "last_titles")  # `WordHistory`: one number per term
 
 
 class Evidence(NamedTuple):
-    """t_w of each term of a set of documents, 0 where it is not in enough of them.
+    """t_w of each term in a set of documents; 0 if too few of them have it.
 
     Attributes
     ----------
     t : ndarray of float64, shape (n_terms,)
-        The larger one of text and title, titles weighted; the smaller one of the backgrounds.
+        Smaller value of the two backgrounds, then the larger one of text and (weighted) title.
     t_all, t_recent : ndarray of float64, shape (n_terms,)
-        Against each background, not doubled.
+        t_w for each background, with titles counted once.
     plain, doubled : ndarray of float64, shape (n_terms,)
-        t if titles counted once, and double; t is one of these.
+        t with titles counted once, and counted double; `t` is one of these.
     """
 
     t: np.ndarray
@@ -173,7 +179,7 @@ class Evidence(NamedTuple):
 
 
 def tail(x, n, background, terms):
-    """Return t_w of some terms, of which x of n documents have each, against a background.
+    """Return t_w of terms that x of n documents have, compared with a background.
 
     Equation `word-evidence` of docs/method.md.
     """
@@ -184,15 +190,15 @@ def tail(x, n, background, terms):
 
 
 def evidence(counts, texts, titles, least=2, least_titles=1):
-    """Return t_w of the terms of a set of documents.
+    """Return t_w of all terms in a set of documents.
 
     Parameters
     ----------
     counts : Counts
     texts, titles : tuple of Background
-        All documents before, and the recent ones.
+        Background of all earlier documents, and of recent ones.
     least, least_titles : int
-        Documents and titles that have a term at least.
+        Smallest number of documents and of titles with a term; terms with fewer have 0.
 
     Returns
     -------
@@ -202,7 +208,7 @@ def evidence(counts, texts, titles, least=2, least_titles=1):
     both, plain, doubled = np.zeros((2, n_terms)), np.zeros(n_terms), np.zeros(n_terms)
     for x, backgrounds, enough, times in (
         (counts.words, texts, least, 1.0),
-        (counts.titles, titles, least_titles, TITLES),
+        (counts.titles, titles, least_titles, TITLE_WEIGHT),
     ):
         terms = np.flatnonzero(x >= enough)
         t = np.array([tail(x[terms], counts.n, one, terms) for one in backgrounds])
@@ -215,9 +221,9 @@ def evidence(counts, texts, titles, least=2, least_titles=1):
 
 
 def presence(matrix):
-    """Return a matrix with ones at its entries."""
+    """Return a copy of a sparse matrix with all stored entries set to 1."""
     return sparse.csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def _rounded(values):
-    return np.where(values < STORED, 0.0, values.astype(np.float32).astype(np.float64))
+    return np.where(values < MIN_STORED_COUNT, 0.0, values.astype(np.float32).astype(np.float64))

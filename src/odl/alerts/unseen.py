@@ -1,12 +1,13 @@
-"""Words never seen before a period, judged by how many of them, and how widespread, earlier periods had.
+"""Words that no document before a period has, compared with the unseen words of earlier periods.
 
-A word is unseen where no document before the period has it. Of n items x have it; its t is that of
-`odl.alerts.surprise` against all documents before, with df = 0, and T is the largest t of a period. A word is beyond
-chance where t reaches the limit (1) of `odl.alerts.gates`, at the level `UNSEEN` of a period and by the T of the last
-`gates.HISTORY` periods, none of them taken as larger than its own limit. Nothing of it makes a period speak. Where the
-vocabulary is bounded (`features.max_terms`) a word may have been forgotten; `FILTER` bits (Bloom 1970) remember that it
-was seen. They err to one side: no word is told that a document had, and of w words before, a share of
-(1 - exp(-`HASHES` w / `FILTER`))^`HASHES` is missed.
+Let x of the n items of a period contain an unseen word. Its t is the evidence of `odl.alerts.surprise` against all
+earlier documents, with d = 0, and T is the largest t of a period. A word is beyond chance if t reaches the limit (1)
+of `odl.alerts.gates` at the level `UNSEEN_LEVEL`. This limit is computed from the T of the last `gates.HISTORY`
+periods, each at most the limit of its own period. Unseen words open no gate.
+
+If the vocabulary is bounded (`features.max_terms`), a word may have been removed from it after it was seen. A Bloom
+filter (Bloom 1970) of `FILTER_BITS` bits therefore stores all words so far. No word that was seen is reported as
+unseen. After w words, a share (1 - exp(-`WORD_BITS` w / `FILTER_BITS`))^`WORD_BITS` of the unseen words is missed.
 """
 
 import hashlib
@@ -21,58 +22,59 @@ from odl.alerts import gates, phrasing, surprise
 from odl.alerts.model import Unseen
 from odl.files.documents import NO_TIME
 
-UNSEEN = 0.01  # level of a period
-LARGEST = 20  # shares of a period that are remembered
-MOST = 50  # words of a period that are told
-DOCUMENTS = 20  # of a word that are kept, and whose texts its phrase is from
-FILTER, HASHES = 1 << 20, 3  # bits, and those of a word
-BESIDE, COMMON = 8, 0.1  # words that may stand in a phrase with it, and the share of documents in which none of them is
+UNSEEN_LEVEL = 0.01  # probability that a period in which nothing is new has a word beyond chance
+STORED_SHARES = 20  # largest shares that are stored of a period
+MAX_WORDS = 50  # most words of a period that are reported
+WORD_DOCUMENTS = 20  # most documents of a word that are stored; its phrase is taken from their texts
+FILTER_BITS, WORD_BITS = 1 << 20, 3  # size of the Bloom filter; bits that a word sets
+MAX_NEIGHBOURS = 8  # most other words that may be in the phrase of a word
+MAX_NEIGHBOUR_SHARE = 0.1  # largest share of earlier documents that have such a word
 
 
 class SeenWords(NamedTuple):
-    """What a period is compared with: two numbers, and the largest shares, of each of the last periods.
+    """History of unseen words: statistics of the last periods, and a Bloom filter of all words.
 
     Attributes
     ----------
     largest : ndarray of float64, shape (at most `gates.HISTORY`, 2)
-        T and the number of items.
-    shares : ndarray of float64, shape (at most `gates.HISTORY`, `LARGEST`)
-        Share of the items of the period that have the word, largest first, 0 for none.
-    met : ndarray of uint8, shape (`FILTER` / 8,) or (0,)
-        Bits of all words so far, where the vocabulary is bounded.
+        T and the number of items of each period.
+    shares : ndarray of float64, shape (at most `gates.HISTORY`, `STORED_SHARES`)
+        Shares of the items of a period that contain each of its unseen words, largest first, padded with 0.
+    met : ndarray of uint8, shape (`FILTER_BITS` / 8,) or (0,)
+        Packed bits of the filter; empty if the vocabulary is not bounded.
     """
 
     largest: np.ndarray = np.zeros((0, 2))
-    shares: np.ndarray = np.zeros((0, LARGEST))
+    shares: np.ndarray = np.zeros((0, STORED_SHARES))
     met: np.ndarray = np.zeros(0, dtype=np.uint8)
 
     def expected(self, share):
-        """Return how many words an earlier period had in at least this share of its items, on average."""
+        """Return the mean number of unseen words of a period that at least this share of its items contained."""
         return float((self.shares >= share).sum() / max(len(self.shares), 1))
 
     def meeting(self, words):
-        """Return which words were met before, and the same after them."""
-        places = np.array([_bits(word) for word in words], dtype=np.int64).reshape(-1, HASHES)
-        bits = np.unpackbits(self.met) if len(self.met) else np.zeros(FILTER, dtype=np.uint8)
+        """Look words up in the Bloom filter, then add them; return (seen before, updated history)."""
+        places = np.array([_bits(word) for word in words], dtype=np.int64).reshape(-1, WORD_BITS)
+        bits = np.unpackbits(self.met) if len(self.met) else np.zeros(FILTER_BITS, dtype=np.uint8)
         before = bits[places].all(axis=1)
         bits[places] = 1
         return before, self._replace(met=np.packbits(bits))
 
 
 def _bits(word):
-    """Return the bits of a word."""
-    digest = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=4 * HASHES).digest()
-    return np.frombuffer(digest, dtype="<u4") % FILTER
+    """Return the positions of the bits that a word sets in the filter."""
+    digest = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=4 * WORD_BITS).digest()
+    return np.frombuffer(digest, dtype="<u4") % FILTER_BITS
 
 
 class ItemWords(NamedTuple):
-    """Items of a period, as far as their words are told of.
+    """Items of a period with what is needed to judge and report their unseen words.
 
     Attributes
     ----------
     X : csr_array, shape (n_items, n_terms)
     frequencies : ndarray of int64, shape (n_terms,)
-        Documents before the period that have the word.
+        Documents before the period that contain each word.
     n_documents : int
         Documents before the period.
     vocabulary : list of str
@@ -80,9 +82,9 @@ class ItemWords(NamedTuple):
     times : ndarray of int64
         ms; `odl.files.documents.NO_TIME` where unknown.
     sources : list of str
-        Files that they come from, empty where that is not known.
+        File of each item; empty if unknown.
     texts : callable
-        Of rows, their texts, or none where they are not kept.
+        Returns the texts of rows; an empty list if texts are not stored.
     """
 
     X: sparse.csr_array
@@ -97,7 +99,7 @@ class ItemWords(NamedTuple):
 
 
 def judge(past, items, settings, unproven=False):
-    """Return the unseen words of a period that enough of its items have, and what the next period is compared with.
+    """Return the unseen words that enough items of a period contain, and the history after it.
 
     Parameters
     ----------
@@ -105,7 +107,7 @@ def judge(past, items, settings, unproven=False):
     items : ItemWords
     settings : odl.config.sections.Alerts
     unproven : bool
-        Too little came before: nothing is told, and the words are remembered only.
+        Whether the history is too short: no words are returned, and only the history is updated.
 
     Returns
     -------
@@ -124,27 +126,30 @@ def judge(past, items, settings, unproven=False):
     background, found = surprise.Background(items.frequencies, items.n_documents), np.flatnonzero(x >= 2)
     t = np.zeros(len(x))
     t[found] = surprise.tail(x[found], n, background, found)
-    limit = gates.law_of_largest(np.insert(past.largest, 1, 0.0, axis=1), n).quantile(UNSEEN)
-    shares = np.zeros(LARGEST)
-    shares[: len(columns)] = x[columns[:LARGEST]] / max(n, 1)
+    limit = gates.law_of_largest(np.insert(past.largest, 1, 0.0, axis=1), n).quantile(UNSEEN_LEVEL)
+    shares = np.zeros(STORED_SHARES)
+    shares[: len(columns)] = x[columns[:STORED_SHARES]] / max(n, 1)
     largest = [min(t.max(initial=0.0), limit), n]
     after = [np.vstack(rows)[-gates.HISTORY :] for rows in ([past.largest, largest], [past.shares, shares])]
     after = SeenWords(*after, past.met)
     if unproven or not len(columns):
         return [], after
-    told: dict[str, Unseen] = {}
+    reports: dict[str, Unseen] = {}
     period = phrasing.PeriodTexts.from_counts(items.texts(np.arange(n)), items.X, items.vocabulary)
-    for column, excess in zip(columns[:MOST].tolist(), t[columns[:MOST]].tolist(), strict=True):
+    for column, excess in zip(columns[:MAX_WORDS].tolist(), t[columns[:MAX_WORDS]].tolist(), strict=True):
         one = _unseen_word(items, by_word, column, past, excess >= limit, period)
-        first = next((first for first in told if _tells(first, one)), one.phrase)
-        earlier = told.setdefault(first, one)
-        if earlier is not one:  # the words of a phrase, the most widespread first
-            told[first] = replace(earlier, words=earlier.words + one.words)
-    return sorted(told.values(), key=lambda one: not one.beyond), after
+        first = next((first for first in reports if _covers(first, one)), one.phrase)
+        earlier = reports.setdefault(first, one)
+        if earlier is not one:  # words of one phrase are joined, the most frequent first
+            reports[first] = replace(earlier, words=earlier.words + one.words)
+    return sorted(reports.values(), key=lambda one: not one.beyond), after
 
 
-def _tells(phrase, one):
-    """Return whether a phrase tells of an unseen word: it is its phrase or, without spaces, has a character of it."""
+def _covers(phrase, one):
+    """Return whether a phrase covers an unseen word.
+
+    It does if it is the phrase of the word, or if both are written without spaces and the phrase overlaps the word.
+    """
     if phrase == one.phrase or not (phrasing.is_unspaced(phrase) and phrasing.is_unspaced(one.phrase)):
         return phrase == one.phrase
     start, at = one.phrase.find(one.words[0]), one.phrase.find(phrase)
@@ -153,7 +158,7 @@ def _tells(phrase, one):
 
 
 def _rows(by_word, column):
-    """Return the items that have a word, in their order."""
+    """Return the rows of the items that contain a word, sorted."""
     return np.sort(by_word.indices[by_word.indptr[column] : by_word.indptr[column + 1]])
 
 
@@ -162,11 +167,11 @@ def _sources(items, by_word, column):
 
 
 def _unseen_word(items, by_word, column, past, beyond, period):
-    """Return an unseen word with what is told of it."""
+    """Return the `Unseen` record of a word."""
     rows = _rows(by_word, column)
     times = np.sort(items.times[rows][items.times[rows] != NO_TIME])
     return Unseen(
-        phrase=_phrase(items, column, rows[:DOCUMENTS], period),
+        phrase=_phrase(items, column, rows[:WORD_DOCUMENTS], period),
         words=(items.vocabulary[column],),
         items=len(rows),
         sources=_sources(items, by_word, column),
@@ -174,16 +179,17 @@ def _unseen_word(items, by_word, column, past, beyond, period):
         half=int(times[(len(times) - 1) // 2] - times[0]) if len(times) else 0,
         expected=past.expected(len(rows) / items.X.shape[0]),
         beyond=bool(beyond),
-        documents=tuple((items.ids[row], items.titles[row]) for row in rows[:DOCUMENTS].tolist()),
+        documents=tuple((items.ids[row], items.titles[row]) for row in rows[:WORD_DOCUMENTS].tolist()),
     )
 
 
 def _phrase(items, column, rows, period):
-    """Return a word as its documents spell it, with the words that at least half of them have beside it."""
+    """Return the phrase of a word in its documents: it may include words that at least half of them contain."""
     beside, holders = np.unique(items.X[rows].indices, return_counts=True)
-    near = (2 * holders >= len(rows)) & (items.frequencies[beside] <= COMMON * items.n_documents) & (beside != column)
-    order = np.lexsort((beside[near], -holders[near]))[:BESIDE]
+    rare = items.frequencies[beside] <= MAX_NEIGHBOUR_SHARE * items.n_documents
+    near = (2 * holders >= len(rows)) & rare & (beside != column)
+    order = np.lexsort((beside[near], -holders[near]))[:MAX_NEIGHBOURS]
     words = [items.vocabulary[at] for at in (column, *beside[near][order])]
     texts = items.texts(rows)
-    told = phrasing.phrases(texts, words, min(2, len(texts)), period)
-    return next(phrase for phrase, inside in told if words[0] in inside)
+    found = phrasing.phrases(texts, words, min(2, len(texts)), period)
+    return next(phrase for phrase, inside in found if words[0] in inside)

@@ -1,4 +1,4 @@
-"""`odl backtest`: the headlines that other settings of alerts would have given, compared with those that are stored."""
+"""`odl backtest`: headlines for other settings of alerts, compared with the stored headlines."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ from odl.engine import folder as folders
 from odl.errors import ConfigError, ParameterError
 from odl.jobs import replay, runs
 
-FORMS = {"text": difference.as_text, "json": difference.as_json}
+WRITERS = {"text": difference.as_text, "json": difference.as_json}
 PATTERNS = {
     "features": STEPS["features"].writes["output"],
     "scores": STEPS["update"].writes["scores"],
@@ -23,18 +23,18 @@ PATTERNS = {
 
 
 def report(folder, assignments, since=None, form="text"):
-    """Return the headlines that a folder would have had with other settings, compared with the stored ones.
+    """Return a comparison of the stored headlines of a folder with those for other settings, as text or JSON.
 
     Parameters
     ----------
     folder : path-like
         A folder with odl.yaml that was run.
     assignments : sequence of str
-        Settings such as ``alerts.level=.02``; without any, those of odl.yaml.
+        Settings such as ``alerts.level=.02``; others are taken from odl.yaml.
     since : str, optional
-        First date that is compared. Alerts are always decided again from the first period on.
+        First date that is compared. The decisions are always computed from the first period on.
     form : str
-        One of `FORMS`.
+        One of `WRITERS`.
 
     Returns
     -------
@@ -43,7 +43,7 @@ def report(folder, assignments, since=None, form="text"):
     Raises
     ------
     ParameterError, ConfigError
-        If a setting is not one of alerts, or its value is wrong.
+        If a setting is not in the section alerts, or its value is invalid.
     DataError, StorageError
         If the folder was not run, or a file is damaged.
     """
@@ -66,7 +66,7 @@ def report(folder, assignments, since=None, form="text"):
     if not after:
         return f"No period since {since}."
     changed = [f"alerts.{name}: {new} instead of {old}" for name, (old, new) in _changes(stored, instead).items()]
-    return FORMS[form](instead, before, after, changed)
+    return WRITERS[form](instead, before, after, changed)
 
 
 def _changes(stored, instead):
@@ -76,7 +76,7 @@ def _changes(stored, instead):
 
 
 def _with(working, assignments):
-    """Return the alerts settings of a folder with some assigned."""
+    """Return the settings of alerts of a folder, with KEY=VALUE assignments applied."""
     values = Alerts.part(working.config["alerts"])
     for text in assignments:
         key, equals, value = text.partition("=")

@@ -1,4 +1,4 @@
-"""Commands for people: write a folder and run it, list and explain what is new, watch a stream, and give feedback."""
+"""Commands for users: set up and run a folder, list and explain what is new, watch a stream, and give feedback."""
 
 import contextlib
 import json
@@ -12,7 +12,7 @@ from odl.files.escaping import visible
 from odl.files.listing import KINDS
 
 COLUMN_ROLES = ("id", "time", "text", "title", "url", "topics", "author")
-SOURCES_HELP = "JSONL, CSV, Parquet, mbox, RSS, Atom or text files, folders, patterns; none: what lies in FOLDER"
+SOURCES_HELP = "JSONL, CSV, Parquet, mbox, RSS, Atom or text files, folders, patterns; without any: the files in FOLDER"
 INIT_ANSWERS = (*COLUMN_ROLES, "kind", "delimiter", "encoding", "dates", "time_format", "times", "period")
 INIT_ANSWERS += ("stop_words", "only", "meaning", "strict", "unquoted")
 NEWS, ALARM = 10, 11  # exit status of `odl new --fail`: something is new; else an alarm needs attention
@@ -40,29 +40,42 @@ NO_MARK = Mark(-1, 0)
 
 
 @subcommand(
-    "look at your documents and write a folder to run",
-    argument("folder", help="folder to write, made if it is not there"),
+    "inspect your documents and write a folder for odl run",
+    argument("folder", help="folder to write; it is created if it does not exist"),
     argument("sources", nargs="*", default=[], help=SOURCES_HELP),
-    *(argument(f"--{role}", metavar="COLUMN", help=f"column of the {role}; '' for none") for role in COLUMN_ROLES),
-    argument("--kind", choices=KINDS, help="what the files are"),
-    argument("--delimiter", help="between the fields of CSV files"),
-    argument("--unquoted", action="store_true", help="quotation marks in CSV files are part of the texts"),
-    argument("--encoding", help="such as cp1252, or utf-8,cp1252 where both occur"),
-    argument("--dates", choices=("day-first", "month-first"), help="what 03/04/2026 begins with"),
-    argument("--time-format", action="append", metavar="FORMAT", help="of times, for strptime; repeat for more"),
+    *(
+        argument(f"--{role}", metavar="COLUMN", help=f"name of the column with the {role}; '' for none")
+        for role in COLUMN_ROLES
+    ),
+    argument("--kind", choices=KINDS, help="format of the files"),
+    argument("--delimiter", help="character between the fields of CSV files"),
+    argument("--unquoted", action="store_true", help="treat quotation marks in CSV files as part of the texts"),
+    argument("--encoding", help="encoding of the files, such as cp1252, or utf-8,cp1252 if both occur"),
+    argument(
+        "--dates", choices=("day-first", "month-first"), help="order of day and month in dates such as 03/04/2026"
+    ),
+    argument(
+        "--time-format", action="append", metavar="FORMAT", help="format of times, as for strptime; may be repeated"
+    ),
     argument(
         "--times",
         choices=("name", "front-matter", "modified"),
-        help="where texts have their times, logs the years",
+        help="where to find the times of text files, and the years of logs",
     ),
-    argument("--period", choices=("day", "week", "month", "quarter", "year"), help="what makes a batch"),
-    argument("--stop-words", metavar="LANGUAGE", help="language whose frequent words are left out, or none"),
-    argument("--meaning", action="store_true", help="vectors of texts beside their words, by the extra meaning"),
-    argument("--strict", action="store_true", help="refuse documents that cannot be read; set none aside"),
-    argument("--only", action="store_true", help="read the files that are named, and none that come later"),
-    argument("--force", action="store_true", help="replace what an earlier odl init wrote"),
-    argument("--snakemake", action="store_true", help="write a Snakefile: for a cluster, in place of odl run"),
-    more="It says what was understood, and writes FOLDER/odl.yaml.",
+    argument("--period", choices=("day", "week", "month", "quarter", "year"), help="length of a batch"),
+    argument("--stop-words", metavar="LANGUAGE", help="language whose stop words are ignored, or none"),
+    argument("--meaning", action="store_true", help="also compare texts by vectors; needs the extra meaning"),
+    argument(
+        "--strict",
+        action="store_true",
+        help="end with an error at a document that cannot be read, instead of setting it aside",
+    ),
+    argument("--only", action="store_true", help="read only the named files, none that are added later"),
+    argument("--force", action="store_true", help="overwrite the files of an earlier odl init"),
+    argument(
+        "--snakemake", action="store_true", help="write a Snakefile, for a cluster; Snakemake then replaces odl run"
+    ),
+    more="It prints what it detected, and writes FOLDER/odl.yaml.",
     examples=("odl init news posts/*.jsonl", "odl init mail archive.mbox --period month"),
 )
 def init(args):
@@ -80,12 +93,14 @@ def init(args):
 @subcommand(
     "run a folder that odl init wrote",
     argument("folder"),
-    argument("--dry-run", "-n", action="store_true", help="say what would be done, and why; do nothing"),
-    argument("--again", action="store_true", help="do again what another version of odl made"),
-    argument("--check", action="store_true", help="read and verify every file, whatever is remembered of it"),
-    argument("--wait", type=float, default=0.0, metavar="SECONDS", help="wait for another run of the folder"),
-    argument("--cores", type=int, metavar="N", help="processes that read files at a time (default: all cores)"),
-    more="It reads, scores and learns what is new; what was done before is not done again.",
+    argument("--dry-run", "-n", action="store_true", help="print what would be done and why, without doing it"),
+    argument("--again", action="store_true", help="compute again the results of another version of odl"),
+    argument("--check", action="store_true", help="read and verify all files, including those that have not changed"),
+    argument(
+        "--wait", type=float, default=0.0, metavar="SECONDS", help="longest wait for another run of the folder to end"
+    ),
+    argument("--cores", type=int, metavar="N", help="number of processes that read files (default: all cores)"),
+    more="It reads, scores and learns new documents; finished steps are not repeated.",
     examples=("odl run news", "odl run news --dry-run", "odl run news --wait 600"),
 )
 def run(args):
@@ -163,7 +178,7 @@ def new(args):
 
 
 @subcommand(
-    "show which headlines other settings of alerts would have given",
+    "compare stored headlines with those for other settings of alerts",
     argument("folder", help="a folder with odl.yaml that was run"),
     argument(
         "--set",
@@ -171,12 +186,12 @@ def new(args):
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="a setting of alerts, such as alerts.level=.02; repeat for more",
+        help="a setting of alerts, such as alerts.level=.02; may be repeated",
     ),
     argument("--from", dest="since", metavar="WHEN", help="compare from this date on: 2026, 2026-03, 2026-03-14"),
     argument("--format", choices=("text", "json"), default="text"),
-    more="It decides again on every period from stored features and scores, and changes nothing in FOLDER. Without\n"
-    "--set it uses the settings of odl.yaml.",
+    more="It computes the headlines of all periods again from stored features and scores, and changes nothing in\n"
+    "FOLDER. Settings without --set are those of odl.yaml.",
     examples=("odl backtest news --set alerts.level=.02", "odl backtest news --set alerts.certain=0 --from 2026-03"),
 )
 def backtest(args):
@@ -193,7 +208,9 @@ def _sound(args, watch, news):
 
     now = time.time_ns() // 1_000_000
     if args.fail:
-        sounded = alarms.find_alarms(read.alerts_of(args.folder, args.stream, last=alarms.PAST + alarms.LASTING), now)
+        sounded = alarms.find_alarms(
+            read.alerts_of(args.folder, args.stream, last=alarms.MAX_PAST + alarms.CHANGED_PERIODS), now
+        )
     else:
         sounded = list(filter(None, [alarms.ahead(watch.periods, now)]))
     for alarm in sounded:
@@ -203,7 +220,7 @@ def _sound(args, watch, news):
 
 
 def _move_mark(args, watch):
-    """Store the last period as seen, with its number of documents: more may still come."""
+    """Store the last period as seen, with its number of documents, as more may still be added to it."""
     from odl.files import tables
 
     _refuse_links(args.folder)
@@ -342,16 +359,37 @@ def _say(args, verdict):
 
 
 @subcommand(
-    "answer documents as they come, and learn periods as they end",
+    "score documents when they arrive, and learn each finished period",
     argument("folder", help="a folder that odl init wrote, with times and calendar periods"),
-    argument("--tolerance", type=float, default=0.0, metavar="SECONDS", help="how long a period waits for late ones"),
-    argument("--clock", action="store_true", help="a period ends by the clock too, not by documents of the next alone"),
-    argument("--http", metavar="ADDRESS", help="take documents by HTTP instead, show the page, the feeds and metrics"),
-    argument("--rate", type=float, default=float("inf"), help="documents a second of one address by HTTP at most"),
-    argument("--follow", metavar="DIRECTORY", help="take them from its .jsonl and .ndjson files, as these grow"),
-    argument("--strict", action="store_true", help="end at a line that cannot be read"),
-    more="Documents come as lines of JSON on standard input, answers go to standard output.\n"
-    "They are stored in FOLDER/inbox, which odl run reads: the same results, live or at once.",
+    argument(
+        "--tolerance",
+        type=float,
+        default=0.0,
+        metavar="SECONDS",
+        help="how long to wait for late documents after a period ends",
+    ),
+    argument(
+        "--clock", action="store_true", help="end periods by the clock too, not only at the first document of the next"
+    ),
+    argument(
+        "--http",
+        metavar="ADDRESS",
+        help="accept documents by HTTP at this address, and serve the page, feeds and metrics",
+    ),
+    argument(
+        "--rate",
+        type=float,
+        default=float("inf"),
+        help="with --http: most documents per second from one client address",
+    ),
+    argument(
+        "--follow",
+        metavar="DIRECTORY",
+        help="read documents from the .jsonl and .ndjson files of this directory while they grow",
+    ),
+    argument("--strict", action="store_true", help="end with an error at a line that cannot be read"),
+    more="Documents are lines of JSON on standard input; answers are printed on standard output.\n"
+    "Documents are stored in FOLDER/inbox. odl run reads them too, and gives the same results.",
     examples=("odl watch news", "odl watch news --follow incoming", "odl watch news --http 127.0.0.1:8080"),
 )
 def watch(args):

@@ -65,7 +65,7 @@ def forget(args):
             place, row = (
                 f"/{inbox.FOLDER}/",
                 {"id": args.id},
-            )  # an earlier call removed the row and was killed
+            )  # the row was removed by an earlier call that was killed
     t, n = _period_of(args)
     cost = "no period contains it"
     if t is not None:
@@ -144,7 +144,7 @@ def table(args):
 
 
 def _check_finished(folder):
-    """Refuse a folder without tables; the message names a study below it, if there is one."""
+    """Raise `DataError` if a folder has no tables; the message names a study below it, if there is one."""
     if os.path.isdir(os.path.join(folder, "tables")):
         return
     below = sorted(glob.glob(os.path.join(*map(glob.escape, (folder, project.results_of(folder))), "*", "tables")))
@@ -176,7 +176,7 @@ def verify(args):
 
 
 def _results_of(folder):
-    """Return the results of a folder with odl.yaml; another folder is returned as it is."""
+    """Return the folder of results of a folder with odl.yaml; other folders are returned unchanged."""
     if not os.path.exists(os.path.join(folder, project.FILE)):
         return folder
     study = project.read(folder).get("study") or project.name_of(Path(folder).resolve().name)
@@ -208,9 +208,9 @@ def _pages(folder):
 
 
 def _inputs_of(path, record):
-    """Yield (name, path, digest) of the inputs of a file, as far as its record and the description of its step tell.
+    """Yield (role, path, digest) of the inputs of a file that can be located from its record and step.
 
-    The path contains * in place of the seed if seeds may share the input.
+    The seed in the path is replaced by * if seeds may share the input.
     """
     from odl.config import steps
 

@@ -1,4 +1,4 @@
-"""Alerts that a stream would have had with other settings, computed from stored features and scores."""
+"""Alerts of a stream for other settings, computed from its stored features and scores."""
 
 from dataclasses import asdict
 
@@ -12,27 +12,27 @@ from odl.text.stopwords import StopWords, mix
 
 
 def replay(path, run, settings, n_periods, corpus_features=None):
-    """Yield the periods of a stream as decided with other settings, oldest first.
+    """Yield the periods of a stream decided with other settings, oldest first.
 
-    A decision does not depend on later periods, so the alerts are those that a run with these settings would have
-    stored. Documents have no reasons, because these need checkpoints, which may be pruned.
+    A decision does not depend on later periods, so the alerts equal those that a run with these settings stores.
+    Documents have no reasons, because computing these needs checkpoints, which may be pruned.
 
     Parameters
     ----------
     path : callable
-        Returns the path of ``"features"``, ``"scores"`` or ``"batch"`` of a timestep.
+        Called with ``"features"``, ``"scores"`` or ``"batch"`` and a timestep; returns the path of the file.
     run : odl.jobs.runs.Run
     settings : odl.config.sections.Alerts
     n_periods : int
     corpus_features : path-like, optional
-        Last features of the stream, for ``idf: corpus``.
+        Features of the last timestep; needed for ``idf: corpus``.
 
     Yields
     ------
     odl.alerts.model.Period
-        With the headlines, events and p-values that a run would store; shares of words and nearest atoms are empty.
+        Headlines, events and p-values as a run stores them; shares of words and nearest atoms are empty.
     odl.alerts.decision.StreamHistory
-        History that the next period would resume from.
+        History from which the next period resumes.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def replay(path, run, settings, n_periods, corpus_features=None):
 
 
 def _period(named, settings, data, scored, documents, decided):
-    """Return the record of a period without the fields that need the dictionary."""
+    """Return the `Period` without the fields that need the dictionary."""
     n = len(scored.score)
     times = data.times[data.times != NO_TIME]
     first, last = (times.min(), times.max()) if len(times) else (NO_TIME, NO_TIME)
@@ -76,7 +76,7 @@ def _period(named, settings, data, scored, documents, decided):
 
 
 def _documents(period, decided, data, origins):
-    """Return the documents to show by row: examples of headlines, their first rows, and the most novel documents."""
+    """Return {row: `Document`} of the examples and first rows of headlines, and of the most novel documents."""
     rows = {row for one in (*decided.headlines, *decided.below) for row in (*one.examples, *one.rows[:1])}
     found = {}
     for row in sorted(rows | {*decided.novel.tolist()}):

@@ -8,7 +8,7 @@ from scipy import special
 from odl.files.documents import NO_TIME
 from odl.files.escaping import visible
 
-ALARM_LEVEL = 0.005  # probability of a false alarm of each kind, except the budget, in a period
+ALARM_LEVEL = 0.005  # probability of a false alarm in a period, each for silence, words and scores
 MIN_PAST, MAX_PAST = 8, 50  # smallest and largest number of earlier periods for a comparison
 CHANGED_PERIODS = 2  # consecutive periods with changed words or scores before an alarm
 MANY_UNSEEN = 0.2  # share of unseen words that is an alarm after one period; news alone do not reach it

@@ -202,7 +202,7 @@ def apportioned(values):
 def line(alert, space=" ", short=False):
     """Return the parts of a score as one line.
 
-    With `short`, only words and meaning are printed, unless they are more than 100 % or a negative part comes first.
+    With `short`, only words and meaning are included, unless they exceed 100 % or another part comes first.
     """
     shown = parts(alert)
     words = [part for part in shown if part.kind in ("word", "own", "meaning")]

@@ -213,7 +213,10 @@ def _read_past(group):
 
 
 def paths(folder):
-    """Yield the paths of the period files 0.h5, 1.h5, ... in a folder, up to the first missing number."""
+    """Yield the paths of the period files 0.h5, 1.h5, ... in a folder, up to the first missing number.
+
+    Files after a gap belong to an earlier, longer run.
+    """
     t = 0
     while os.path.exists(path := os.path.join(folder, f"{t}.h5")):
         yield path

@@ -100,7 +100,7 @@ def _composed(text):
 
 
 def association(both, one, other, n):
-    """Return how strongly two phrases are associated: `one` and `other` of n texts contain them, `both` their union.
+    """Return the association of two phrases, in [-1, 1]: `one` and `other` of n texts have them, `both` as neighbours.
 
     Normalised pointwise mutual information (Bouma 2009), times both / (both + 1), so that few texts count less (Pantel
     and Lin 2002). n is at least `MIN_TEXTS_RATIO` times each count; otherwise a word of most texts would have no

@@ -1,7 +1,7 @@
-"""Snakemake's logger `odl`: one line with the steps that are done, what runs and the time left.
+"""Logger plugin of Snakemake that prints one line of progress: finished steps, running step, time left.
 
-`snakemake --logger odl` writes it in place of Snakemake's own lines, which go to the files in .snakemake/log. It prints
-errors and warnings in full. Snakemake finds the package by its name.
+`snakemake --logger odl` prints it instead of Snakemake's own messages, which are in the files of .snakemake/log. Errors
+and warnings are printed in full. Snakemake finds the plugin by the name of this package.
 """
 
 import contextlib
@@ -18,11 +18,11 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 from odl.files.columns import duration, shortened
 
-REDRAW, REPEAT = 0.5, 10  # seconds between two states of the line on a terminal, and between two lines elsewhere
-RECENT = 50  # finished steps whose mean distance in time gives the time left
-FEWEST = 10  # of them, before which no time is printed
-# Events of every run and of every step, which Snakemake's log has in full.
-USUAL = {
+REDRAW_SECONDS, REPEAT_SECONDS = 0.5, 10  # between updates on a terminal; between lines in a file or pipe
+RECENT_STEPS = 50  # number of finished steps from which the time left is estimated
+MIN_RECENT_STEPS = 10  # number of finished steps before the time left is printed
+# Events of every run and every step. They are not printed; Snakemake's log file has them.
+ROUTINE_EVENTS = {
     LogEvent.RUN_INFO, LogEvent.WORKFLOW_STARTED, LogEvent.RESOURCES_INFO, LogEvent.RULEGRAPH, LogEvent.DEBUG_DAG,
     LogEvent.JOB_INFO, LogEvent.GROUP_INFO, LogEvent.SHELLCMD, LogEvent.JOB_STARTED, LogEvent.JOB_FINISHED,
     LogEvent.PROGRESS,
@@ -30,36 +30,37 @@ USUAL = {
 
 
 class LogHandler(LogHandlerBase):
-    """Writer of the line.
+    """Handler of Snakemake's log events that prints the line of progress to standard error.
 
     Attributes
     ----------
     done, total : int
-        Steps, as Snakemake counts them: `total` grows when a checkpoint shows what there is to do.
+        Numbers of finished and of all steps, as counted by Snakemake. `total` grows when a Snakemake checkpoint adds
+        steps.
     running : dict of int to str
-        Steps that were started and have not ended, by the number of their job.
+        Names of the running steps, by job id.
     """
 
     writes_to_stream, writes_to_file = True, False
     has_filter, has_formatter, needs_rulegraph = True, False, False
 
     def __post_init__(self):
-        logging.Handler.__init__(self)  # which Snakemake 9.8 leaves out
+        logging.Handler.__init__(self)  # Snakemake 9.8 does not call it
         self.done, self.total, self.running = 0, 0, {}
-        self.began, self.recent = time.monotonic(), deque(maxlen=RECENT)
-        self.failed, self.remarks = False, []  # whether there was an error; what Snakemake said since the last event
+        self.began, self.recent = time.monotonic(), deque(maxlen=RECENT_STEPS)
+        self.failed, self.remarks = False, []  # whether there was an error; messages since the last routine event
         self.live = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self.ended = threading.Event()
         threading.Thread(target=self._repeat, daemon=True).start()
 
     def emit(self, record):
-        """Take in what Snakemake reports. Print errors, and the remarks of Snakemake just before and after them."""
+        """Update the progress from a log record; print errors and warnings, and the messages around them."""
         try:
-            self._take_in(record)
-        except Exception:  # of a record in another form; the thread that calls this has to go on
+            self._handle(record)
+        except Exception:  # a record of unexpected form must not end the calling thread
             self.handleError(record)
 
-    def _take_in(self, record):
+    def _handle(self, record):
         event = getattr(record, "event", None)
         if event == LogEvent.RUN_INFO:
             self.total = record.stats["total"]
@@ -72,7 +73,7 @@ class LogHandler(LogHandlerBase):
             self.recent.append(time.monotonic())
         elif event == LogEvent.JOB_ERROR:
             self.running.pop(record.jobid, None)
-        if event in USUAL:
+        if event in ROUTINE_EVENTS:
             self.remarks.clear()
         elif self.failed or record.levelno >= logging.WARNING or self.common_settings.dryrun:
             self.failed |= record.levelno >= logging.ERROR
@@ -82,9 +83,9 @@ class LogHandler(LogHandlerBase):
             self.remarks.append(self.format(record))
 
     def state(self):
-        """Return the line."""
+        """Return the line of progress, such as "12 of 40 steps, 3 min left: learn wiki/5 and 1 more"."""
         left = ""
-        if len(self.recent) >= FEWEST and self.done < self.total:
+        if len(self.recent) >= MIN_RECENT_STEPS and self.done < self.total:
             mean = (self.recent[-1] - self.recent[0]) / (len(self.recent) - 1)
             left = f", {duration(mean * (self.total - self.done))} left"
         running = [*self.running.values()]
@@ -92,7 +93,7 @@ class LogHandler(LogHandlerBase):
         return f"{self.done} of {self.total} steps{left}{f': {running[0]}{more}' if running else ''}"
 
     def close(self):
-        """Write the last line: how many steps ran, and how long that took."""
+        """Print the last line: the number of finished steps and the elapsed time."""
         if not self.ended.is_set():
             self.ended.set()
             if self.total and not self.common_settings.dryrun:
@@ -100,8 +101,8 @@ class LogHandler(LogHandlerBase):
         super().close()
 
     def _repeat(self):
-        while not self.ended.wait(REDRAW if self.live else REPEAT):
-            self.acquire()  # so that no error is printed meanwhile
+        while not self.ended.wait(REDRAW_SECONDS if self.live else REPEAT_SECONDS):
+            self.acquire()  # the lock of `logging.Handler`, so that lines are not mixed with those of `emit`
             try:
                 if self.running and not self.ended.is_set():
                     self._write(self.state() + "\n" * (not self.live))
@@ -112,6 +113,6 @@ class LogHandler(LogHandlerBase):
         if self.live:
             line = shortened(text, shutil.get_terminal_size().columns - 1) if not text.endswith("\n") else text
             text = f"\r\x1b[K{line}"
-        with contextlib.suppress(OSError, ValueError):  # a stream that nobody reads any more
+        with contextlib.suppress(OSError, ValueError):  # broken pipe or closed stream
             sys.stderr.write(text)
             sys.stderr.flush()

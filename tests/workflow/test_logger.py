@@ -25,7 +25,7 @@ rule write:
 @pytest.fixture
 def handler(monkeypatch):
     """A handler that writes no line by itself."""
-    monkeypatch.setattr(plugin, "REPEAT", 3600)
+    monkeypatch.setattr(plugin, "REPEAT_SECONDS", 3600)
     made = plugin.LogHandler(SimpleNamespace(dryrun=False), None)
     yield made
     made.close()

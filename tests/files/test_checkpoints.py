@@ -168,7 +168,7 @@ class TestChain:
         for t in range(3):
             self.update(stream, "projected_gradient", t, stream / "run")
         points = [checkpoints.read_checkpoint(stream / "run" / f"{t}.h5") for t in range(3)]
-        assert points[0].previous == checkpoints.FIRST
+        assert points[0].previous == checkpoints.NO_DIGEST
         assert [point.previous for point in points[1:]] == [point.digest for point in points[:2]]
 
     def test_an_empty_document_scores_one_and_is_counted(self, stream):

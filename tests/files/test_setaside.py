@@ -6,7 +6,7 @@ from odl.files.setaside import Aside
 
 def test_a_reason_is_one_short_line():
     entry = setaside.aside("a.jsonl", "line 3", ValueError("no\ntime\ud800" + 500 * "x"))
-    assert entry.reason.startswith("no time?x") and len(entry.reason) == setaside.LONGEST
+    assert entry.reason.startswith("no time?x") and len(entry.reason) == setaside.REASON_CHARACTERS
 
 
 def test_documents_files_and_ends_are_counted_apart():

@@ -122,7 +122,7 @@ def check(folder, seed, n=24):
         found = len(ids) + repeats + (len(dropped.ids) if dropped else 0)
     whole = [entry for entry in entries if not entry.place]
     assert [entry.file for entry in whole] == ["empty.jsonl"], str(whole)
-    assert not [entry for entry in entries if entry.place.startswith(setaside.REST)], str(entries)
+    assert not [entry for entry in entries if entry.place.startswith(setaside.REST_PREFIX)], str(entries)
     n_aside = len(entries) - 1
     assert found + n_aside == stream.given, f"{found} + {n_aside} of {stream.given}: {entries}"
     _type("new", news, "--since", "0001-01-01")

@@ -34,7 +34,7 @@ def test_shingles_are_those_of_words(texts):
             for number in numbers[first : first + size]:
                 key = (key * int(shingles.FACTOR) + number) % 2**64
             key = ((key ^ (key >> 31)) * int(shingles.MIXER)) % 2**64
-            keys.add((key >> 32) % shingles.SHINGLES)
+            keys.add((key >> 32) % shingles.N_SHINGLES)
         assert shingler.shingle(one).tolist() == sorted(keys)
 
 

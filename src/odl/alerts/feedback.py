@@ -16,7 +16,7 @@ from odl.files import atomic, listing
 from odl.files.documents import NO_TIME
 from odl.files.escaping import guarded, unguarded, visible
 
-FEEDBACK_FILE = listing.FEEDBACK[0]
+FEEDBACK_FILE = listing.FEEDBACK_FILE
 FEEDBACK_COLUMNS = ("what", "verdict", "until", "note")
 GROWS = "grows"
 EVENT = re.compile(r"(?:event|topic):([1-9]\d{0,8})")  # topic: as an earlier version wrote it

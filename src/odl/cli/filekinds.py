@@ -124,7 +124,7 @@ def _gathered(sources):
 def ending(path):
     """Return the ending of a file name, such as ``.jsonl`` or ``.jsonl.gz``; of a rotated log, that before rotation."""
     if is_rotated(path):
-        return (listing.ENDING.search(listing.bare_name(path)) or [""])[0]
+        return (listing.NAME_ENDING.search(listing.bare_name(path)) or [""])[0]
     return re.search(r"(\.[^\W\d]\w*)?(\.(?:gz|bz2|xz))?$", os.path.basename(path))[0]
 
 
@@ -168,7 +168,7 @@ def left_out(sources, kind=None):
     wide = [source for source in sources if kind is None and not os.path.isfile(source)]
     every = {path for source in wide for _, path in listing.expand(source, "text") or ()}
     others = sorted(every - {path for source in wide for _, path in listing.expand(source) or ()})
-    counts = Counter((listing.ENDING.search(path.lower()) or ["no ending"])[0] for path in others)
+    counts = Counter((listing.NAME_ENDING.search(path.lower()) or ["no ending"])[0] for path in others)
     parts = [f"{n:,} in {end}{CONVERSIONS.get(end, '')}" for end, n in counts.most_common(MAX_ENDINGS)]
     more = sum(counts.values()) - sum(n for _, n in counts.most_common(MAX_ENDINGS))
     parts += [f"{more:,} others"] * bool(more)

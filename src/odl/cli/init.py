@@ -496,10 +496,10 @@ def _check_aside(report, aside, todos, n, strict):
     """
     if strict:
         report.set("strict", True)
-    if damaged := [f"{entry.reason} ({entry.file})" for entry in aside if entry.place == setaside.READ]:
+    if damaged := [f"{entry.reason} ({entry.file})" for entry in aside if entry.place == setaside.DAMAGED_BUT_READ]:
         more = f"; {len(damaged) - MAX_REASONS:,} more" if len(damaged) > MAX_REASONS else ""
         report.say("damaged", "; ".join(damaged[:MAX_REASONS]) + more)
-    aside = [entry for entry in aside if entry.place != setaside.READ]
+    aside = [entry for entry in aside if entry.place != setaside.DAMAGED_BUT_READ]
     if not aside:
         return
     groups = {}
@@ -508,7 +508,7 @@ def _check_aside(report, aside, todos, n, strict):
     groups = sorted(groups.values(), key=len, reverse=True)[:MAX_REASONS]
     firsts = [" ".join(filter(None, group[0][:2])) for group in groups]
     parts = [f"{group[0].reason} ({len(group):,}, first {first})" for group, first in zip(groups, firsts, strict=True)]
-    n_documents = sum(bool(entry.place) and not entry.place.startswith(setaside.REST) for entry in aside)
+    n_documents = sum(bool(entry.place) and not entry.place.startswith(setaside.REST_PREFIX) for entry in aside)
     account = setaside.account(aside).replace("was set", "is set").replace("were set", "are set")
     if strict or n < 2 or n_documents > MAX_ASIDE_SHARE * (n + n_documents):
         first = groups[0][0].reason

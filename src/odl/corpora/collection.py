@@ -217,9 +217,9 @@ def documents_in(name, path, form, columns, strict=True):
         if strict:
             raise
         reason = f"{error.given.removeprefix(f'{path} ')}; expected {error.expected}"
-        yield last and setaside.REST + last, Unreadable(reason), False
+        yield last and setaside.REST_PREFIX + last, Unreadable(reason), False
     for name in () if strict else sorted(damaged):
-        yield setaside.READ, Unreadable(f"{DAMAGE_REASONS[name]}: {damaged[name]:,}"), False
+        yield setaside.DAMAGED_BUT_READ, Unreadable(f"{DAMAGE_REASONS[name]}: {damaged[name]:,}"), False
 
 
 def _check_header(path, kind, row, columns, strict):

@@ -227,7 +227,7 @@ def _joined(shares, cleaners):
         vocabulary=[],
         titles=[""] * n,
         times=np.concatenate([share.times for share in shares]),
-        **{name: [value for share in shares for value in getattr(share, name)] for name in docs.LISTED},
+        **{name: [value for share in shares for value in getattr(share, name)] for name in docs.LIST_FIELDS},
         removed={name: np.concatenate([share.removed[name] for share in shares]) for name in cleaners},
         aside=[entry for share in shares for entry in share.aside],
         dropped=dropped[0]

@@ -1,1 +1,1 @@
-"""Files between stages: the only place that knows HDF5. One writer and one reader for each kind of file."""
+"""Readers and writers of the files that pass between steps. No other package uses HDF5."""

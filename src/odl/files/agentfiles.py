@@ -1,8 +1,8 @@
-"""Checkpoints of a dictionary whose agents live on several ranks: one file an agent, and one of the network.
+"""Checkpoints of a dictionary that is distributed over MPI ranks: one file per agent, and one for the network.
 
-``{t}.agents/{agent}.h5`` holds an agent's atoms and its codes of the batch and is written and read by its owner
-alone. ``{t}.h5`` holds what all may know: the scores, a summary of the dual variables, and the digests of the agents'
-files, which it is written after: where it exists and its digests fit, the checkpoint is whole.
+``{t}.agents/{agent}.h5`` contains the atoms of an agent and its codes of the batch. Only the rank of the agent writes
+and reads it. ``{t}.h5`` contains the scores, a summary of the dual variables and the digests of the agents' files. It
+is written last: if it exists and its digests match, the checkpoint is complete.
 """
 
 import contextlib
@@ -17,11 +17,11 @@ from odl.errors import CheckpointError
 from odl.files import checkpoints, digests, storage
 from odl.files.checkpoints import Checkpoint
 
-KIND = "network"  # of {t}.h5; one that a single process writes is of kind "checkpoint"
+KIND = "network"  # attribute `kind` of {t}.h5; a checkpoint of a single process has "checkpoint"
 
 
 class NetworkCheckpoint(NamedTuple):
-    """What the file of the network holds.
+    """Content of the network's file.
 
     Attributes
     ----------
@@ -30,9 +30,9 @@ class NetworkCheckpoint(NamedTuple):
     score : ndarray
         Novelty score of each document.
     dual : dict of str to ndarray
-        For each document: value (g = -sum_k J_k), iterations.
+        Arrays ``value`` (g = -sum_k J_k) and ``iterations``, with an entry for each document.
     digests : list of str
-        Of the agents' files.
+        Digests of the agents' files.
     previous, digest, features : str
     terms : ndarray of int64, or None
         As in `odl.files.checkpoints.Checkpoint`.
@@ -45,14 +45,14 @@ class NetworkCheckpoint(NamedTuple):
     score: np.ndarray
     dual: dict
     digests: list
-    previous: str = checkpoints.FIRST
+    previous: str = checkpoints.NO_DIGEST
     digest: str = ""
-    features: str = checkpoints.FIRST
+    features: str = checkpoints.NO_DIGEST
     terms: np.ndarray | None = None
 
 
 def folder(state):
-    """Return the folder of the agents' files beside the file of the network."""
+    """Return the folder of the agents' files, next to the network's file."""
     return f"{os.path.splitext(os.fspath(state))[0]}.agents"
 
 
@@ -67,10 +67,10 @@ def write_agent(state, agent, checkpoint):
     Parameters
     ----------
     state : path-like
-        File of the network.
+        The network's file.
     agent : int
     checkpoint : Checkpoint
-        Its dictionary and codes are those of the agent alone.
+        With the atoms and codes of this agent only.
     """
     with storage.writing(
         agent_path(state, agent), "agent", agent=agent, **checkpoints.attributes_of(checkpoint)
@@ -86,7 +86,7 @@ def read_agent(state, agent, network):
     Raises
     ------
     CheckpointError
-        If the file is not the one that the network's file was written for.
+        If the network's file contains another digest for this agent.
     """
     path = agent_path(state, agent)
     with storage.reading(path, "agent") as file:
@@ -99,7 +99,7 @@ def read_agent(state, agent, network):
 
 
 def write_network(path, network):
-    """Write the file of the network; return its digest."""
+    """Write the network's file; return its digest."""
     with storage.writing(path, KIND, n_atoms=network.n_atoms, **checkpoints.attributes_of(network)) as file:
         storage.write_array(file, "score", network.score)
         if network.terms is not None:
@@ -113,7 +113,7 @@ def write_network(path, network):
 
 
 def read_network(path, chain=None, t=None):
-    """Read the file of the network, refused as `odl.files.checkpoints.read_checkpoint` refuses."""
+    """Read the network's file; raise the errors of `odl.files.checkpoints.read_checkpoint`."""
     path = os.fspath(path)
     with storage.reading(path, KIND) as file:
         network = NetworkCheckpoint(
@@ -128,19 +128,19 @@ def read_network(path, chain=None, t=None):
 
 
 def of_network(path):
-    """Tell whether a checkpoint is in one file an agent."""
+    """Return whether a file is the network's file of a distributed checkpoint."""
     return storage.kind_of(path) == KIND
 
 
 def read_whole(path, chain=None, t=None, **options):
-    """Read a checkpoint of either kind as a whole, for one process: the agents' atoms side by side.
+    """Read a checkpoint of either kind into one process, with the atoms of all agents in one dictionary.
 
     Parameters
     ----------
     path, chain, t
         As in `odl.files.checkpoints.read_checkpoint`.
     **options
-        Its other parameters, for a checkpoint of one process.
+        Other parameters of `read_checkpoint`; ignored for a distributed checkpoint.
 
     Returns
     -------
@@ -168,14 +168,16 @@ def read_whole(path, chain=None, t=None, **options):
 
 
 def prune(path, stays):
-    """Delete the checkpoints of a chain but those that stay; they can be made again from the one kept before them.
+    """Delete the checkpoints of a chain that are not retained.
+
+    They can be computed again from the last retained checkpoint before them.
 
     Parameters
     ----------
     path : path-like
-        The last checkpoint, named ``{t}.h5`` in a folder of its chain, as the others are.
+        The last checkpoint ``{t}.h5``. All checkpoints of the chain are in its folder.
     stays : callable
-        Called with a timestep and the last one.
+        ``stays(t, last)`` returns whether the checkpoint of timestep t is retained.
     """
     place, name = os.path.split(os.path.abspath(path))
     last = _timestep(name)
@@ -188,6 +190,6 @@ def prune(path, stays):
 
 
 def _timestep(name):
-    """Return the t of ``{t}.h5``."""
+    """Return t as an int for the name ``{t}.h5``, None for other names."""
     stem, suffix = os.path.splitext(name)
     return int(stem) if suffix == ".h5" and stem.isdecimal() else None

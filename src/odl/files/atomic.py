@@ -14,12 +14,12 @@ import tempfile
 from contextlib import contextmanager, suppress
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-OPEN = {"/dev/stdout": 1, "/dev/stderr": 2} | {f"/dev/fd/{number}": number for number in range(1, 64)}
+OPEN_FILES = {"/dev/stdout": 1, "/dev/stderr": 2} | {f"/dev/fd/{number}": number for number in range(1, 64)}
 
 
 @contextmanager
 def replacing(path):
-    """Yield a temporary path beside `path`; rename it to `path` if the block ends well.
+    """Yield a temporary path in the folder of `path`; rename it to `path` if the block raises nothing.
 
     The temporary name contains the host, the process and its start time, so that no two writers share it. Temporary
     files of killed processes of this host are removed from the folder.
@@ -28,13 +28,14 @@ def replacing(path):
     /dev/stdout, the content is written to it.
     """
     path = os.fspath(path)
-    if path in OPEN or (os.path.exists(path) and not os.path.isfile(path)):
+    if path in OPEN_FILES or (os.path.exists(path) and not os.path.isfile(path)):
         with tempfile.TemporaryDirectory() as folder:
-            temporary = os.path.join(folder, "whole")
+            temporary = os.path.join(folder, "content")
             yield temporary
+            target, closes = OPEN_FILES.get(path, path), path not in OPEN_FILES
             try:
-                with open(temporary, "rb") as whole, open(OPEN.get(path, path), "wb", closefd=path not in OPEN) as into:
-                    shutil.copyfileobj(whole, into)
+                with open(temporary, "rb") as content, open(target, "wb", closefd=closes) as into:
+                    shutil.copyfileobj(content, into)
             except OSError as error:
                 error.filename = error.filename or path
                 raise
@@ -48,13 +49,13 @@ def replacing(path):
         if os.path.exists(temporary):
             os.unlink(temporary)
         if isinstance(error, OSError) and error.errno in DISK_ERRORS and error.filename is None:
-            error.filename = path  # writing into an open file does not say which
+            error.filename = path  # errors of writing to an open file do not name it
         raise
 
 
 @contextmanager
 def filling(folder):
-    """Yield a temporary folder beside `folder`; move its files there if the block ends well."""
+    """Yield a temporary folder next to `folder`; move its files to `folder` if the block raises nothing."""
     folder = os.fspath(folder).rstrip(os.sep) or os.sep
     temporary = _temporary(folder)
     try:
@@ -69,9 +70,9 @@ def filling(folder):
 
 @contextmanager
 def locked(path):
-    """Hold a lock for reading and replacing a file.
+    """Lock a file for reading and replacing it, across processes.
 
-    The lock is on a second file, because each replacement makes the file a new one.
+    The lock is on a second file, because replacing a file gives it a new inode.
 
     Yields
     ------
@@ -80,7 +81,7 @@ def locked(path):
     """
     folder, name = os.path.split(os.fspath(path))
     lock = os.path.join(folder, f".{name}.lock")
-    foreign = os.path.exists(lock) and not os.access(lock, os.W_OK)  # of another user; it can still be locked
+    foreign = os.path.exists(lock) and not os.access(lock, os.W_OK)  # another user's lock file can still be locked
     descriptor = os.open(lock, os.O_RDONLY if foreign else os.O_RDWR | os.O_CREAT, 0o666)
     try:
         alone = True
@@ -103,7 +104,7 @@ def _temporary(path):
     return os.path.join(folder, f".{name}.{host}-{os.getpid()}-{_began_once(os.getpid())}.part")
 
 
-_cleared = {}  # folder -> process that removed temporary files there; once, since a long stream has many files
+_cleared = {}  # folder -> id of the process that removed temporary files from it; once per process, to save time
 
 
 def _clear(folder, host):
@@ -120,7 +121,7 @@ def _clear(folder, host):
 
 
 def _began(process):
-    """Return the start time of a process in clock ticks since boot, 0 if /proc does not tell it."""
+    """Return the start time of a process in clock ticks since boot, "0" without /proc."""
     try:
         with open(f"/proc/{process}/stat") as file:
             return file.read().rsplit(")", 1)[1].split()[19]

@@ -1,4 +1,4 @@
-"""Files in blocks with a digest each, so that damaged bytes are never read, not even by HDF5.
+"""Files in blocks with one digest each, so that damage is detected before HDF5 reads a block.
 
 A file has a head of `HEAD_BYTES` bytes (HDF5's user block), the data, and the sha256 of each block of the data. The
 head contains the length of the data and the sha256 of the digests. Digests are checked before HDF5 reads a block,
@@ -15,12 +15,12 @@ from odl.errors import StorageError, changed
 HEAD_BYTES = 512
 MARK = b"odl: HDF5 from byte 512\n"
 BLOCK_BYTES = 1 << 16
-DIGEST_BYTES = 32  # of sha256
-_FACTS = struct.Struct(f"<Q{DIGEST_BYTES}s")
+DIGEST_BYTES = 32  # length of a sha256
+_FACTS = struct.Struct(f"<Q{DIGEST_BYTES}s")  # length of the data, sha256 of the length and the digests
 
 
 def close(path):
-    """Append the digests of a finished file's blocks, and write its head."""
+    """Append the digests of a file's blocks to it, and write its head."""
     with open(path, "r+b") as file:
         file.seek(HEAD_BYTES)
         digests = b"".join(hashlib.sha256(block).digest() for block in iter(lambda: file.read(BLOCK_BYTES), b""))
@@ -35,19 +35,20 @@ def _facts(length, digests):
 
 
 class Verified(io.RawIOBase):
-    """A file that `close` finished, whose blocks are verified when they are first read.
+    """A readable file that verifies each of its blocks when the block is first read.
 
     Parameters
     ----------
     path : path-like
+        File that was finished by `close`.
 
     Raises
     ------
     StorageError
-        If it has no such head or is not as long as it was, and from `readinto` where a block was changed.
+        If the head is missing or the length is wrong; `readinto` and `verify` raise it for a block that was changed.
     """
 
-    descriptor = None  # of a file that cannot be opened
+    descriptor = None  # if opening the file fails
 
     def __init__(self, path):
         super().__init__()
@@ -56,7 +57,7 @@ class Verified(io.RawIOBase):
         head = os.pread(self.descriptor, len(MARK) + _FACTS.size, 0)
         if not head.startswith(MARK):
             self.close()
-            ours = self.path.endswith(".h5")  # and not a file of a person's, named by mistake
+            ours = self.path.endswith(".h5")  # otherwise maybe a user's file, given by mistake, not to be deleted
             todo = f"delete {path} and run the same command again" if ours else "name another"
             raise StorageError(f"{path} is damaged (it has no digests of this version of odl)", "a whole file", todo)
         self.length = _FACTS.unpack(head[len(MARK) :])[0] if len(head) == len(MARK) + _FACTS.size else 0
@@ -68,7 +69,7 @@ class Verified(io.RawIOBase):
         self.digests = [digests[first : first + DIGEST_BYTES] for first in range(0, len(digests), DIGEST_BYTES)]
         self.seen = bytearray(n_blocks)
 
-    def __repr__(self):  # what h5py takes for the name of the file, of which it keeps ASCII only
+    def __repr__(self):  # h5py uses it as the name of the file and drops characters outside ASCII
         return self.path.encode("unicode_escape").decode("ascii")
 
     def close(self):
@@ -98,7 +99,7 @@ class Verified(io.RawIOBase):
         return done
 
     def verify(self, first=HEAD_BYTES, last=None):
-        """Verify the blocks of a range of bytes, by default of all."""
+        """Verify the blocks that overlap the bytes first:last, by default all blocks."""
         last = HEAD_BYTES + self.length if last is None else last
         for number in range(
             max(0, first - HEAD_BYTES) // BLOCK_BYTES, min(-(-(last - HEAD_BYTES) // BLOCK_BYTES), len(self.seen))
@@ -112,5 +113,5 @@ class Verified(io.RawIOBase):
 
 
 def path_of(item):
-    """Return the path of the open HDF5 file that a file, group or array is of."""
+    """Return the path of the HDF5 file that contains an open group or array."""
     return item.file.filename.encode("ascii").decode("unicode_escape")

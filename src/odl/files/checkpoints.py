@@ -1,9 +1,8 @@
-"""Checkpoints: the state of a learner after a timestep, as an HDF5 file that proves what it is.
+"""Checkpoints: the state of a learner after a timestep, as a verified HDF5 file.
 
-A checkpoint holds the dictionary, the learner's arrays and the codes of its batch; its attributes name
-the chain it belongs to (corpus, seed, run, atoms, settings), the odl version, the digest of the
-checkpoint before it and a digest of its own content. One that was edited, cut short or belongs to
-another chain is refused by name.
+A checkpoint contains the dictionary, the learner's arrays and the codes of its batch. Its attributes are the settings
+of its chain (corpus, seed, run, atoms, ...), the version of odl, the digest of the previous checkpoint and the digest
+of its own content. Reading raises an error if a checkpoint was edited, is truncated or belongs to another chain.
 """
 
 import json
@@ -19,7 +18,7 @@ import odl
 from odl.errors import CheckpointError
 from odl.files import digests, storage
 
-FIRST = digests.NO_DIGEST
+NO_DIGEST = digests.NO_DIGEST
 
 
 @dataclass(frozen=True)
@@ -30,24 +29,24 @@ class Checkpoint:
     ----------
     t : int
     chain : dict
-        Settings of the chain: what must be equal for the next timestep to continue it.
+        Settings of the chain. The next timestep must have the same ones.
     dictionary : csc_array, shape (n_terms, n_atoms)
     arrays : dict of str to sparse array or ndarray
     updates : int
     codes : csr_array, shape (n_documents, n_atoms)
-        Codes of the batch of this timestep; None where they were not asked for.
+        Codes of the batch of this timestep; None if they were not read.
     uncoded : float
         Share of documents whose code is zero.
     previous : str
-        Digest of the checkpoint before (`FIRST` for t = 0).
+        Digest of the previous checkpoint; `NO_DIGEST` for t = 0.
     digest : str
-        Digest of this one; filled by `read`.
+        Digest of the content; set by `read_checkpoint`.
     features : str
-        Digest of the features it was learned from.
+        Digest of the features that it was learned from.
     terms : ndarray of int64, shape (n_terms,), optional
-        Ids of the terms, ascending, where the vocabulary is bounded; otherwise they are numbered from 0.
+        Ids of the terms, ascending, if the vocabulary is bounded. Otherwise row i has term i.
     meaning : dict of str to ndarray
-        What is remembered of vectors (`odl.learners.vectors.VectorMemory`); empty where there are none beside words.
+        State of `odl.learners.vectors.VectorMemory`; empty if documents have no vectors.
 
     Examples
     --------
@@ -65,15 +64,15 @@ class Checkpoint:
     updates: int
     codes: "scipy.sparse.csr_array"
     uncoded: float
-    previous: str = FIRST
+    previous: str = NO_DIGEST
     digest: str = ""
-    features: str = FIRST
+    features: str = NO_DIGEST
     terms: np.ndarray | None = None
     meaning: dict = field(default_factory=dict)
 
 
 def store(group, name, value, packed=True):
-    """Store an array, or a sparse array with its layout."""
+    """Store a dense, CSR or CSC array under a name in an open file or group."""
     if scipy.sparse.issparse(value):
         storage.write_csr(group, name, value.T.tocsr() if value.format == "csc" else value, packed)
         group[name].attrs["layout"] = value.format
@@ -82,7 +81,7 @@ def store(group, name, value, packed=True):
 
 
 def load(group, name):
-    """Load what `store` stored."""
+    """Read an array that `store` wrote, in its format."""
     if "layout" not in group[name].attrs:
         return storage.read_array(group, name, ndim=None)
     matrix = storage.read_csr(group, name)
@@ -90,19 +89,19 @@ def load(group, name):
 
 
 def _store_all(file, name, values):
-    """Store arrays by name in a group."""
+    """Store a dict of arrays as a group."""
     group = file.create_group(name)
     for each in sorted(values):
         store(group, each, values[each])
 
 
 def _load_all(group):
-    """Load what `_store_all` stored."""
+    """Read a dict of arrays that `_store_all` wrote."""
     return {name: load(group, name) for name in group}
 
 
 def write(path: str | os.PathLike, checkpoint: Checkpoint) -> str:
-    """Write a checkpoint atomically; equal states give equal bytes.
+    """Write a checkpoint atomically. Equal checkpoints have equal bytes.
 
     Returns
     -------
@@ -134,17 +133,17 @@ def write(path: str | os.PathLike, checkpoint: Checkpoint) -> str:
 def read_checkpoint(
     path: str | os.PathLike, chain: Mapping[str, Any] | None = None, t: int | None = None, codes: bool = True
 ) -> Checkpoint:
-    """Read a checkpoint and check that it is whole and the one that is meant.
+    """Read a checkpoint; verify its content, its chain and its timestep.
 
     Parameters
     ----------
     path : path-like
     chain : dict, optional
-        Settings it must have been made with.
+        Expected settings of the chain.
     t : int, optional
-        Timestep it must hold.
+        Expected timestep.
     codes : bool
-        Whether the codes of its batch are read.
+        Whether to read the codes of its batch.
 
     Returns
     -------
@@ -184,26 +183,26 @@ def read_checkpoint(
 
 
 def attributes_of(checkpoint):
-    """Return the attributes that say which timestep of which chain a checkpoint is of."""
+    """Return the HDF5 attributes of a checkpoint: its timestep, updates, chain, the digests of its inputs."""
     attributes = {name: getattr(checkpoint, name) for name in ("t", "updates", "previous", "features")}
     chain = json.dumps(checkpoint.chain, sort_keys=True, default=plain)
     return {**attributes, "chain": chain, "odl_version": odl.__version__}
 
 
 def read_place(file):
-    """Load what `attributes_of` gave, its digest and the ids of its terms."""
+    """Read the fields of a checkpoint that `attributes_of` wrote, its digest and the ids of its terms."""
     place = {name: int(file.attrs[name]) for name in ("t", "updates")}
     place |= {name: str(file.attrs[name]) for name in ("previous", "digest", "features")}
     return {**place, "chain": json.loads(file.attrs["chain"]), "terms": read_terms(file)}
 
 
 def read_terms(file):
-    """Return the ids of the terms of an open checkpoint; None where its vocabulary has no bound."""
+    """Return the ids of the terms of an open checkpoint, None if its vocabulary is unbounded."""
     return storage.read_array(file, "terms", "i") if "terms" in file else None
 
 
 def check_chain(path, checkpoint, chain=None, t=None):
-    """Refuse a checkpoint of another timestep or chain than is meant."""
+    """Raise CheckpointError if a checkpoint has another chain or timestep than expected."""
     if t is not None and checkpoint.t != t:
         raise _refused(path, f"is of timestep {checkpoint.t}", f"timestep {t}")
     if chain is not None and checkpoint.chain != json.loads(json.dumps(chain)):
@@ -213,7 +212,7 @@ def check_chain(path, checkpoint, chain=None, t=None):
 
 
 def plain(value):
-    """Return a scalar of numpy as one of Python, for JSON."""
+    """Convert a NumPy scalar to a Python one, for JSON."""
     if isinstance(value, np.generic):
         return value.item()
     raise CheckpointError(f"the setting {value!r}", "text, a number, a list or a map", "use one of these")

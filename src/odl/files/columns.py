@@ -6,7 +6,7 @@ from bisect import bisect
 from itertools import accumulate
 
 JOINER, EMOJI = "\u200d", "\ufe0f"  # zero width joiner; variation selector that asks for the emoji form
-PRIVATE = 0x100000  # first code point of the last private use plane
+PRIVATE_USE = 0x100000  # first code point of the last private use plane
 
 
 def width(text):
@@ -35,8 +35,8 @@ def wrapped(text, width, **options):
             lead += sign
     clusters += [[lead, 1]] * bool(lead)
     # One private use character stands for each cluster, followed by a zero per further column.
-    marks = {cluster: chr(PRIVATE + place) for place, cluster in enumerate(
-        dict.fromkeys(cluster for cluster, _ in clusters if len(cluster) > 1 or cluster >= chr(PRIVATE))
+    marks = {cluster: chr(PRIVATE_USE + place) for place, cluster in enumerate(
+        dict.fromkeys(cluster for cluster, _ in clusters if len(cluster) > 1 or cluster >= chr(PRIVATE_USE))
     )}  # fmt: skip
     wide = "".join(marks.get(cluster, cluster) + "\0" * (columns - 1) for cluster, columns in clusters)
     back = str.maketrans({"\0": "", **{mark: cluster for cluster, mark in marks.items()}})
@@ -69,7 +69,7 @@ def _columns(text):
 def _width(sign):
     """Return the width of a single character in columns of a terminal."""
     category = unicodedata.category(sign)
-    if category in ("Mn", "Me", "Cf") or "\u1160" <= sign <= "\u11ff":  # also vowels and ends of a syllable of Hangul
+    if category in ("Mn", "Me", "Cf") or "\u1160" <= sign <= "\u11ff":  # also Hangul vowels and finals
         return sign == "\xad"  # a soft hyphen is printed
     return 1 + (unicodedata.east_asian_width(sign) in "WF")
 
@@ -79,7 +79,7 @@ def shortened(text, width):
     ends = [*accumulate(_columns(text), initial=0)]
     if ends[-1] <= width:
         return text
-    room = bisect(ends, width - 1)  # one more than the characters that leave a column for the ellipsis
+    room = bisect(ends, width - 1)  # 1 + number of characters that leave a column for the ellipsis
     last = text.rfind(" ", 0, room)
     cut = text[: last if 2 * last > room else room - 1].rstrip()
     return cut + "…" + "\u2069" * (cut.count("\u2068") - cut.count("\u2069"))

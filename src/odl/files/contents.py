@@ -1,23 +1,23 @@
-"""Kinds that the first bytes of a file show: mail, feeds, JSON, tables, logs. Standard library only."""
+"""Detection of the kind of a file by its first bytes: mail, feeds, JSON, tables, logs. Standard library only."""
 
 import csv
 import json
 import re
 
-HEAD = 1 << 16  # bytes that are looked at
-LINES = 50
-MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
-EMLX = re.compile(rb"\d{1,12}[ \t]*\r?\n")  # number of bytes of the message, above it
-MMDF = re.compile(rb"\A\x01{4}\r?\n")  # line above and below each message
+INSPECTED_BYTES = 1 << 16  # largest number of bytes that are inspected
+INSPECTED_LINES = 50  # largest number of lines that are inspected
+ENCODING_OF_MARK = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}  # byte order marks
+EMLX = re.compile(rb"\d{1,12}[ \t]*\r?\n")  # first line of an .emlx file: length of the message in bytes
+MMDF = re.compile(rb"\A\x01{4}\r?\n")  # line before and after each message of an MMDF file
 ENVELOPE = re.compile(rb">?From(?: [^\r\n]*)?\r?\n")  # first line of a message in an mbox file
 HEADER = re.compile(rb"([!-9;-~]+)[ \t]*:[^\r\n]*(?:\r?\n[ \t][^\r\n]*)*(?:\r?\n|\Z)")
-OWN = {  # headers that prose and settings do not have
+MAIL_HEADERS = {  # headers that occur in mail only, in small letters
     *(b"received", b"return-path", b"delivered-to", b"message-id", b"mime-version", b"in-reply-to", b"references"),
     *(b"reply-to", b"newsgroups", b"content-type", b"content-transfer-encoding", b"x-mailer", b"list-id"),
     *(b"dkim-signature", b"x-gm-thrid", b"x-gmail-labels", b"x-mozilla-status", b"envelope-to", b"x-original-to"),
 }
-USUAL = {b"from", b"to", b"cc", b"subject", b"date", b"sender"}
-MIN_HEADERS = 3  # of a message without an envelope
+COMMON_HEADERS = {b"from", b"to", b"cc", b"subject", b"date", b"sender"}  # also in prose and in settings
+MIN_HEADERS = 3  # headers of a message that has common headers only
 PROLOGUE = re.compile(r"(?:\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>)*", re.S | re.I)
 ROOT = re.compile(r"<(?:[\w.-]+:)?(rss|feed|rdf|channel)[\s/>]", re.I)
 JSON_FEED = re.compile(r'\{.{0,4096}?"version"\s*:\s*"https?:\\?/\\?/(?:www\.)?jsonfeed\.org\\?/', re.S)
@@ -52,16 +52,17 @@ def is_mail(head: bytes) -> bool:
         return True
     head = MMDF.sub(b"", _begin(head), count=1)
     count = EMLX.match(head)
-    own, usual, others = _n_headers(head[count.end() if count else 0 :])
-    n = own + usual + others
-    return (own + usual > 1 and own > 0) or (usual > 1 and n >= MIN_HEADERS)
+    n_mail, n_common, n_others = _n_headers(head[count.end() if count else 0 :])
+    n = n_mail + n_common + n_others
+    return (n_mail + n_common > 1 and n_mail > 0) or (n_common > 1 and n >= MIN_HEADERS)
 
 
 def begins_message(head: bytes) -> bool:
-    """Return whether bytes begin with a header of mail, or another line of its kind, as ">From ..." is."""
+    """Return whether bytes begin with a header of mail or with an envelope line such as ">From ..."."""
     match = HEADER.match(head)
     name = match[1].lower() if match else b""
-    return name in OWN or name in USUAL or name.startswith(b"x-") or bool(ENVELOPE.match(head))
+    known = name in MAIL_HEADERS or name in COMMON_HEADERS or name.startswith(b"x-")
+    return known or bool(ENVELOPE.match(head))
 
 
 def _begin(head):
@@ -69,13 +70,13 @@ def _begin(head):
 
 
 def _n_headers(head):
-    """Return how many headers of mail's own, usual ones and others stand first."""
-    own = usual = others = at = 0
+    """Return the numbers of `MAIL_HEADERS`, `COMMON_HEADERS` and other headers at the beginning."""
+    n_mail = n_common = n_others = at = 0
     while match := HEADER.match(head, at):
         name, at = match[1].lower(), match.end()
-        own, usual = own + (name in OWN), usual + (name in USUAL)
-        others += name not in OWN and name not in USUAL
-    return own, usual, others
+        n_mail, n_common = n_mail + (name in MAIL_HEADERS), n_common + (name in COMMON_HEADERS)
+        n_others += name not in MAIL_HEADERS and name not in COMMON_HEADERS
+    return n_mail, n_common, n_others
 
 
 def is_feed(head: bytes) -> bool:
@@ -88,37 +89,38 @@ def is_feed(head: bytes) -> bool:
     >>> is_feed(b'<?xml version="1.0"?><html>')
     False
     """
-    mark = next((mark for mark in MARKS if head.startswith(mark)), b"")
+    mark = next((mark for mark in ENCODING_OF_MARK if head.startswith(mark)), b"")
     zeros = head[:2].find(b"\0")
-    bare = {0: "utf-16-be", 1: "utf-16-le"}.get(zeros, "utf-8")
-    text = head[len(mark) :].decode(MARKS.get(mark, bare), "replace").lstrip()
+    without_mark = {0: "utf-16-be", 1: "utf-16-le"}.get(zeros, "utf-8")
+    text = head[len(mark) :].decode(ENCODING_OF_MARK.get(mark, without_mark), "replace").lstrip()
     if text.startswith("{"):
         return JSON_FEED.match(text) is not None
     return ROOT.match(text, PROLOGUE.match(text).end()) is not None
 
 
 MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
-STAMPED = re.compile(
+TIMESTAMPED = re.compile(  # line with a date and a time near its beginning
     rf".{{0,40}}?(?:\d{{4}}[-/.]?\d\d[-/.]?\d\d|\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{2,4}}|{MONTH} +\d{{1,2}}(?:, \d{{4}})?"
     rf"|\d{{1,2}}[ /-]{MONTH}[ /-]\d{{2,4}}|\b[IWEF]\d{{4}})[T ,:_]{{1,2}}\d{{1,2}}:?\d\d"
 )
-ASSIGNED = re.compile(r"\A(?:var |let |const )?[A-Za-z_][\w.]* ?= ?(?=[\[{])")  # before JSON, as in archives of Twitter
-NAME = re.compile(r"[^\W\d][\w .@#/()-]{0,40}")
-COLUMNS = {  # names that one column of a table without a known ending bears
+# Assignment before JSON, as in archives of Twitter: window.YTD.tweets.part0 = [...]
+ASSIGNED = re.compile(r"\A(?:var |let |const )?[A-Za-z_][\w.]* ?= ?(?=[\[{])")
+COLUMN_NAME = re.compile(r"[^\W\d][\w .@#/()-]{0,40}")
+KNOWN_COLUMNS = {  # a table that is not separated by tabs is recognized if it has one of these columns
     *("id", "nr", "time", "date", "datum", "zeit", "timestamp", "created", "published", "text", "body", "content"),
     *("message", "nachricht", "inhalt", "title", "titel", "subject", "betreff", "description", "summary", "url", "ts"),
 }
 
 
 def kind_in(head, named=None):
-    """Return the kind of a file that begins with these bytes and whose name tells another one, or None for no text.
+    """Return the kind of a file by its first bytes, None if it is not text.
 
     Parameters
     ----------
     head : bytes
-        Up to `HEAD`, unpacked.
+        At most `INSPECTED_BYTES`, unpacked.
     named : str, optional
-        Kind by the name, which stays unless the content is surely another.
+        Kind by the file's name. Another kind is returned only if the content clearly has it.
 
     Examples
     --------
@@ -136,16 +138,18 @@ def kind_in(head, named=None):
             return "mail"
         if is_feed(head):
             return "feed"
-    mark = next((mark for mark in MARKS if head.startswith(mark)), b"")
-    if b"\0" in head and MARKS.get(mark, "utf-8") == "utf-8":
+    mark = next((mark for mark in ENCODING_OF_MARK if head.startswith(mark)), b"")
+    encoding = ENCODING_OF_MARK.get(mark, "utf-8")
+    if b"\0" in head and encoding == "utf-8":
         return named
-    text = head[len(mark) :].decode(MARKS.get(mark, "utf-8"), "replace")
-    lines = [line for line in text.splitlines()[: None if len(head) < HEAD else -1] if line.strip()][:LINES]
+    text = head[len(mark) :].decode(encoding, "replace")
+    complete = text.splitlines()[: None if len(head) < INSPECTED_BYTES else -1]  # the last line may be cut
+    lines = [line for line in complete if line.strip()][:INSPECTED_LINES]
     if named == "jsonl" or not lines:
         return named or ("text" if not head.strip() else None) if not lines else named
     if _is_json(lines):
         return "jsonl"
-    stamped = sum(map(bool, map(STAMPED.match, lines)))
+    stamped = sum(map(bool, map(TIMESTAMPED.match, lines)))
     if named in ("text", None) and len(lines) > 2 and _is_table(lines):
         return "csv"
     if named in ("text", None) and stamped > 2 and stamped >= (0.8 if named else 0.5) * len(lines):
@@ -154,7 +158,7 @@ def kind_in(head, named=None):
 
 
 def _is_json(lines):
-    """Return whether most lines are JSON objects, or they begin a list or an object over several lines."""
+    """Return whether most lines are JSON objects, or the first lines begin a list or object over several lines."""
     first = ASSIGNED.sub("", lines[0].strip())
     if re.match(r'(?:\[\s*)?\{\s*"', first) and not _is_object(first) and len(lines) < 3:
         return True
@@ -174,7 +178,7 @@ def _is_object(line):
 
 
 def _is_table(lines):
-    """Return whether lines are a table: names of columns, then rows of as many fields."""
+    """Return whether lines are a table: a header with column names, then rows with one field per column."""
     lines = lines[1:] if lines[0].lower().startswith("sep=") else lines
     for sign in "\t;,|":
         try:
@@ -183,8 +187,8 @@ def _is_table(lines):
             continue
         header = [name.strip() for name in rows[0]]
         same = sum(len(row) == len(header) for row in rows)
-        named = len(set(header)) == len(header) > 1 and all(map(NAME.fullmatch, header))
-        known = sign == "\t" or any(name.lower() in COLUMNS for name in header)
+        named = len(set(header)) == len(header) > 1 and all(map(COLUMN_NAME.fullmatch, header))
+        known = sign == "\t" or any(name.lower() in KNOWN_COLUMNS for name in header)
         if named and known and len(rows) > 2 and same >= 0.9 * len(rows):
             return True
     return False

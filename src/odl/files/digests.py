@@ -1,7 +1,7 @@
-"""Digests of the content of HDF5 files: equal for equal content, whatever its layout, compression or record.
+"""Digests of the content of HDF5 files: equal content has equal digests, whatever its compression or provenance.
 
 The digest of a file is the sha256 of all names, types, shapes and attributes, and of the digests of the pieces of each
-array. It says what a file holds (`odl.files.blocks`: that its bytes are those that were written).
+array. It identifies the content; the digests of `odl.files.blocks` detect changed bytes.
 """
 
 import hashlib
@@ -14,20 +14,20 @@ import numpy as np
 from odl.files import provenance
 
 PIECE_ENTRIES = 1 << 16  # entries of an array per digest
-MAX_PIECES = 1000  # digests of an array; an HDF5 attribute has at most 64 KiB
-DIGEST_BYTES = 32  # of sha256
-NO_DIGEST = "0" * 64  # digest of the previous file for the first file of a chain
-_written: dict = {}  # HDF5's number of an open file -> {address of an array: type and shape, digests of its pieces}
+MAX_PIECES = 1000  # largest number of digests of an array; an HDF5 attribute has at most 64 KiB
+DIGEST_BYTES = 32  # length of a sha256
+NO_DIGEST = "0" * 64  # "digest of the previous file" in the first file of a chain
+_written: dict = {}  # HDF5's number of an open file -> {address of an array: (type and shape, digests of its pieces)}
 
 
 def step_of(shape):
-    """Return how many rows a piece has."""
-    wide = max(1, math.prod(shape[1:]))
-    return max(1, PIECE_ENTRIES // wide, -(-shape[0] // MAX_PIECES)) if shape else 1
+    """Return the number of rows per piece of an array of this shape."""
+    row_entries = max(1, math.prod(shape[1:]))
+    return max(1, PIECE_ENTRIES // row_entries, -(-shape[0] // MAX_PIECES)) if shape else 1
 
 
 def _pieces_of(values):
-    """Return the digests of the pieces of an array, in memory or of a file."""
+    """Return the digests of the pieces of a NumPy array or an HDF5 dataset, shape (n_pieces, DIGEST_BYTES)."""
     step = step_of(values.shape)
     parts = (values[first : first + step] for first in range(0, max(len(values), 1), step))
     joined = b"".join(hashlib.sha256(np.ascontiguousarray(part)).digest() for part in parts)
@@ -35,31 +35,31 @@ def _pieces_of(values):
 
 
 def mark(item, values):
-    """Remember of an array (`h5py.h5d.DatasetID`) the digests of the values that were stored in it, until sealed."""
+    """Remember the digests of values just written to a dataset (`h5py.h5d.DatasetID`), so that `seal` need not read."""
     facts = h5py.h5o.get_info(item)
     kind = f"{values.dtype.str}{values.shape}"
     _written.setdefault(facts.fileno, {})[facts.addr] = kind, _pieces_of(np.atleast_1d(values))
 
 
 def forget(file):
-    """Drop what is remembered of an open file."""
+    """Drop the digests that `mark` remembered for an open file."""
     _written.pop(h5py.h5o.get_info(file.id).fileno, None)
 
 
 def _content_of(item):
-    """Return type and shape of an array, and the digests of its pieces: remembered, or of what it holds."""
+    """Return (type and shape, digests of the pieces) of a dataset, from `mark` if remembered, else from its values."""
     facts = h5py.h5o.get_info(item)
-    kept = _written.get(facts.fileno, {}).get(facts.addr)
-    if kept is not None:
-        return kept
+    marked = _written.get(facts.fileno, {}).get(facts.addr)
+    if marked is not None:
+        return marked
     dataset = h5py.Dataset(item)
     return f"{item.dtype.str}{item.shape}", _pieces_of(dataset if dataset.shape else np.atleast_1d(dataset[()]))
 
 
 def digest_of(file):
-    """Return the digest of an open file: of all it holds but the attribute ``digest`` itself and the record beside it.
+    """Return the digest of the content of an open file, without the attribute ``digest`` and the provenance record.
 
-    Every file is written with it, so it asks HDF5 itself: h5py's own objects take three times as long.
+    It uses h5py's low-level API because its high-level objects take three times as long.
     """
     sha = hashlib.sha256()
     _add_attributes(sha, "/", file.id, provenance.ATTRIBUTES)
@@ -68,7 +68,7 @@ def digest_of(file):
 
 
 def _add_group(sha, path, group):
-    """Add all that a group holds, by name."""
+    """Add the content of a group to a sha256, sorted by name."""
     names: list = []
     group.links.iterate(lambda key: names.append(key.decode()))
     for name in sorted(names):
@@ -82,7 +82,7 @@ def _add_group(sha, path, group):
 
 
 def _add_attributes(sha, name, item, but=(), pieces=None):
-    """Add the attributes of a thing, by name; the digests of an array's pieces count as one of them."""
+    """Add the attributes of an object to a sha256, sorted by name; digests of pieces are added as one attribute."""
     names: list = []
     if h5py.h5a.get_num_attrs(item):
         h5py.h5a.iterate(item, names.append)
@@ -96,7 +96,7 @@ def _add_attributes(sha, name, item, but=(), pieces=None):
 
 
 def value_of(item, key):
-    """Return the value of an attribute as an array; of anything but numbers and a text h5py knows what to make."""
+    """Return the value of an attribute as an array. Types other than numbers and a text are read by h5py."""
     attribute = h5py.h5a.open(item, key.encode())
     dtype, shape = attribute.dtype, attribute.shape
     text = dtype.kind == "O" and shape == () and h5py.check_string_dtype(dtype)
@@ -108,6 +108,6 @@ def value_of(item, key):
 
 
 def seal(file):
-    """Write the digest of a finished file; return it."""
+    """Store the digest of a file's content in its attribute ``digest``; return it."""
     digest = file.attrs["digest"] = digest_of(file)
     return digest

@@ -1,4 +1,4 @@
-"""The one internal form of a corpus: counts, vocabulary, ids, times, topics."""
+"""Documents of a corpus as every step reads them: counts, vocabulary, ids, times, topics, and their HDF5 form."""
 
 import hashlib
 import os
@@ -15,17 +15,17 @@ from odl.files import passages, setaside, storage
 from odl.files.passages import Passages
 
 NO_TIME = np.iinfo(np.int64).min
-SHINGLES = 2**31 - 1  # that there can be
+N_SHINGLES = 2**31 - 1  # number of possible shingles
 TITLE_CHARACTERS = 200  # longer titles are cut
-SHARE = "share"  # kind of a file that holds the words of some documents of a corpus
-OF_EACH = ("ids", "times", "topics", "titles", "files", "urls", "authors", "texts", "shingles", "passages", "vectors")
-OPTIONAL = ("urls", "authors", "texts", "shingles", "passages", "vectors")  # of them, those that a corpus may lack
-STRINGS = ("vocabulary", "ids", "titles", "files", "urls", "authors", "texts")
-LISTED = ("ids", "files", "topics")  # in the list of a corpus that is in shares
+SHARE = "share"  # attribute `kind` of a file with the words of some documents of a corpus
+OPTIONAL_FIELDS = ("urls", "authors", "texts", "shingles", "passages", "vectors")
+DOCUMENT_FIELDS = ("ids", "times", "topics", "titles", "files", *OPTIONAL_FIELDS)  # with one entry for each document
+STRING_FIELDS = ("vocabulary", "ids", "titles", "files", "urls", "authors", "texts")
+LIST_FIELDS = ("ids", "files", "topics")  # in the list of a corpus whose words are in shares
 
 
 class Dropped(NamedTuple):
-    """Documents that a reader left out because they have too few words: their ids, times and words."""
+    """Documents that a reader left out because they have too few words: ids, times and numbers of words."""
 
     ids: list
     times: np.ndarray
@@ -33,17 +33,17 @@ class Dropped(NamedTuple):
 
 
 class Repeats(NamedTuple):
-    """Rows that were left out because their id occurred before: with the same content, and with another one."""
+    """Numbers of rows that were left out because their id occurred before, with the same or another content."""
 
     same: int = 0
     changed: int = 0
 
     def __str__(self):
-        """Return the account of them, "" of none."""
-        said = [f"{self.same:,} repeated row{'s' * (self.same != 1)} left out"] if self.same else []
-        many = f"{self.changed:,} row{'s' * (self.changed != 1)}"
-        said += [f"{many} left out whose id came before with other content"] if self.changed else []
-        return "; ".join(said)
+        """Return what a run prints about the rows, "" if there are none."""
+        parts = [f"{self.same:,} repeated row{'s' * (self.same != 1)} left out"] if self.same else []
+        rows = f"{self.changed:,} row{'s' * (self.changed != 1)}"
+        parts += [f"{rows} left out whose id came before with other content"] if self.changed else []
+        return "; ".join(parts)
 
 
 NO_REPEATS = Repeats()
@@ -62,33 +62,33 @@ class Documents:
     ids : list of str
         Unique name of each document.
     times : ndarray of int64, shape (n_documents,)
-        Milliseconds since 1970-01-01 UTC; `NO_TIME` where unknown.
+        Milliseconds since 1970-01-01 UTC; `NO_TIME` if unknown.
     topics : list of tuple of str
-        Topics of each document, the dominant one first; empty where unlabelled.
+        Topics of each document, the dominant one first; an empty tuple for an unlabelled document.
     titles : list of str
-        A line to show to a person; may be empty.
+        One line per document to show to users; may be empty.
     files : list of str, optional
         Name of the source file of each document, for batches of one file each.
     removed : dict of str to ndarray of int32, optional
-        Cleaner (`odl.text.cleaning`) to the characters that it took out of each document.
+        Number of characters that each cleaner (`odl.text.cleaning`) removed from each document, by cleaner.
     dropped : Dropped, optional
-        What was left out, if the reader was asked to.
-    shingles : csr_array of uint8, shape (n_documents, SHINGLES), optional
-        Ones at the shingles of each document (`odl.text.shingles`), if the reader was asked for them.
+        Documents with too few words, if the reader leaves them out.
+    shingles : csr_array of uint8, shape (n_documents, N_SHINGLES), optional
+        1 for each shingle of a document (`odl.text.shingles`), if the reader computes them.
     passages : odl.files.passages.Passages, optional
-        By which boilerplate is told, if the reader was asked for them.
+        Passages from which boilerplate is detected, if the reader computes them.
     urls : list of str, optional
-        Address of each document on the web, "" for none; empty where no document has one, and then not stored.
+        Web address of each document, "" if unknown; an empty list if no document has one.
     authors : list of str, optional
-        Who wrote each document, "" where that is not known; empty and not stored where no document says so.
+        Author of each document, "" if unknown; an empty list if no document has one.
     vectors : ndarray of float32, shape (n_documents, n_dimensions), optional
-        What each document means, by whatever encoder; a row of zeros says nothing.
+        Embedding of each document, by any encoder; zeros for a document without one.
     texts : list of str, optional
-        Begin of each text, if the reader was asked to keep it.
+        Beginning of each text, if the reader stores it.
     repeats : Repeats, optional
-        Of one's own files; stored where there are any.
+        Rows of the user's files that were left out because their id is repeated.
     aside : list of odl.files.setaside.Aside, optional
-        What of one's own files could not be read.
+        Documents of the user's files that could not be read.
 
     Examples
     --------
@@ -128,8 +128,9 @@ class Documents:
         if self.vectors is not None:
             self.vectors = np.ascontiguousarray(self.vectors, dtype="<f4")
         n_documents, n_terms = self.counts.shape
-        lengths = {name: _length(getattr(self, name)) for name in OF_EACH if name not in OPTIONAL or self.has(name)}
-        lengths |= {f"counts of the cleaner {name}": len(taken) for name, taken in self.removed.items()}
+        present = [name for name in DOCUMENT_FIELDS if name not in OPTIONAL_FIELDS or self.has(name)]
+        lengths = {name: _length(getattr(self, name)) for name in present}
+        lengths |= {f"counts of the cleaner {name}": len(removed) for name, removed in self.removed.items()}
         for name, length in lengths.items():
             if length != n_documents:
                 fault = f"{length} {name} for {n_documents} documents"
@@ -142,7 +143,7 @@ class Documents:
             raise DataError(f"the document id {double!r} occurs twice", "unique ids", "rename or remove one")
 
     def has(self, name: str) -> bool:
-        """Return whether there is anything of a field that may be absent."""
+        """Return whether an optional field is present."""
         value = getattr(self, name)
         return bool(value) if isinstance(value, list) else value is not None
 
@@ -150,25 +151,25 @@ class Documents:
         return len(self.ids)
 
     def select(self, rows: Sequence[int] | np.ndarray) -> "Documents":
-        """Return the given documents with only the terms that occur in them, sorted by spelling."""
+        """Return the documents of some rows, with only the terms that occur in them, sorted by spelling."""
         counts = self.counts[rows]
         used = np.unique(counts.indices)
         words = [self.vocabulary[column] for column in used]
         order = np.array(sorted(range(len(used)), key=words.__getitem__), dtype=np.int64)
-        own = {name: _taken(getattr(self, name), rows) for name in OF_EACH if name != "passages"}
+        own = {name: _taken(getattr(self, name), rows) for name in DOCUMENT_FIELDS if name != "passages"}
         return Documents(
             **own,
             counts=scipy.sparse.csr_array(counts[:, used[order]] if len(used) else counts[:, :0]),
             vocabulary=[words[position] for position in order],
-            removed={name: taken[rows] for name, taken in self.removed.items()},
+            removed={name: removed[rows] for name, removed in self.removed.items()},
             passages=None if self.passages is None else self.passages.select(rows, used[order]),
         )
 
     def digests(self) -> np.ndarray:
-        """Return one sha256 per document over everything a batch would store of it.
+        """Return the sha256 of each document, over all fields that a batch stores, shape (n_documents, 32).
 
-        Independent of column order and of every other document, so that a batch's own digest
-        says whether the batch has to be made again.
+        A digest does not depend on the order of the columns or on other documents, so that a batch has to be written
+        again only if the digest of one of its documents changes.
         """
         names = [hashlib.blake2b(word.encode(), digest_size=8).digest() for word in self.vocabulary]
         keys = np.frombuffer(b"".join(names), dtype="<u8")
@@ -185,8 +186,8 @@ class Documents:
             digest = hashlib.sha256(head.encode())
             digest.update(terms[order].tobytes())
             digest.update(counts.data[span][order].astype("<i8").tobytes())
-            for name, taken in self.removed.items():
-                digest.update(f"{name}\0{taken[row]}\0".encode())
+            for name, removed in self.removed.items():
+                digest.update(f"{name}\0{removed[row]}\0".encode())
             if self.shingles is not None:
                 first, last = self.shingles.indptr[row : row + 2]
                 digest.update(np.sort(self.shingles.indices[first:last]).astype("<i4").tobytes())
@@ -207,22 +208,22 @@ def _length(values):
 
 
 def _taken(values, rows):
-    """Return some of the entries of a list or the rows of an array; an absent field stays so."""
+    """Return the given rows of a list or an array; None and empty lists (absent fields) are returned as they are."""
     if values is None or (isinstance(values, list) and not values):
         return values
     return [values[row] for row in rows] if isinstance(values, list) else values[rows]
 
 
 def one_line(text, length=TITLE_CHARACTERS):
-    """Collapse white space and cut to at most `length` characters."""
+    """Return a text with white space collapsed, cut to `length` characters."""
     return " ".join(text.split())[:length]
 
 
 def write_fields(file, documents):
     """Store documents in an open HDF5 file or group."""
     storage.write_csr(file, "counts", documents.counts.astype(np.int32))
-    for name in STRINGS:
-        if name not in OPTIONAL or documents.has(name):
+    for name in STRING_FIELDS:
+        if name not in OPTIONAL_FIELDS or documents.has(name):
             storage.write_strings(file, name, getattr(documents, name))
     write_topics(file, documents.topics)
     storage.write_array(file, "times", documents.times)
@@ -245,13 +246,14 @@ def write_fields(file, documents):
 
 
 def read_fields(file):
-    """Load what `write_fields` stored."""
+    """Read the documents that `write_fields` stored."""
+    strings = [name for name in STRING_FIELDS if name in file and name not in LIST_FIELDS]
     return Documents(
         **_read_listed(file),
         counts=storage.read_csr(file, "counts"),
         repeats=read_repeats(file),
         aside=setaside.read(file),
-        **{name: storage.read_strings(file, name) for name in STRINGS if name in file and name not in LISTED},
+        **{name: storage.read_strings(file, name) for name in strings},
         shingles=storage.read_csr(file, "shingles") if "shingles" in file else None,
         passages=passages.read(file),
         vectors=storage.read_array(file, "vectors", "f", ndim=2) if "vectors" in file else None,
@@ -259,26 +261,26 @@ def read_fields(file):
 
 
 def read_list(file, n=None, n_dropped=None, n_aside=None):
-    """Load what `write_fields` stored without the words; of the first n documents, those left out and set aside."""
+    """Read documents without words and titles: the first `n`, `n_dropped` left out, `n_aside` set aside; None: all."""
     n = int(file["ids"].attrs["length"]) if n is None else n
     more = {"aside": setaside.read(file)[:n_aside], "vocabulary": [], "titles": [""] * n}
     return Documents(**_read_listed(file, n, n_dropped), counts=scipy.sparse.csr_array((n, 0), dtype=np.int32), **more)
 
 
 def _read_listed(file, n=None, n_dropped=None):
-    """Load the fields that the list of a corpus has whose words are in shares."""
+    """Read the fields that the list of a corpus stores if the words are in shares."""
     dropped = read_dropped(file)
     return {
         "topics": read_topics(file)[:n],
-        **{name: storage.read_strings(file, name)[:n] for name in LISTED if name != "topics"},
+        **{name: storage.read_strings(file, name)[:n] for name in LIST_FIELDS if name != "topics"},
         "times": storage.read_array(file, "times", "i")[:n],
-        "removed": {name: taken[:n] for name, taken in read_removed(file).items()},
+        "removed": {name: removed[:n] for name, removed in read_removed(file).items()},
         "dropped": dropped and Dropped(*(values[:n_dropped] for values in dropped)),
     }
 
 
 class Shares(NamedTuple):
-    """The shares that hold the words of a corpus: their names, digests of their contents, and documents of each."""
+    """Files with the words of a corpus: their names, digests of content and numbers of documents."""
 
     names: list
     digests: list
@@ -286,18 +288,18 @@ class Shares(NamedTuple):
 
 
 class Account(NamedTuple):
-    """What a share adds to a corpus beside its documents.
+    """Counts of a share, other than its number of documents.
 
     Attributes
     ----------
     dropped : int
         Documents that were left out.
     same, changed : int
-        Rows whose id occurred before, as of `Repeats`.
+        Rows whose id occurred before, as in `Repeats`.
     terms, dimensions : int
-        Words of its vocabulary, and numbers of a vector.
+        Size of the vocabulary, and dimensions of the vectors.
     aside : int
-        Entries of what was set aside; lists of earlier versions have none.
+        Documents that were set aside; 0 in lists of earlier versions.
     """
 
     dropped: int
@@ -309,7 +311,7 @@ class Account(NamedTuple):
 
 
 def write_shares(file, shares, accounts, rows):
-    """Store the shares of a corpus, the account of each, and the row of each document in its share."""
+    """Store the shares of a corpus, the `Account` of each, and the row of each document in its share."""
     group = file.create_group("shares")
     for name in ("names", "digests"):
         storage.write_strings(group, name, getattr(shares, name))
@@ -319,7 +321,7 @@ def write_shares(file, shares, accounts, rows):
 
 
 def read_shares(file):
-    """Load what `write_shares` stored, but the rows (``shares/rows``) and the accounts."""
+    """Read the shares that `write_shares` stored, without rows and accounts."""
     group = file["shares"]
     return Shares(
         *(storage.read_strings(group, name) for name in ("names", "digests")), storage.read_array(group, "sizes", "i")
@@ -327,31 +329,31 @@ def read_shares(file):
 
 
 def read_accounts(file):
-    """Load the account of each share."""
+    """Read the `Account` of each share."""
     return [Account(*each) for each in storage.read_array(file["shares"], "accounts", "i", 2).tolist()]
 
 
 def share_path(path, name):
-    """Return where a share lies of a corpus whose list is at `path`."""
+    """Return the path of a share of the corpus whose list is at `path`."""
     return os.path.join(os.path.dirname(path), "shares", f"{name}.h5")
 
 
 def write_removed(file, removed):
-    """Store what each cleaner took out of each document."""
+    """Store the number of characters that each cleaner removed from each document."""
     group = file.create_group("removed")
-    for name, taken in removed.items():
-        storage.write_array(group, name, taken.astype(np.int32))
+    for name, characters in removed.items():
+        storage.write_array(group, name, characters.astype(np.int32))
 
 
 def read_removed(file):
-    """Load what `write_removed` stored; empty where nothing was cleaned."""
+    """Read the dict that `write_removed` stored, empty if no cleaner ran."""
     if "removed" not in file:
         return {}
     return {name: storage.read_array(file["removed"], name, "i") for name in storage.names_in(file, "removed")}
 
 
 def read_dropped(file):
-    """Load the documents that were left out; None where none could be."""
+    """Read the documents that were left out, None if the reader leaves none out."""
     if "dropped" not in file:
         return None
     group = file["dropped"]
@@ -359,7 +361,7 @@ def read_dropped(file):
 
 
 def read_repeats(file):
-    """Load how many rows were left out because their id occurred before."""
+    """Read the numbers of rows that were left out because their id is repeated."""
     return Repeats(*storage.read_array(file, "repeats", "i").tolist()) if "repeats" in file else NO_REPEATS
 
 
@@ -369,14 +371,14 @@ def write_topics(file, topics):
 
 
 def read_topics(file):
-    """Load what `write_topics` stored."""
+    """Read the topics of each document that `write_topics` stored."""
     return [tuple(line.split("\t")) if line else () for line in storage.read_strings(file, "topics")]
 
 
 def write(
     path: str | os.PathLike, documents: Documents, kind: str = "documents", digests: Any = None, **attributes: Any
 ) -> None:
-    """Write documents, with their digests (of which those at hand may be given), to an HDF5 file.
+    """Write documents to an HDF5 file, with `digests` (by default, those that `documents` computes).
 
     Examples
     --------

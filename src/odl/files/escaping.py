@@ -15,7 +15,8 @@ ESCAPES = re.compile(
     r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]{0,4096}(?:\x07|\x1b\\|\x9c)"
     r"|\x1b[ -/]*[0-~]?|[\x9b\x9d\x9c]"
 )
-SPELLED = re.compile(r"(?:\\x1b|\\u001b|\\033|\\e|#033|\^\[|␛)(?=\[[0-9;:?]*[A-Za-z])", re.I)  # as syslog and JSON do
+# Escape characters that syslog and JSON spell out.
+SPELLED_ESCAPE = re.compile(r"(?:\\x1b|\\u001b|\\033|\\e|#033|\^\[|␛)(?=\[[0-9;:?]*[A-Za-z])", re.I)
 
 ISOLATES = {"L": "\u2066", "R": "\u2067", "AL": "\u2067"}  # by the direction of the first letter
 
@@ -35,7 +36,7 @@ def visible(text):
 def isolated(text, whole=""):
     """Wrap a text in Unicode isolates, so that right-to-left letters do not reorder the text around it.
 
-    A line of a longer text `whole` gets the direction of that text, not of its own first letter.
+    If the text is a line of a longer text `whole`, the direction is that of `whole`.
     """
     if not LEFTWARD.search(whole or text):
         return text
@@ -68,7 +69,7 @@ def without_ansi(text):
 
     The escape character may be spelled out before a sequence, as in ``^[[31m``, ``\\x1b[31m`` and ``#033[31m``.
     """
-    text = SPELLED.sub("\x1b", text) if "[" in text else text
+    text = SPELLED_ESCAPE.sub("\x1b", text) if "[" in text else text
     return ESCAPES.sub(_joint, text) if "\x1b" in text or not text.isascii() else text
 
 

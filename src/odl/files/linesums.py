@@ -1,7 +1,7 @@
-"""Digests of the lines of a file that is the only copy of something: one digest a line, and their number.
+"""Digests of the lines of a text file that cannot be computed again, to detect lines that were changed.
 
 A file of digests has lines `{digest} {check}` and, once it is complete, a last line `end {number} {check}`. The check
-is a CRC of the place and the digest, so damage of this file is told from damage of the lines that it speaks of.
+is a CRC of the line number and the digest. It distinguishes damage of the digests from damage of the text file.
 """
 
 import hashlib
@@ -14,16 +14,16 @@ from typing import NamedTuple
 from odl.errors import StorageError
 from odl.files.atomic import replacing
 
-DIGEST_BYTES = 8  # per line
-END = "end"
+LINE_DIGEST_BYTES = 8
+END = "end"  # first word of the last line
 
 
 class Difference(NamedTuple):
-    """How lines differ from those that were written: places, from 0, and whether the order of the others changed."""
+    """Differences between the lines that were written and those that are found; line numbers count from 0."""
 
-    missing: list[int]  # of the lines as they were written
-    unknown: list[int]  # of the lines as they are
-    reordered: bool
+    missing: list[int]  # numbers of written lines that are not found
+    unknown: list[int]  # numbers of found lines that were not written
+    reordered: bool  # whether the other lines are in another order
 
 
 def digest_of(line: bytes) -> str:
@@ -35,16 +35,16 @@ def digest_of(line: bytes) -> str:
     >>> len(linesums.digest_of(b"first"))
     16
     """
-    return hashlib.blake2b(line, digest_size=DIGEST_BYTES).hexdigest()
+    return hashlib.blake2b(line, digest_size=LINE_DIGEST_BYTES).hexdigest()
 
 
 def record(number: int, digest: str) -> str:
-    """Return the line of a file of digests for the line of this number, from 0."""
+    """Return the line of a file of digests for line `number` (from 0) of the text file."""
     return f"{digest} {zlib.crc32(f'{number} {digest}'.encode()):08x}\n"
 
 
 def text_of(digests: Sequence[str], closed: bool = True) -> str:
-    """Return the content of a file of digests; a closed one says how many they are.
+    """Return the content of a file of digests; with `closed`, its last line is their number.
 
     Examples
     --------
@@ -58,7 +58,9 @@ def text_of(digests: Sequence[str], closed: bool = True) -> str:
 
 
 def parse(text: str, path: str | os.PathLike, todo: str) -> tuple[list[str], bool]:
-    """Return the digests of a file of digests, and whether it is closed. A last line that a kill has cut is left out.
+    """Return the digests in the content of a file of digests, and whether it is closed.
+
+    An incomplete last line, left by a process that was killed, is ignored.
 
     Raises
     ------
@@ -78,12 +80,12 @@ def parse(text: str, path: str | os.PathLike, todo: str) -> tuple[list[str], boo
 
 
 def read(path: str | os.PathLike, todo: str) -> tuple[list[str], bool] | None:
-    """Return what `parse` does of a file, None where it is not there.
+    """Return (digests, whether it is closed) of a file of digests, None if the file does not exist.
 
     Raises
     ------
     StorageError
-        If it was changed after it was written.
+        If the file was changed after it was written.
     """
     try:
         with open(path, encoding="ascii", errors="replace", newline="\n") as file:
@@ -93,7 +95,7 @@ def read(path: str | os.PathLike, todo: str) -> tuple[list[str], bool] | None:
 
 
 def write(path: str | os.PathLike, digests: Sequence[str], closed: bool = True) -> None:
-    """Write a file of digests, and wait until the disk has it."""
+    """Write a file of digests atomically and flush it to disk."""
     with replacing(path) as temporary, open(temporary, "w", encoding="ascii") as file:
         file.write(text_of(digests, closed))
         file.flush()
@@ -101,7 +103,7 @@ def write(path: str | os.PathLike, digests: Sequence[str], closed: bool = True) 
 
 
 def compare(written: Sequence[str], found: Iterable[str]) -> Difference:
-    """Return how the lines that are found differ from those that were written, by their digests.
+    """Compare the digests of the lines that are found with those of the lines that were written.
 
     Examples
     --------

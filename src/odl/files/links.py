@@ -1,4 +1,4 @@
-"""Check that the files that odl writes into a folder are not links, which could lead out of the folder."""
+"""Check that no file that odl writes is a link, which could lead out of the user's folder."""
 
 import os
 import stat
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from odl.errors import DataError
 
-WRITTEN = (  # next to odl.yaml, and names that begin like these
+WRITTEN = (  # files that odl writes next to odl.yaml; names that begin with one of these are checked
     "odl.yaml", "new.html", "new.atom", "new.json", "feedback.csv", "forgotten.txt", ".seen.json", ".notified.txt",
     ".vectors.sqlite", "inbox",
 )  # fmt: skip

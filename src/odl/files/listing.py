@@ -1,4 +1,4 @@
-"""A person's own files: which a file, a folder or a pattern names, and of what kind each is."""
+"""The user's input files: search by file, folder or pattern, and the kind of each file."""
 
 import glob
 import lzma
@@ -11,7 +11,7 @@ from odl.errors import DataError
 from odl.files import contents, packing
 from odl.files.escaping import clean
 
-TABLES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet")  # what is taken from a folder
+FOLDER_SUFFIXES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet")  # files that are read from a folder
 SUFFIXES = {
     "jsonl": (".jsonl", ".ndjson", ".json"),
     "csv": (".csv", ".tsv"),
@@ -22,19 +22,21 @@ SUFFIXES = {
     "log": (".log",),
 }
 KINDS = tuple(SUFFIXES)
-ROTATED = re.compile(r"(?:\.\d{1,4}|[._-]\d{4}-?\d\d-?\d\d(?:[T_-]?\d{2,6})?|\.old|\.prev)+$")  # behind names of logs
-OF_SERVERS = re.compile(r"dovecot[.-].*|courierimap.*|maildirfolder|maildirsize|~\$.*")  # beside mail; locks of Office
-ENDING = re.compile(r"\.[^\W\d]\w*$")
-TOLD = ("jsonl", "csv", "log", "text", None)  # kinds of names whose content is looked at
-TABULAR = ("jsonl", "csv", "parquet")  # kinds whose columns a person names
+ROTATED = re.compile(r"(?:\.\d{1,4}|[._-]\d{4}-?\d\d-?\d\d(?:[T_-]?\d{2,6})?|\.old|\.prev)+$")  # endings of logs
+# Files of mail servers in folders of mail, and lock files of Microsoft Office.
+NO_DOCUMENTS = re.compile(r"dovecot[.-].*|courierimap.*|maildirfolder|maildirsize|~\$.*")
+NAME_ENDING = re.compile(r"\.[^\W\d]\w*$")
+INSPECTED_KINDS = ("jsonl", "csv", "log", "text", None)  # kinds by name for which the content is inspected
+TABULAR = ("jsonl", "csv", "parquet")  # kinds with columns, which the user can name
 CATEGORY = "category"  # column of the categories of a feed
 PROJECT, FORGOTTEN = "odl.yaml", "forgotten.txt"
-WRITTEN = (PROJECT, FORGOTTEN, "new.atom", "new.json", "new.html")  # by odl into a folder of its own, and "results"
-FEEDBACK = "feedback.csv", b"what,verdict"  # what `odl mute` writes, which may lie beside documents, and how it begins
+PROJECT_FILES = (PROJECT, FORGOTTEN, "new.atom", "new.json", "new.html")  # written by odl, next to "results"
+FEEDBACK_FILE = "feedback.csv"  # written by `odl mute`, maybe into the folder of the documents
+FEEDBACK_HEADER = b"what,verdict"  # beginning of the first line of the feedback file
 
 
 def bare_name(path):
-    """Return the name of a file in small letters without endings of packing and rotation: app.log for app.log.2.gz."""
+    """Return a file name in small letters without endings of compression and rotation: app.log for app.log.2.gz."""
     bare = packing.unpacked_name(os.path.basename(str(path)).lower())
     if bare.endswith(tuple(end for ends in SUFFIXES.values() for end in ends)):
         return bare
@@ -42,54 +44,55 @@ def bare_name(path):
 
 
 def kind_of(path):
-    """Return the kind of a file by its name, also one that is packed or was rotated, or None."""
+    """Return the kind of a file by its name, without endings of compression and rotation; None if unknown."""
     bare = bare_name(path)
     kind = next((kind for kind, ends in SUFFIXES.items() if bare.endswith(ends)), None)
     return None if kind == "parquet" and packing.is_packed(path) else kind
 
 
 def kind_in(path):
-    """Return the kind of a file by its name and its content, None if it is no text that is read.
+    """Return the kind of a file by its name and content, None if odl cannot read it.
 
-    Errors of the system leave the name to tell.
+    If the content cannot be read, the kind is that by name.
     """
     named = kind_of(path)
-    if named not in TOLD or str(path).lower().endswith(".md"):
+    if named not in INSPECTED_KINDS or str(path).lower().endswith(".md"):
         return named
     try:
         with packing.opened(path) as file:
-            head = file.read(contents.HEAD)
+            head = file.read(contents.INSPECTED_BYTES)
     except (OSError, EOFError, ValueError, zlib.error):
         return named
     return contents.kind_in(head, named)
 
 
 def is_read(path):
-    """Return whether a file of a folder or a pattern is read: by its name, or one without an ending by its content."""
-    return kind_of(path) is not None or (not ENDING.search(bare_name(path)) and kind_in(path) is not None)
+    """Return whether odl can read a file, by its name; by its content if the name has no ending."""
+    return kind_of(path) is not None or (not NAME_ENDING.search(bare_name(path)) and kind_in(path) is not None)
 
 
 def expand(source, kind=None):
-    """Return (name, path) of the files that a source names, sorted by path; None if it does not exist.
+    """Return (name, path) of the files of a source, sorted by path; None if the source does not exist.
+
+    Hidden files and those that odl wrote are left out. Rotated logs are in the order in which they were written:
+    app.log.2.gz, app.log.1, app.log.
 
     Parameters
     ----------
     source : str
-        A file; a folder, of which the tables are taken (`TABLES`; with a `kind` every file), hidden ones and those that
-        odl wrote aside; or a pattern such as ``posts/*``, where ``**`` stands for any folders, and of which the files
-        are taken that some reader knows (`is_read`; with a `kind` every file). Rotated logs are in the order in which
-        they were written: app.log.2.gz, app.log.1, app.log.
+        A file; a folder, from which files with a suffix of `FOLDER_SUFFIXES` are read; or a pattern such as
+        ``posts/*``, from which files with a known kind are read (`is_read`). ``**`` matches any folders.
     kind : str, optional
-        One of `KINDS`, whatever the files are called.
+        One of `KINDS`. If given, all files of a folder or pattern are read, whatever their names.
 
     Returns
     -------
     list of (str, str), or None
-        The name of a file tells it from others: its path below the folder or the fixed part of the pattern.
+        The name is the unique path below the folder, or below the fixed part of the pattern.
     """
     if os.path.isdir(source):
         paths = sorted(os.path.join(source, name) for name in os.listdir(source))
-        paths = [path for path in paths if kind or path.lower().endswith(TABLES)]
+        paths = [path for path in paths if kind or path.lower().endswith(FOLDER_SUFFIXES)]
         base = source
     elif os.path.isfile(source):
         return [(os.path.basename(source), source)]
@@ -97,7 +100,7 @@ def expand(source, kind=None):
         paths, base = sorted(glob.glob(source, recursive=True)), _fixed(source)
     else:
         return None
-    begin = os.path.join(base, "") if base else ""  # what all begin with: `relpath` takes ten times as long
+    begin = os.path.join(base, "") if base else ""  # prefix of all paths; os.path.relpath takes ten times as long
     named = [(os.path.normpath(path.removeprefix(begin)).replace(os.sep, "/"), path) for path in paths]
     named = [(name, path) for name, path in named if not _hidden(name) and os.path.isfile(path) and not _written(path)]
     if kind is None and not os.path.isdir(source):
@@ -111,7 +114,7 @@ def is_utf8(name):
 
 
 def printable_name(path):
-    r"""Return the name of a file with bytes that are not UTF-8 written as \\xe9."""
+    r"""Return the name of a file with escapes such as \\xe9 for bytes that are not UTF-8."""
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
@@ -122,7 +125,7 @@ def not_utf8(sources, kind=None):
 
 
 def _written_at(path):
-    """Return a key that sorts files by path, the rotated ones of a log before it, the oldest first."""
+    """Return a sort key of paths; rotated logs are sorted before the current one, oldest first."""
     name = os.path.basename(path)
     match = re.fullmatch(r"(.+?\.log|[^.]+)\.(\d{1,4})(\.\w+)?", name)
     log = match[1] if match else name
@@ -131,11 +134,11 @@ def _written_at(path):
 
 def _hidden(name):
     *_, last = parts = name.split("/")
-    return OF_SERVERS.fullmatch(last) is not None or any(part.startswith(".") and part != ".." for part in parts)
+    return NO_DOCUMENTS.fullmatch(last) is not None or any(part.startswith(".") and part != ".." for part in parts)
 
 
 def hidden_mail(sources):
-    """Return (folder, number of messages) of folders of Maildir++, such as .Sent, that sources do not read."""
+    """Return (folder, number of messages) of hidden Maildir++ folders, such as .Sent, that are no sources."""
     bases = [source if os.path.isdir(source) else _fixed(source) for source in sources if not os.path.isfile(source)]
     bases = sorted({os.path.normpath(base or ".") for base in bases})
     found = []
@@ -147,9 +150,9 @@ def hidden_mail(sources):
 
 
 def _written(path):
-    """Return whether odl wrote a file into a folder of its own, or beside documents."""
+    """Return whether odl wrote a file: a file of a project, one below its results, or the feedback file."""
     folder, name = os.path.split(path)
-    roots = [folder] * (name in WRITTEN)
+    roots = [folder] * (name in PROJECT_FILES)
     if "results" in path:
         parts = folder.split(os.sep)
         roots += [os.sep.join(parts[:place]) for place, part in enumerate(parts) if part == "results"]
@@ -157,35 +160,34 @@ def _written(path):
 
 
 def _feedback(path):
-    name, begins = FEEDBACK
-    if os.path.basename(path) != name:
+    if os.path.basename(path) != FEEDBACK_FILE:
         return False
     with open(path, "rb") as file:
-        return file.read(len(begins) + 3).removeprefix(b"\xef\xbb\xbf").startswith(begins)
+        return file.read(len(FEEDBACK_HEADER) + 3).removeprefix(b"\xef\xbb\xbf").startswith(FEEDBACK_HEADER)
 
 
 def _fixed(pattern):
-    """Return the folder that all matches of a pattern lie in."""
+    """Return the folder part of a pattern before its first wildcard."""
     while glob.has_magic(pattern):
         pattern = os.path.dirname(pattern)
     return pattern
 
 
 def endings():
-    """Return the ends of names that are known, for a message."""
+    """Return the known suffixes of file names, separated by commas, for a message."""
     return ", ".join(suffix for ends in SUFFIXES.values() for suffix in ends)
 
 
 def find_files(sources, kind=None):
-    """Return (name, path) of the files named by files, folders and patterns (`expand`).
+    """Return (name, path) of the files of several sources (`expand`).
 
-    What is not UTF-8 in a name, or breaks a line, is replaced by "?" there, not in the path. Packed copies of files
-    that are named as well are left out (`packed_copies`).
+    Line breaks and bytes that are not UTF-8 are replaced by "?" in names. Compressed copies of other files are left
+    out (`packed_copies`).
 
     Raises
     ------
     DataError
-        If a source does not exist, a file is of no kind, a folder holds none, or two files have the same name.
+        If a source does not exist or has no files, a file is of no known kind, or two files have the same name.
     """
     named, kinds = {}, f"files ending in {endings()}"
     for source in sources:
@@ -210,7 +212,7 @@ def find_files(sources, kind=None):
 
 
 def packed_copies(paths):
-    """Map each packed file to the plain file that it is a copy of, such as app.log.1.gz to app.log.1."""
+    """Return {compressed file: plain file with the same content}, such as {"app.log.1.gz": "app.log.1"}."""
     paths = set(map(str, paths))
     pairs = [(path, packing.unpacked_name(path)) for path in paths if packing.is_packed(path)]
     return {path: plain for path, plain in pairs if plain in paths and _alike(path, plain)}
@@ -227,10 +229,10 @@ def _alike(path, plain):
 
 @lru_cache(maxsize=1024)
 def _same_content(path, plain, _):
-    """Compare two files, once for what they are now."""
+    """Compare two files; results are cached by path, size, time and inode (the third argument)."""
     try:
         with packing.opened(path) as one, packing.opened(plain) as other:
-            while (data := one.read(packing.BUFFER)) == other.read(packing.BUFFER):
+            while (data := one.read(packing.BUFFER_BYTES)) == other.read(packing.BUFFER_BYTES):
                 if not data:
                     return True
     except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError):

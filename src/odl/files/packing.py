@@ -1,25 +1,25 @@
-"""Files packed by gzip, bzip2 or xz: their names, and a reader that recognizes them by their first bytes."""
+"""Files compressed by gzip, bzip2 or xz: their names, and a reader that recognizes them by their first bytes."""
 
 import io
 import os
 
-BUFFER = 1 << 17  # bytes
+BUFFER_BYTES = 1 << 17
 MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\0": "lzma"}  # first bytes -> module that unpacks
 ENDINGS = (".gz", ".bz2", ".xz")  # in small letters
 
 
 def is_packed(path):
-    """Return whether the name of a file has the ending of a packed one."""
+    """Return whether a file name has the ending of a compressed file."""
     return os.fspath(path).lower().endswith(ENDINGS)
 
 
 def unpacked_name(name):
-    """Return a name without the ending of a packed file."""
+    """Return a file name without the ending of a compressed file."""
     return os.path.splitext(name)[0] if is_packed(name) else name
 
 
 def opened(path):
-    """Open a file for reading bytes, unpacked if it begins as gzip, bzip2 or xz does."""
+    """Open a file for reading bytes; decompress it if it begins like gzip, bzip2 or xz."""
     file = open(path, "rb")  # noqa: SIM115
     head = file.peek(8)[:8]
     module = next((module for magic, module in MAGIC.items() if head.startswith(magic)), None)
@@ -27,11 +27,11 @@ def opened(path):
         return file
     from importlib import import_module
 
-    return io.BufferedReader(_Unpacked(import_module(module).open(file), file), BUFFER)
+    return io.BufferedReader(_Unpacked(import_module(module).open(file), file), BUFFER_BYTES)
 
 
 class _Unpacked(io.RawIOBase):
-    """An unpacked file that closes the packed one."""
+    """A decompressed file; closing it also closes the compressed one."""
 
     def __init__(self, unpacked, file):
         self.unpacked, self.file = unpacked, file

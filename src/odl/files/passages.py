@@ -1,4 +1,4 @@
-"""Passages of documents as they are stored: their keys, their lengths and their words."""
+"""Stored passages of documents: their keys, lengths and words."""
 
 from dataclasses import dataclass
 
@@ -15,11 +15,11 @@ class Passages:
     Parameters
     ----------
     starts : ndarray of int64, shape (n_documents + 1,)
-        Those of document i are ``starts[i]:starts[i + 1]``.
+        Passages of document i are ``starts[i]:starts[i + 1]``.
     keys : ndarray of uint64, shape (n_passages,)
-        Equal for passages of the same words; each once in a document.
+        Hash of the words of each passage; unique within a document.
     sizes : ndarray of int32, shape (n_passages,)
-        Characters.
+        Number of characters of each passage.
     words : csr_array of int32, shape (n_passages, n_terms)
         Term counts.
     """
@@ -33,18 +33,18 @@ class Passages:
         return len(self.starts) - 1
 
     def select(self, documents, columns):
-        """Return the passages of some documents, with some of the terms."""
+        """Return the passages of the given documents, with the given columns of terms."""
         rows, starts = spans(self.starts, np.asarray(documents, dtype=np.int64))
         return Passages(starts, self.keys[rows], self.sizes[rows], self.words[rows][:, columns])
 
     def digest(self, document):
-        """Return the bytes that a document's digest takes of its passages."""
+        """Return the keys and sizes of a document's passages as bytes, for the digest of the document."""
         span = slice(self.starts[document], self.starts[document + 1])
         return self.keys[span].astype("<u8").tobytes() + self.sizes[span].astype("<i4").tobytes()
 
 
 def spans(starts, documents):
-    """Return the rows of the passages of some documents, one document after another, and where each one's begin."""
+    """Return the rows of the passages of the given documents, and the start of each document in these rows."""
     lengths = starts[documents + 1] - starts[documents]
     ends = np.append(0, np.cumsum(lengths))
     rows = np.arange(ends[-1]) + np.repeat(starts[documents] - ends[:-1], lengths)
@@ -60,7 +60,7 @@ def write(file, passages):
 
 
 def read(file):
-    """Load what `write` stored; None where nothing was."""
+    """Read the passages that `write` stored, None if there are none."""
     if "passages" not in file:
         return None
     group = file["passages"]
@@ -68,5 +68,5 @@ def read(file):
 
 
 def arrays(group):
-    """Return starts, keys and sizes of an open group."""
+    """Read starts, keys and sizes from an open group."""
     return [storage.read_array(group, name, kind) for name, kind in (("starts", "i"), ("keys", "u"), ("sizes", "i"))]

@@ -1,7 +1,7 @@
-"""Provenance of a file: its step, the digests of what it read, its settings and the stamp of its code.
+"""Provenance of a file: the step that wrote it, the digests of its inputs, its settings and the stamp of its code.
 
-The record stands in the file, beside its content: digests of content leave it out, so that a file that is made anew
-from something else, and comes out the same, leaves what was made of it as it is.
+The record is stored in the file but is not part of its digest. So if a file is computed again from other inputs and its
+content is the same, later steps need not run again.
 """
 
 import contextlib
@@ -9,25 +9,25 @@ import hashlib
 import json
 from contextvars import ContextVar
 
-FORMAT = 3  # of HDF5 files of this version
-ATTRIBUTES = ("digest", "made", "made_digest")  # of the root of an HDF5 file: not of its content
+FORMAT = 3  # version of the layout of HDF5 files
+ATTRIBUTES = ("digest", "made", "made_digest")  # attributes of the root that are not part of the digest
 RECORD_START, RECORD_END = "<!-- odl ", " -->\n"  # enclose the record at the end of an HTML page
 _current: ContextVar = ContextVar("record", default=None)
 
 
 @contextlib.contextmanager
 def recording(record):
-    """Write a record into every file that is finished inside the block.
+    """Store a provenance record in every file that is written inside the block.
 
     Parameters
     ----------
     record : dict or None
-        Of `odl.config.steps.record_of`; none: files get no record.
+        Record from `odl.config.steps.record_of`. None: no record is stored.
 
     Yields
     ------
     list of str
-        Digests of the contents of the files, in the order in which they were finished.
+        Digests of the content of the files written so far, in order.
     """
     outputs = []
     token = _current.set((record, outputs) if record is not None else None)
@@ -38,12 +38,12 @@ def recording(record):
 
 
 def text_of(record):
-    """Return a record as text, the same for equal records."""
+    """Return a record as JSON text; equal records have equal text."""
     return json.dumps(record, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
 
 def finish(file, digest):
-    """Store the record of the moment in a finished HDF5 file; the files that its step finished before are noted."""
+    """Store the current record in an HDF5 file, with the digests of the files that the step wrote before."""
     if _current.get() is not None:
         record, outputs = _current.get()
         text = text_of({**record, "beside": outputs})
@@ -52,13 +52,13 @@ def finish(file, digest):
 
 
 def note(digest):
-    """Take note of a finished file that holds no record."""
+    """Add the digest of a file without a record to the outputs of the current step."""
     if _current.get() is not None:
         _current.get()[1].append(digest)
 
 
 def page(text):
-    """Return a page with the record of the moment at its end, if there is one."""
+    """Return an HTML page with the current record at its end, if there is a current record."""
     if _current.get() is None:
         return text
     record, outputs = _current.get()
@@ -69,7 +69,7 @@ def page(text):
 
 
 def of_page(text):
-    """Return the digest of a page's content and its record, None where it has none that fits."""
+    """Return (digest of the content, record) of a page; the record is None if it is missing or does not match."""
     content, mark, text_of_record = text.rpartition(RECORD_START)
     if not mark:
         return _sum(text), None
@@ -82,7 +82,7 @@ def of_page(text):
 
 
 def of_attributes(attributes):
-    """Return the record in the attributes of an HDF5 file, None where there is none."""
+    """Return the record in the attributes of an HDF5 file, None if there is none."""
     text = attributes.get("made")
     with contextlib.suppress(ValueError, TypeError):
         record = json.loads(text)
@@ -91,7 +91,7 @@ def of_attributes(attributes):
 
 
 def goes_on(attributes):
-    """Tell whether the step of the moment, with its settings and its code, made the HDF5 file of these attributes."""
+    """Return whether the current step, with the same settings and code, wrote the HDF5 file with these attributes."""
     if _current.get() is None or not (record := of_attributes(attributes)):
         return False
     now = json.loads(text_of(_current.get()[0]))
@@ -99,7 +99,7 @@ def goes_on(attributes):
 
 
 def joint(names):
-    """Return one digest of several texts in their order, such as the digests of files."""
+    """Return one digest of a sequence of texts, such as the digests of several files."""
     return _sum("\n".join(names))
 
 

@@ -1,4 +1,4 @@
-"""Documents that cannot be read: what is stored of them, what a run prints, and the table for the user."""
+"""Documents that cannot be read: their stored entries, the summary that a run prints, and the table for the user."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -7,9 +7,9 @@ from odl.files import storage
 from odl.files.atomic import replacing
 from odl.files.escaping import clean, guarded, visible
 
-LONGEST = 200  # characters of a reason
-REST = "after "  # begins the place of an entry for the rest of a file
-READ = "read"  # place of an entry for documents that are damaged, and not set aside
+REASON_CHARACTERS = 200  # longer reasons are cut
+REST_PREFIX = "after "  # `place` of an entry for the rest of a file begins with it
+DAMAGED_BUT_READ = "read"  # `place` of an entry for documents that are damaged but not set aside
 
 
 class Aside(NamedTuple):
@@ -20,7 +20,8 @@ class Aside(NamedTuple):
     file : str
         Name of the file.
     place : str
-        Such as "line 3"; "after line 3" for the rest of a file, "" for all of it, "read" for what is damaged but read.
+        Such as "line 3"; "after line 3" for the rest of a file, "" for an entire file, "read" for damaged documents
+        that were read.
     reason : str
     """
 
@@ -30,25 +31,25 @@ class Aside(NamedTuple):
 
 
 def aside(file, place, reason):
-    """Return the entry of a document; the reason is cut to one line of `LONGEST` characters."""
-    return Aside(file, place, " ".join(clean(str(reason)).split())[:LONGEST])
+    """Return an entry with its reason in one line, cut to `REASON_CHARACTERS`."""
+    return Aside(file, place, " ".join(clean(str(reason)).split())[:REASON_CHARACTERS])
 
 
 def account(entries, unlisted=0):
-    """Return in words how many documents and files were set aside, and how many files are damaged; "" for none.
+    """Return a sentence with the numbers of documents and files set aside and of damaged files, "" if there are none.
 
-    `unlisted` documents are counted without an entry.
+    `unlisted` is the number of further documents that were set aside without an entry.
     """
-    away = [entry for entry in entries if entry.place != READ]
+    away = [entry for entry in entries if entry.place != DAMAGED_BUT_READ]
     files = sum(not entry.place for entry in away)
-    rests = sum(entry.place.startswith(REST) for entry in away)
+    rests = sum(entry.place.startswith(REST_PREFIX) for entry in away)
     counted = {"document": len(away) - files - rests + unlisted, "file": files, "end of a file": rests}
     plural = {"document": "documents", "file": "files", "end of a file": "ends of files"}
     parts = [f"{n:,} {what if n == 1 else plural[what]}" for what, n in counted.items() if n]
-    told = [f"{' and '.join(parts)} {'was' if len(away) + unlisted == 1 else 'were'} set aside"] if parts else []
-    if n := len({entry.file for entry in entries if entry.place == READ}):
-        told.append(f"{n:,} damaged file{'s' * (n > 1)} {'was' if n == 1 else 'were'} read")
-    return "; ".join(told)
+    clauses = [f"{' and '.join(parts)} {'was' if len(away) + unlisted == 1 else 'were'} set aside"] if parts else []
+    if n := len({entry.file for entry in entries if entry.place == DAMAGED_BUT_READ}):
+        clauses.append(f"{n:,} damaged file{'s' * (n > 1)} {'was' if n == 1 else 'were'} read")
+    return "; ".join(clauses)
 
 
 def write(file, entries):
@@ -60,7 +61,7 @@ def write(file, entries):
 
 
 def read(file):
-    """Load what `write` stored."""
+    """Read the entries that `write` stored."""
     if "set_aside" not in file:
         return []
     columns = (storage.read_strings(file["set_aside"], name) for name in Aside._fields)

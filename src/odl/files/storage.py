@@ -1,9 +1,12 @@
 """HDF5 files with reproducible bytes, written under a temporary name and then renamed.
 
-Layout shared by every file of the pipeline: its bytes are verified before HDF5 sees them (`odl.files.blocks`);
-attributes ``kind`` and ``format`` say what it is, ``digest`` what it holds (`odl.files.digests`); a CSR matrix is a
-group ``{data, indices, indptr}`` with attribute ``shape``; a list of strings is one compressed UTF-8 block with a
-newline between entries (h5py reads that many times faster than strings of any length, and it compresses).
+Layout of every HDF5 file of the pipeline:
+
+- The bytes are in blocks that are verified before HDF5 reads them (`odl.files.blocks`).
+- The root has the attributes ``kind``, ``format`` and ``digest`` (digest of the content, `odl.files.digests`).
+- A CSR matrix is a group ``{data, indices, indptr}`` with the attribute ``shape``.
+- A list of strings is one compressed UTF-8 block with a newline between entries. h5py reads it many times faster than
+  strings of variable length.
 """
 
 import errno
@@ -25,12 +28,12 @@ from odl.files import blocks, digests, provenance
 from odl.files.atomic import replacing
 from odl.files.provenance import FORMAT
 
-EARLIER = 2  # its alerts are laid out differently, all other kinds as they are now
-LEVEL = 1  # of gzip
-CHUNK_BYTES = 1 << 15  # of a compressed array that are packed together; smaller chunks take more time
-SAMPLE_BYTES = 4096  # a larger array is compressed if this many bytes at its beginning compress well
+EARLIER_FORMAT = 2  # still read; differs from `FORMAT` in files of kind "alerts" only
+GZIP_LEVEL = 1
+CHUNK_BYTES = 1 << 15  # bytes of an array that are compressed together; smaller chunks take more time
+SAMPLE_BYTES = 4096  # bytes at the beginning of an array that decide whether it is compressed; smaller ones are not
 LAYOUT = {"libver": "v110", "userblock_size": blocks.HEAD_BYTES}
-CACHE = 1 << 20  # bytes that an open array keeps unpacked: one chunk; HDF5 itself keeps eight times as much
+CACHE_BYTES = 1 << 20  # HDF5's chunk cache of an open array; the default is eight times as large
 
 
 @contextmanager
@@ -40,7 +43,7 @@ def writing(path, kind, **attributes):
     Parameters
     ----------
     path : path-like
-        Where the finished file will be.
+        Path of the finished file.
     kind : str
         ``documents``, ``batch``, ``features``, ``checkpoint``, ``scores``, ...
     **attributes
@@ -49,17 +52,17 @@ def writing(path, kind, **attributes):
     with replacing(path) as temporary:
         with _uninterrupted(), _Sink(temporary, "w+") as sink:
             try:
-                with h5py.File(sink, "w", rdcc_nbytes=CACHE, **LAYOUT) as file:
+                with h5py.File(sink, "w", rdcc_nbytes=CACHE_BYTES, **LAYOUT) as file:
                     yield from _filled(file, kind, attributes)
             finally:
-                if sink.failed:  # what HDF5 says of it, if anything, follows from it
+                if sink.failed:  # it is the cause of any error that HDF5 raised
                     raise sink.failed
         blocks.close(temporary)
 
 
 def _filled(file, kind, attributes):
-    """Yield a new file with its attributes; seal it when it is filled."""
-    written = file.attrs  # which h5py looks up anew each time
+    """Yield a new file with its attributes; then store its digest and its provenance."""
+    written = file.attrs  # h5py creates a new object at each access
     for name, value in {"kind": kind, "format": FORMAT, **attributes}.items():
         written[name] = value
     try:
@@ -71,12 +74,12 @@ def _filled(file, kind, attributes):
 
 @contextmanager
 def _uninterrupted():
-    """Hold signals back until the block has ended: an exception raised below HDF5 ends in a segmentation fault.
+    """Delay signals until the block ends, because an exception raised inside HDF5 causes a segmentation fault.
 
-    All that Python handles: a timer too, by which a command stops a moment after HDF5 has read.
+    This applies to every signal with a Python handler, including timers.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield  # no signal raises anything here
+        yield  # Python runs signal handlers in the main thread only
         return
     came, before = [], {number: signal.getsignal(number) for number in signal.valid_signals()}
     handlers = {number: handler for number, handler in before.items() if callable(handler)}
@@ -92,9 +95,9 @@ def _uninterrupted():
 
 
 class _Sink(io.FileIO):
-    """A file that accepts everything: the first error of writing is kept for the end.
+    """A file that stores the first error of writing in `failed` instead of raising it.
 
-    Where a disk is full HDF5, if it is told, prints pages and ends in a segmentation fault.
+    On a full disk, HDF5 prints long messages and causes a segmentation fault if a write raises an error.
     """
 
     failed = None
@@ -117,7 +120,7 @@ class _Sink(io.FileIO):
 
 @contextmanager
 def reading(path, kind):
-    """Open a file written by `writing`, or refuse it by name.
+    """Open a file that was written by `writing`.
 
     Raises
     ------
@@ -136,7 +139,7 @@ def reading(path, kind):
         with opened(path) as file:
             attributes = file.attrs
             kind_and_format = (attributes.get("kind"), int(attributes.get("format", -1)))
-            known = kind_and_format[1] in (EARLIER, FORMAT)
+            known = kind_and_format[1] in (EARLIER_FORMAT, FORMAT)
             if known and kind_and_format[0] not in (kind, None):
                 raise StorageError(f"{path} is of kind '{kind_and_format[0]}'", f"kind '{kind}'", "name the right file")
             if not known or kind_and_format[0] != kind:
@@ -147,10 +150,10 @@ def reading(path, kind):
         raise
     except OSError as error:
         if error.filename not in (None, path):
-            raise  # of a file that is written while this one is read
+            raise  # error of another file, which is written while this one is read
         if isinstance(error, PermissionError):
             raise StorageError(f"{path} may not be read", "a readable file", "correct its permissions") from error
-        if error.errno in (None, errno.EINVAL):  # HDF5's own complaint, or an address that cannot be
+        if error.errno in (None, errno.EINVAL):  # error of HDF5, or an invalid address in the file
             raise damaged(path, error, f"a whole file of kind '{kind}'") from error
         fault = f"{path} could not be read ({os.strerror(error.errno)})"
         todo = "check the disk and run the same command again"
@@ -160,12 +163,12 @@ def reading(path, kind):
 
 
 def opened(path):
-    """Return an open file, whose bytes are verified as they are read; it stays open while something refers to it."""
-    return h5py.File(blocks.Verified(path), "r", rdcc_nbytes=CACHE)
+    """Open a file for reading; its blocks are verified as they are read. It is closed with its last reference."""
+    return h5py.File(blocks.Verified(path), "r", rdcc_nbytes=CACHE_BYTES)
 
 
 def kind_of(path):
-    """Return the kind that a file says it is of; None where it cannot be read."""
+    """Return the attribute ``kind`` of a file, None if the file cannot be read."""
     try:
         with opened(path) as file:
             return str(file.attrs.get("kind"))
@@ -174,29 +177,29 @@ def kind_of(path):
 
 
 def is_earlier(file):
-    """Return whether an earlier version wrote an open file."""
+    """Return whether an open file has an earlier format."""
     return int(file.attrs["format"]) < FORMAT
 
 
 def digest_of(path, kind):
-    """Return the digest of the content of a file of a kind."""
+    """Return the digest of the content of a file, which must be of the given kind."""
     with reading(path, kind) as file:
         return str(file.attrs["digest"])
 
 
 def damaged(path, error, expected="a whole file"):
-    """Return the error for a file that could not be read, with the reason."""
+    """Return the StorageError for a damaged file, with the reason."""
     fault = f"{path} is damaged ({' '.join(str(error).split())})"
-    ours = str(path).endswith(".h5")  # and not a file of a person's, named by mistake
+    ours = str(path).endswith(".h5")  # otherwise maybe a user's file, given by mistake, not to be deleted
     return StorageError(fault, expected, f"delete {path} and run the same command again" if ours else "name another")
 
 
 def write_array(group, name, values, packed=True):
-    """Store an array, compressed if that saves a fifth of its bytes and `packed` is true; return its `DatasetID`."""
+    """Store an array, compressed if `packed` is true and that saves a fifth of its bytes; return its `DatasetID`."""
     values = np.asarray(values, order="C")
     if not values.shape or not values.size:
         dataset = group.create_dataset(name, data=values).id
-    else:  # as `create_dataset` does, without its checks, which take half of the time of a small array
+    else:  # like `create_dataset` without its checks, which take half of the time for a small array
         layout = _compressed_layout(values) if packed and _compresses_well(values) else _plain_layout()
         whole, kind = h5py.h5s.create_simple(values.shape), h5py.h5t.py_create(values.dtype, logical=True)
         dataset = h5py.h5d.create(group.id, name.encode(), kind, whole, layout)
@@ -215,46 +218,46 @@ def copy_array(source, group, name):
 
 @functools.cache
 def _plain_layout():
-    """Return how HDF5 lays out an array that is not compressed."""
+    """Return the HDF5 creation properties of an array that is not compressed."""
     layout = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     layout.set_obj_track_times(False)
     return layout
 
 
 def _compressed_layout(values):
-    """Return how HDF5 lays out an array that is compressed, in chunks of rows."""
+    """Return the HDF5 creation properties of an array that is compressed in chunks of rows."""
     layout = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     layout.set_obj_track_times(False)
     rows = max(1, min(len(values), CHUNK_BYTES * len(values) // values.nbytes))
     layout.set_chunk((rows, *values.shape[1:]))
     layout.set_shuffle()
-    layout.set_deflate(LEVEL)
+    layout.set_deflate(GZIP_LEVEL)
     return layout
 
 
 def _compresses_well(values):
-    """Return whether the beginning of an array loses a fifth of its bytes by compression."""
+    """Return whether compression saves a fifth of the first `SAMPLE_BYTES` of an array."""
     if values.nbytes <= SAMPLE_BYTES:
         return False
     sample = values.ravel()[: SAMPLE_BYTES // values.itemsize]
     shuffled = np.ascontiguousarray(sample.view(np.uint8).reshape(len(sample), -1).T)
-    return len(zlib.compress(shuffled, LEVEL)) < 0.8 * shuffled.nbytes
+    return len(zlib.compress(shuffled, GZIP_LEVEL)) < 0.8 * shuffled.nbytes
 
 
 def _write_attribute(item, name, value):
-    """Store integers as an attribute of an object that has none of this name, in a third of the time of h5py's."""
+    """Create an attribute with integers, in a third of the time of ``attrs[name] = value``."""
     value = np.asarray(value, dtype=np.int64)
     space = h5py.h5s.create_simple(value.shape) if value.shape else h5py.h5s.create(h5py.h5s.SCALAR)
     h5py.h5a.create(item, name.encode(), h5py.h5t.py_create(value.dtype, logical=True), space).write(value)
 
 
 def dataset_of(group, name, kinds="iufb"):
-    """Return an array of an open file, not yet read; `kinds` of numbers are expected, as numpy names them."""
+    """Return a dataset of an open file without reading it; its ``dtype.kind`` must be one of `kinds`."""
     return h5py.Dataset(_checked(group, name, kinds)[0])
 
 
 def _checked(group, name, kinds):
-    """As `dataset_of`, as HDF5's own object, whose dtype is returned too: h5py's takes three times as long."""
+    """Return (`DatasetID`, dtype) of a dataset; h5py's high-level objects take three times as long."""
     item = h5py.h5o.open(group.id, name.encode())
     dtype = item.dtype if isinstance(item, h5py.h5d.DatasetID) else None
     if dtype is None or dtype.kind not in kinds:
@@ -263,7 +266,7 @@ def _checked(group, name, kinds):
 
 
 def read_array(group, name, kinds="iufb", ndim=1):
-    """Load an array that `write_array` stored; `ndim` None takes any shape."""
+    """Read an array that `write_array` stored; it must have `ndim` dimensions (None: any number)."""
     return _values_of(name, *_checked(group, name, kinds), ndim)
 
 
@@ -277,7 +280,7 @@ def _values_of(name, item, dtype, ndim=1):
 
 
 def attribute(item, name):
-    """Return an attribute of an open file, group or array as a plain number or text."""
+    """Return an attribute of an open file, group or dataset as a Python number or str."""
     return digests.value_of(item.id, name).item()
 
 
@@ -287,7 +290,7 @@ def names_in(group, name):
 
 
 def write_csr(group, name, matrix, packed=True):
-    """Store a sparse matrix by rows, indices sorted, so that equal matrices give equal bytes."""
+    """Store a sparse matrix in CSR form with sorted indices, so that equal matrices have equal bytes."""
     matrix = scipy.sparse.csr_array(matrix)
     if not matrix.has_sorted_indices:
         matrix = matrix.sorted_indices()
@@ -299,7 +302,7 @@ def write_csr(group, name, matrix, packed=True):
 
 
 def read_csr(group, name):
-    """Load what `write_csr` stored, checked so that no kernel is ever given indices out of range."""
+    """Read a CSR matrix that `write_csr` stored, and check its indices (`csr_of`)."""
     inner = group[name]
     shape, data = shape_of(inner), read_array(inner, "data")
     return csr_of(name, data, read_array(inner, "indices", "i"), read_array(inner, "indptr", "i"), shape)
@@ -311,7 +314,13 @@ def shape_of(inner):
 
 
 def csr_of(name, data, indices, indptr, shape):
-    """Return the sparse matrix of three arrays, checked; a kernel reads what they point to without a look."""
+    """Return the CSR matrix of three arrays. Check their values and indices, since kernels do not.
+
+    Raises
+    ------
+    ValueError
+        If row pointers do not match the data, an index is out of range or a value is not finite.
+    """
     if len(indptr) != shape[0] + 1 or indptr[0] != 0 or indptr[-1] != len(data) or len(indices) != len(data):
         raise ValueError(f"{name}: row pointers do not fit the data")
     if data.dtype.kind == "f" and not np.isfinite(data).all():
@@ -324,7 +333,7 @@ def csr_of(name, data, indices, indptr, shape):
 
 
 def write_strings(group, name, strings):
-    """Store a list of strings; newlines inside them are refused (readers collapse white space)."""
+    """Store a list of strings; raise DataError if one contains a newline (readers collapse white space)."""
     block = "\n".join(strings)
     if block.count("\n") != max(len(strings) - 1, 0):
         bad = next(text for text in strings if "\n" in text)
@@ -334,7 +343,7 @@ def write_strings(group, name, strings):
 
 
 def read_strings(group, name):
-    """Load what `write_strings` stored."""
+    """Read the strings that `write_strings` stored."""
     item, dtype = _checked(group, name, "u")
     length = int(digests.value_of(item, "length"))
     if length == 0:
@@ -343,12 +352,12 @@ def read_strings(group, name):
 
 
 def earlier(folder, t, window=0):
-    """Return the paths ``{t}.h5`` in a folder of the timesteps before t: the last `window`, or all where it is 0.
+    """Return the paths ``{t}.h5`` of the timesteps before t in a folder: the last `window`, or all if it is 0.
 
     Raises
     ------
     StorageError
-        If one is missing. Snakemake does not notice: it looks at the newest, which holds what all before it gave.
+        If one is missing. Snakemake does not detect that, since only the newest is the input of its rule.
     """
     paths = [os.path.join(folder, f"{before}.h5") for before in range(max(0, t - window) if window else 0, t)]
     for path in paths:

@@ -1,14 +1,14 @@
-"""Tables and JSON maps between stages, as text for people and pandas, held to what was written by digests.
+"""Tab-separated tables and JSON maps between steps, with digests that detect changes.
 
-The last column of a table, ``digest``, has the first 16 hexadecimal digits of the sha256 of the names of the columns,
-the number of rows, the row's position and its cells as written: an edited, moved, added or missing row is seen. A
-table without rows has its digest in the name of that column, so that one that lost all its rows is seen too.
+The last column of a table, ``digest``, is the first 16 hexadecimal digits of the sha256 of the column names, the number
+of rows, the position of the row and its cells. It detects edited, moved, added and missing rows. A table without rows
+has its digest in the name of that column, which detects that all rows were deleted.
 
-The last key of a JSON map, ``digest``, is the sha256 of all others as ``json.dumps`` writes them without white space,
-in the order of the file: another form of the same values is read, another value or order is refused.
+The last key of a JSON map, ``digest``, is the sha256 of the other keys and values as ``json.dumps`` writes them without
+white space, in the order of the file. White space may be changed; values and order may not.
 
-Standard library only: the rules read the index of a stream. Tables that Snakemake writes (benchmarks) and tables that
-a user brings have no digests, and their readers are elsewhere (`odl.evaluation.study`, `odl.corpora.formats`).
+Standard library only, since the rules of the workflow read the index of a stream. Benchmarks of Snakemake and tables of
+the user have no digests; they are read by `odl.evaluation.study` and `odl.corpora.formats`.
 """
 
 import hashlib
@@ -23,13 +23,14 @@ from odl.errors import StorageError, changed
 from odl.files.atomic import replacing
 from odl.files.escaping import visible
 
-DIGEST = "digest"
-DIGEST_DIGITS = 16  # hexadecimal
-# Columns of text: all others have numbers where they can be read as such, and nan where they are empty.
+DIGEST = "digest"  # column of a table, key of a JSON map
+DIGEST_DIGITS = 16  # hexadecimal digits of a digest in a table
+# Columns that are not converted. Cells of other columns become numbers if possible, and nan if they are empty.
 TEXT_COLUMNS = {"run", "corpus", "protocol", "algorithm", "first_time", "last_time", "parameters", "source", "phase"}
 
 
 def _cell(value):
+    """Return the text of a cell."""
     if value is None:
         return ""
     if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
@@ -48,7 +49,7 @@ def write_table(
     rows : list of dict
         Missing keys and nan become empty cells, floats get six decimals.
     columns : list of str, optional
-        Needed where there may be no rows; by default the keys of the first row.
+        Names of the columns; by default the keys of the first row. Required if there are no rows.
 
     Examples
     --------
@@ -67,7 +68,7 @@ def write_table(
 
 
 def sealed(columns, lines):
-    """Return the text of a table of cells, with the column of digests."""
+    """Return the text of a table with its column of digests, from lists of cells."""
     digests = _digests(columns, lines)
     last = DIGEST if lines else f"{DIGEST}-{digests[0]}"
     rows = [[*columns, last], *([*line, digest] for line, digest in zip(lines, digests, strict=False))]
@@ -75,7 +76,7 @@ def sealed(columns, lines):
 
 
 def _digests(columns, lines):
-    """Return the digest of every row, or the one of a table without rows."""
+    """Return a list with the digest of each row; of the header if there are no rows."""
     head = hashlib.sha256(("\t".join(columns) + f"\n{len(lines)}\n").encode())
     digests = []
     for position, line in enumerate(lines or [()]):
@@ -86,13 +87,13 @@ def _digests(columns, lines):
 
 
 def read_cells(path, delete=None):
-    """Read the cells of a table that `write_table` wrote, as text, verified.
+    """Read the cells of a table that `write_table` wrote as text, and verify them.
 
     Parameters
     ----------
     path : path-like
     delete : path-like, optional
-        What to delete if it is damaged, where that is not the table alone.
+        Path that an error message says to delete; by default `path`.
 
     Returns
     -------
@@ -102,7 +103,7 @@ def read_cells(path, delete=None):
     Raises
     ------
     StorageError
-        If the file is missing, no table with digests, or changed after it was written.
+        If the file is missing, is not a table with digests, or was changed after it was written.
     """
     path = os.fspath(path)
     if not os.path.exists(path):
@@ -140,25 +141,25 @@ def _value(text):
 def read_table(
     path: str | os.PathLike, columns: Sequence[str] = (), delete: str | os.PathLike | None = None
 ) -> list[dict[str, Any]]:
-    """Read what `write_table` wrote: empty cells are nan, except in the columns `TEXT_COLUMNS`.
+    """Read a table that `write_table` wrote. Empty cells become nan, except in `TEXT_COLUMNS`.
 
     Parameters
     ----------
     path : path-like
     columns : sequence of str, optional
-        Columns that have to be there; what is no text in them has to be numbers.
+        Required columns; except for `TEXT_COLUMNS`, they must contain numbers only.
     delete : path-like, optional
         As for `read_cells`.
 
     Returns
     -------
     list of dict
-        Without the digests.
+        Rows, without the digests.
 
     Raises
     ------
     StorageError
-        As for `read_cells`, or if the table lacks what `columns` asks for.
+        As for `read_cells`, and if a required column is missing or contains text.
 
     Examples
     --------
@@ -189,7 +190,7 @@ def read_table(
 
 
 def digest_of(content):
-    """Return the digest of a map."""
+    """Return the digest of a JSON map."""
     return hashlib.sha256(json.dumps(content, separators=(",", ":")).encode()).hexdigest()
 
 
@@ -202,18 +203,18 @@ def write_json(path, content):
 
 
 def read_json(path, delete=None):
-    """Read what `write_json` wrote, without the digest, verified.
+    """Read and verify a map that `write_json` wrote; return it without the digest.
 
     Parameters
     ----------
     path : path-like
     delete : path-like, optional
-        What to delete if it is damaged, where that is not the file alone.
+        Path that an error message says to delete; by default `path`.
 
     Raises
     ------
     StorageError
-        If the file is missing, no map in JSON with a digest, or changed after it was written.
+        If the file is missing, is not a JSON map with a digest, or was changed after it was written.
     """
     path = os.fspath(path)
     if not os.path.exists(path):

@@ -1,7 +1,7 @@
-"""A finished study held to its digests: every file as a whole, and to what it was made from.
+"""Verification of a finished study: the digest of each file, and the digests of its inputs in its provenance record.
 
-Without digests are what Snakemake measures (benchmarks), logs, pictures, the page of a study, and what else a person
-puts beside them. The page about what is new is held to its own, and its feeds to those that it names.
+Benchmarks of Snakemake, logs, figures, the page of a study and files that the user added have no digests. The page of
+new topics contains its own digest and those of its feeds.
 """
 
 import glob
@@ -13,30 +13,31 @@ from odl.errors import DataError, OdlError, changed
 from odl.files import agentfiles, blocks, provenance, storage
 from odl.files.tables import read_cells, read_json
 
-BENCHMARK = b"s\th:m:s\t"  # how each file begins that Snakemake writes for a rule with `benchmark`
+BENCHMARK_START = b"s\th:m:s\t"  # first bytes of the files that Snakemake writes for a rule with `benchmark`
 LOGS, PLAN = "logs", "plan.json"
-FEEDS = (".atom", ".json")  # in the order in which they are written, before their page
+FEED_SUFFIXES = (".atom", ".json")  # in the order in which a page's feeds are written, before the page
 
 
 def verify(
     folder: str | os.PathLike, inputs_of: Callable[[str, dict], Iterable] | None = None, pages: Sequence[Path] = ()
 ) -> tuple[int, list[str]]:
-    """Read every HDF5 file, table and JSON file below a folder and return what does not fit.
+    """Verify every HDF5 file, table and JSON file below a folder; return the faults.
 
     Parameters
     ----------
     folder : path-like
-        Of a study.
+        Folder of a study.
     inputs_of : callable, optional
-        Where the inputs of a file lie that says what it was made from, as `odl verify` knows it.
+        ``inputs_of(path, record)`` returns (role, glob pattern, digest) for each input in the record of a file.
     pages : sequence of Path, optional
-        About what is new, each with its feeds beside it.
+        Pages of new topics, each with its feeds in the same folder.
 
     Returns
     -------
     n_files : int
+        Number of files that were verified.
     wrong : list of str
-        A sentence for each file that was changed, or that was not made from the files beside it.
+        A sentence for each file that was changed, or that was computed from other inputs than the present ones.
 
     Raises
     ------
@@ -81,42 +82,46 @@ def verify(
         if inputs_of and record:
             wrong += _others(path, attributes_of, inputs_of(os.fspath(path), record))
         wrong += _misfits(path, attributes_of)
-    return len(paths) + (1 + len(FEEDS)) * len(pages), wrong + [text for page in pages for text in _of_page(page)]
+    wrong += [text for page in pages for text in _of_page(page)]
+    return len(paths) + (1 + len(FEED_SUFFIXES)) * len(pages), wrong
 
 
 def _of_page(path):
-    """Yield what of a page and its feeds is not there, or is not what was written."""
+    """Yield a message if a page was changed, and for each of its feeds that is missing or was changed."""
     _, record = provenance.of_page(path.read_text(encoding="utf-8", errors="surrogateescape"))
     if record is None:
         yield str(changed(path))
         return
-    for suffix, digest in zip(FEEDS, record["beside"], strict=False):
+    for suffix, digest in zip(FEED_SUFFIXES, record["beside"], strict=False):
         feed = path.with_suffix(suffix)
         if not feed.exists() or storage.sha256_of(feed) != digest:
             yield str(changed(feed, delete=path))
 
 
 def _has_digest(path, folder):
-    """Say whether a file is one that odl writes with digests."""
+    """Return whether a file is one that odl writes with digests."""
     inner = path.relative_to(folder).parts
     if path.name.startswith(".") or not path.is_file() or inner[0] == LOGS:
         return False
     if path.suffix != ".h5" and inner[1:] == () and path.name != PLAN:
-        return False  # a person's own, beside the study's
+        return False  # added by the user
     if path.suffix == ".tsv":
         with open(path, "rb") as file:
-            return file.read(len(BENCHMARK)) != BENCHMARK
+            return file.read(len(BENCHMARK_START)) != BENCHMARK_START
     return path.suffix in (".h5", ".json")
 
 
 def _made_with(path, folder):
-    """Return what is to be deleted for a file to be made again: the folder of an experiment is one result."""
+    """Return the path to delete so that a file is computed again; for an experiment, that is its folder."""
     inner = path.relative_to(folder).parts
     return folder.joinpath(*inner[:2]) if inner[0] == "experiments" and len(inner) > 2 else path
 
 
 def content(path, arrays=True):
-    """Return the attributes of a file, verified (its arrays too, unless told), and the digests of agents it names."""
+    """Return the attributes of an HDF5 file, after verifying all its bytes (with `arrays`) or only those it reads.
+
+    For the network's file of a distributed checkpoint, ``agents`` has the digests of the agents' files.
+    """
     if arrays and os.path.isfile(path):
         with blocks.Verified(path) as file:
             file.verify()
@@ -129,7 +134,7 @@ def content(path, arrays=True):
 
 
 def _others(path, attributes_of, inputs):
-    """Yield what a file was made from that is there and is another now."""
+    """Yield a message for each input of a file that is present with another digest than in the file's record."""
     for role, pattern, digest in inputs:
         there = {attributes_of[one]["digest"]: one for one in map(Path, glob.glob(pattern)) if one in attributes_of}
         if there and digest not in there:
@@ -138,7 +143,7 @@ def _others(path, attributes_of, inputs):
 
 
 def _misfits(path, attributes_of):
-    """Yield which agents' files are not those that the file of their network was written with."""
+    """Yield a message for each agent's file whose digest differs from that in the network's file."""
     todo = f"delete {path} and what was made from it, and run the study again"
     for agent, digest in enumerate(attributes_of[path].get("agents", ())):
         if attributes_of.get(Path(agentfiles.agent_path(path, agent)), {}).get("digest") != digest:

@@ -63,7 +63,7 @@ def prepare(comm, source, *, run, previous=None, corpus_features=None):
     own = np.isin(owner, among.agents)
     if previous is None:
         A = learner.first_atoms(P, run.atoms, novelty.generator(run.seed, "start"))[:, own]
-        updates, digest = 0, checkpoints.FIRST
+        updates, digest = 0, checkpoints.NO_DIGEST
     else:
         A, updates, digest, earlier = _read_own(previous, run.chain, data.t - 1, among.agents, own)
         A = with_terms(A, earlier, data, previous)

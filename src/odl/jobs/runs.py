@@ -102,7 +102,7 @@ class Timestep(NamedTuple):
     data: features.FeatureFile
     P: Weighed
     whole: features.FeatureFile | None
-    previous: str = checkpoints.FIRST
+    previous: str = checkpoints.NO_DIGEST
     state: learners.State | None = None
     meaning: VectorMemory | None = None
 

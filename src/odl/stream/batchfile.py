@@ -89,13 +89,13 @@ def write(source, order, output, t):
             storage.write_csr(batch, "counts", _stacked(counts, len(words), columns))
             storage.write_strings(batch, "vocabulary", words)
             for name in STRINGS:
-                _write_strings(batch, name, [listed] if name in docs.LISTED else parts)
+                _write_strings(batch, name, [listed] if name in docs.LIST_FIELDS else parts)
             storage.write_array(batch, "times", times)
             if "removed" in file:
                 names = storage.names_in(file, "removed")
                 docs.write_removed(batch, {name: _picked([listed], f"removed/{name}") for name in names})
             if "shingles" in parts[0].file:
-                storage.write_csr(batch, "shingles", _stacked(_pieces(parts, "shingles"), docs.SHINGLES))
+                storage.write_csr(batch, "shingles", _stacked(_pieces(parts, "shingles"), docs.N_SHINGLES))
             if "passages" in parts[0].file:
                 _write_passages(batch, parts, columns, len(words))
             if "vectors" in parts[0].file:

@@ -19,7 +19,7 @@ from collections import Counter, defaultdict
 import numpy as np
 from scipy import sparse
 
-from odl.files.documents import SHINGLES
+from odl.files.documents import N_SHINGLES
 from odl.files.passages import Passages
 from odl.text import scripts
 from odl.text.tokens import MAX_CACHED, pieces_of
@@ -102,10 +102,10 @@ class Shingler:
         self.waiting = []
 
     def matrix(self):
-        """Return the sets as a sparse 0/1 matrix, shape (n_texts, SHINGLES)."""
+        """Return the sets as a sparse 0/1 matrix, shape (n_texts, N_SHINGLES)."""
         self._flush()
         data = np.ones(len(self.indices), dtype=np.uint8)
-        shape = (len(self.indptr) - 1, SHINGLES)
+        shape = (len(self.indptr) - 1, N_SHINGLES)
         return sparse.csr_array((data, np.array(self.indices), np.array(self.indptr)), shape=shape)
 
 
@@ -122,7 +122,7 @@ def shingle(words, sizes):
     Returns
     -------
     shingles : ndarray of int32
-        Those of each text ascending, from 0 to `SHINGLES` - 1.
+        Those of each text ascending, from 0 to `N_SHINGLES` - 1.
     sizes : ndarray of int64
         Number of shingles of each text.
     """
@@ -138,7 +138,7 @@ def shingle(words, sizes):
         inside = length > place
         keys[inside] = keys[inside] * FACTOR + words[first[inside] + place]
     keys = (keys ^ (keys >> np.uint64(31))) * MIXER
-    shingles = (keys >> np.uint64(32)) % np.uint64(SHINGLES)
+    shingles = (keys >> np.uint64(32)) % np.uint64(N_SHINGLES)
     ordered = np.sort((text_of.astype(np.uint64) << np.uint64(32)) | shingles)
     ordered = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
     sizes = np.bincount((ordered >> np.uint64(32)).astype(np.int64), minlength=len(sizes))

@@ -1,4 +1,4 @@
-"""Compiled kernels by subject. The C++ files of this folder are their sources; see docs/extending.md."""
+"""Compiled kernels, one submodule per C++ file of this folder; docs/extending.md says how to add one."""
 
 from pathlib import Path
 

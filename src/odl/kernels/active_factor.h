@@ -1,6 +1,8 @@
-// Factor of the active atoms on the LARS path: atoms join and leave, u, w and their residual follow.
+// Cholesky factor L of G_SS for the active atoms S on the LARS path: adding and removing atoms, and the solutions
 //
-// Names are those of lars_path.cpp: L is the Cholesky factor of G_SS, u = G_SS^-1 b_S, w = G_SS^-1 1.
+//     u = G_SS^-1 b_S,   w = G_SS^-1 1.
+//
+// Notation is that of lars_path.cpp.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// Diffusion over a network: adapt, then combine (ATC, eqs 31 and 37); every agent learns (eqs 51 to 56).
+// Diffusion over a network by adapt-then-combine (ATC; Chen, Towfic and Sayed 2014, eqs 31 and 37), and the learning
+// step of every agent (eqs 51 to 56).
 //
 //     psi_k = nu_k - mu grad J_k(nu_k),     nu_k <- Proj(sum_l a_lk psi_l)
 //
@@ -22,7 +23,7 @@ class AgentNetwork {
         place.fill(-1);
     }
 
-    // Run the diffusion of a document and return the iterations. What it ends with lasts until `clear` is called.
+    // Run the diffusion of a document; return the number of iterations. Its result remains until `clear` is called.
     int64_t diffuse(const Entries &given) {
         document = given;
         begin();

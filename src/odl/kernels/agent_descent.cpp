@@ -1,5 +1,5 @@
-// Coordinate descent on the codes of the objective over agents (see agent_losses.h), and learning from them, in one
-// place. A code is done when its duality gap is small.
+// Coordinate descent on the codes of the objective over agents (agent_losses.h), and the learning step of the atoms, in
+// a single process. Descent on a code stops when its relative duality gap is small.
 #include <limits>
 
 #include "agent_losses.h"
@@ -12,8 +12,8 @@ namespace {
 using std::int64_t;
 
 struct StoppingRule {
-    double tolerance;  // duality gap over the objective
-    int64_t sweeps;    // at most
+    double tolerance;  // duality gap divided by the objective
+    int64_t sweeps;    // largest number of sweeps over the atoms
 };
 
 struct Objective {
@@ -29,7 +29,7 @@ class AgentCoder {
         for (int64_t j = 0; j < sizes.size(); j++) sizes[j] = squared_size(atoms[j]);
     }
 
-    // Code a document, until `clear` is called.
+    // Compute the code of a document. It remains until `clear` is called.
     Objective code(const Entries &document) {
         work.start(document);
         screen_atoms(atoms, model, 1.0, work);

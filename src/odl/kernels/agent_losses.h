@@ -1,10 +1,11 @@
-// Objective over agents: terms of a document's objective, the screen of atoms, and the step of an atom.
+// Objective over agents: losses of one document, screening of atoms, and the learning step of an atom.
 //
 //     min_y sum_i f(x_i - (W y)_i) + sum_j gamma |y_j| + delta/2 y_j^2,    f: squared, or Huber with eta,
 //
-// with the dual variable nu = f'(x - W y). Chen, Towfic and Sayed 2014, sections III-C to III-G. If nothing is negative,
-// nu is at most nu of the empty code, entry by entry, so an atom with w^T nu <= gamma there is zero in every code and
-// left out: an exact screen.
+// with the dual variable nu = f'(x - W y). Chen, Towfic and Sayed 2014, sections III-C to III-G.
+//
+// Screening: if codes and atoms are non-negative, each entry of nu is at most that of the empty code. So an atom with
+// w^T nu <= gamma at the empty code has a zero code and is left out. This is exact.
 #pragma once
 
 #include <cmath>
@@ -25,8 +26,8 @@ using Atoms = std::vector<Entries>;
 
 struct AgentModel {
     double gamma, delta;
-    double eta;      // 0: squared residual
-    bool is_signed;  // codes and atoms may be negative
+    double eta;      // parameter of the Huber loss; 0: squared loss
+    bool is_signed;  // whether codes and atoms may be negative
     static constexpr auto members() {
         return std::tuple{&AgentModel::gamma, &AgentModel::delta, &AgentModel::eta, &AgentModel::is_signed};
     }

@@ -1,5 +1,5 @@
-// Views of the arrays of callers, and arrays that kernels make. Places count from 0; a build with ODL_CHECKED (Debug)
-// refuses a place outside an array, other builds do not look.
+// Views of the callers' arrays, and arrays that kernels allocate. Builds with ODL_CHECKED (Debug) throw an exception
+// for an index outside an array; other builds do not check.
 #pragma once
 
 #include <algorithm>

@@ -1,9 +1,9 @@
-// The adaptive learner: documents join, open and merge atoms.
+// The adaptive learner: a document joins an atom or opens a new one, for which two atoms may be merged.
 //
-// An atom j is the sum S_j of the documents that joined it, n_j of them. Neither atoms nor documents move when atoms
-// merge: the atoms before a block and its documents are pieces, of which each has an owner, and the inner product of a
-// document and an atom is the sum of those with its pieces (inverted_lists.h). The cheapest pair to merge is found by
-// ward_merging.h.
+// Atom j is the sum S_j of the n_j documents that joined it. Merging two atoms copies no data. The atoms at the start
+// of a block and the documents of the block are "pieces"; each piece has an owner, which is an atom. The inner product
+// of a document and an atom is the sum over the atom's pieces (inverted_lists.h). ward_merging.h finds the pair to
+// merge.
 #include <cmath>
 
 #include "bindings.h"
@@ -19,7 +19,7 @@ using Atoms = ward::Merging<double>;
 
 enum { MERGE, JOIN, RETIRE };
 
-// Documents in CSR form, of unit l2 norm, with numbers for terms; inverted lists of atoms, and of the documents.
+// Documents in CSR form with unit l2 norm, and inverted lists of the atoms and of the documents.
 struct Pieces {
     Rows documents;
     Lists atoms;
@@ -27,7 +27,7 @@ struct Pieces {
     static constexpr auto members() { return std::tuple{&Pieces::documents, &Pieces::atoms, &Pieces::lists}; }
 };
 
-// Return the atom of the fewest documents; among equals the one not used for longest.
+// Return the atom with the fewest documents; of several, the least recently used.
 int64_t find_smallest(int64_t n_atoms, Span<const double> documents, Span<const int64_t> used) {
     int64_t smallest = 0;
     for (int64_t j = 1; j < n_atoms; j++) {

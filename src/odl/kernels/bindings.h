@@ -1,5 +1,5 @@
-// How arrays and records of them cross from Python: a view of an array is taken only of its very type, number of axes
-// and order; anything else is a TypeError of one sentence. Arrays that a kernel made become arrays of NumPy uncopied.
+// Conversion of arrays and records between Python and C++. An argument must have exactly the expected dtype, number of
+// axes and C order; otherwise a TypeError says what was given. Arrays of kernels become NumPy arrays without a copy.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -15,7 +15,7 @@ using namespace nb::literals;
 
 namespace odl {
 
-// Other threads run while a kernel does.
+// Release the GIL while a kernel runs.
 using release = nb::call_guard<nb::gil_scoped_release>;
 
 template <class T> constexpr const char *name_of() {

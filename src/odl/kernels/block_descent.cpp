@@ -1,8 +1,8 @@
-// Block coordinate descent over the atoms of a dictionary D, and the projection of an atom that it needs:
+// Block coordinate descent over the atoms of a dictionary D, and the projection of an atom on its constraint:
 //
 //     min_D 1/2 tr(D^T D A) - tr(D^T B)  subject to  mu ||d_j||_1 + (1 - mu) ||d_j||_2^2 <= 1 for every atom
 //
-// Mairal et al. 2010, algorithm 2; Jenatton et al. 2010, equation (4). Atoms are the rows of D here.
+// Mairal et al. 2010, algorithm 2; Jenatton et al. 2010, equation (4). In memory, atoms are rows of D.
 #include <cmath>
 #include <limits>
 
@@ -15,16 +15,16 @@ namespace {
 
 using std::int64_t;
 
-// The set of an atom, with d >= 0 too if it is non-negative.
+// Constraint set of an atom.
 struct AtomSet {
     double mu;
-    bool nonnegative;
-    double epsilon;  // relative rounding of a sum, for each of its terms
+    bool nonnegative;  // whether d >= 0 is required too
+    double epsilon;    // relative rounding error of a sum, per term
 };
 
 struct Constraint {
     double value;   // mu ||d||_1 + (1 - mu) ||d||_2^2
-    int64_t count;  // non-zero entries
+    int64_t count;  // number of non-zero entries
 };
 
 Constraint constraint_of(Span<const double> d, double mu) {

@@ -1,8 +1,8 @@
-// The dictionary step: NIPS 2012, Algorithm 3 (see `odl.dictionary.l1`, where arrays are checked).
+// The dictionary step of the l1 objective: NIPS 2012, Algorithm 3 (see `odl.dictionary.l1`, which checks the arrays).
 //
-// Words used here: a *pair* is an entry (term, atom) of the dictionary that may be positive, a *cell* is an entry
-// (document, term) of P whose term has a pair with an atom of the document's code. Pairs are ordered by terms, then
-// atoms; cells by terms, then documents; `link` lists the pairs of a cell, `weight` the document's code of their atoms.
+// A *pair* is an entry (term, atom) of the dictionary that may be positive. A *cell* is an entry (document, term) of P
+// whose term has a pair with an atom of the document's code. Pairs are sorted by term, then atom; cells by term, then
+// document. `link` lists the pairs of each cell, `weight` the document's codes of their atoms.
 #include <cmath>
 #include <limits>
 
@@ -14,9 +14,9 @@ namespace {
 
 using std::int32_t, std::int64_t, std::uint32_t;
 
-// Sum the codes of the documents of one term by atom; number the atoms with 2 g_j > c_j in `place` from 1.
+// Sum the codes of one term's documents by atom into `inside` (g_j); set `place` to 1 if 2 g_j > c_j, else -1.
 //
-// The atoms met are listed in `listed`; returns how many were met.
+// `listed` receives the atoms of these codes; return their number.
 int64_t find_pairs(Span<const uint32_t> documents, const Rows &codes, Span<const double> total, Span<double> inside,
                    Span<int64_t> listed, Span<int64_t> place) {
     int64_t met = 0;

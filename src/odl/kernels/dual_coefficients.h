@@ -1,8 +1,8 @@
-// Dual variables of all agents for one document, as coefficients of what they are made of.
+// Dual variables of all agents for one document, stored as coefficients of a basis.
 //
-// All agents' dual variables lie in the span of x and of the atoms that have answered (columns), except where the
-// projection clips. So agent k has coefficients of the columns on most terms, and numbers on the few plain terms, which
-// may be clipped. Nothing is approximated.
+// Except where the projection clips, every agent's dual variable lies in the span of x and of the atoms with a non-zero
+// code so far (the columns). So agent k has one coefficient per column, and explicit values only on the few terms that
+// may be clipped (the plain terms). This is exact.
 #pragma once
 
 #include <vector>
@@ -12,16 +12,16 @@
 
 namespace odl {
 
-// A row of numbers for each agent.
+// Dual variables, one row per agent.
 struct Duals {
-    Matrix<double> coefficients;  // of the columns
+    Matrix<double> coefficients;  // coefficients of the columns
     Matrix<double> plain;         // values on the plain terms
 
     static Duals like(const Duals &other) {
         return {{other.coefficients.rows, other.coefficients.columns}, {other.plain.rows, other.plain.columns}};
     }
 
-    // Add plain terms of zero until there are so many.
+    // Append plain terms with value zero until there are `width`.
     void widen(std::int64_t width) {
         if (width <= plain.columns) return;
         Matrix<double> wider(plain.rows, width);
@@ -36,7 +36,7 @@ struct Duals {
     }
 };
 
-// Entries of the kept atoms on plain terms: those of the atom at position p are starts[p]..starts[p + 1] - 1.
+// Entries on plain terms of the atoms that passed the screen; the p-th atom has starts[p]..starts[p + 1] - 1.
 struct PlainEntries {
     std::vector<std::int64_t> starts, places;
     std::vector<double> weights;

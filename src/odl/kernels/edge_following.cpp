@@ -1,12 +1,12 @@
-// Exact L1 codes (see `odl.coding.exact`, where arrays are checked).
+// Exact L1 codes (see `odl.coding.exact`, which checks the arrays).
 //
-// For one document p with support S and the atoms that pass the screen,
+// For one document p with support S and the atoms that pass the screen (screening.h),
 //
 //     min_{x >= 0}  sum_{i in S} |p_i - a_i x| + sum_j d_j x_j,      d_j = c_j - g_j + lam,
 //
-// with c_j the mass of atom j and g_j its mass on S. It is a simplex method in the manner of Barrodale and Roberts
-// (SIAM J. Numer. Anal. 1973): an edge of the vertex (edge_prices.h) lets go of one form held at zero, and a piecewise
-// linear line search follows it through sign changes of residuals to the lowest point.
+// with c_j the mass of atom j and g_j its mass on S. This is a simplex method like that of Barrodale and Roberts
+// (SIAM J. Numer. Anal. 1973). Along an edge of the current vertex (edge_prices.h), one form that was zero becomes
+// non-zero; a piecewise linear line search follows the edge through sign changes of residuals to its lowest point.
 #include "bindings.h"
 #include "edge_prices.h"
 
@@ -14,9 +14,9 @@ namespace odl {
 
 namespace exact {
 
-constexpr double ACCEPTED = 1e-11;  // gap, relative to the document
+constexpr double ACCEPTED = 1e-11;  // largest duality gap of an accepted code, relative to the document
 
-// Follow edges until none descends, a long run of steps has length zero (it may be a cycle), or `limit` pivots.
+// Follow edges until none descends, 10 + atoms successive steps have length zero (maybe a cycle), or `limit` pivots.
 static void descend(int64_t atoms, Work &work, int64_t limit) {
     int64_t idle = 0;
     for (int64_t pivot = 0; pivot < limit && idle <= 10 + atoms; pivot++) {
@@ -34,7 +34,7 @@ static void descend(int64_t atoms, Work &work, int64_t limit) {
     set_prices(atoms, work);
 }
 
-// Move the targets by up to `size` in all, always in the same way, so that no two events coincide.
+// Perturb the targets by at most `size` in total, deterministically, so that no two events coincide.
 static void shake(int64_t rows, Work &work, double size) {
     int64_t state = 1;
     for (int64_t i = 0; i < rows; i++) {

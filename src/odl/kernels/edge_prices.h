@@ -1,17 +1,17 @@
-// Edges of the exact L1 codes: their prices, the one to follow, how far, and the exchange at its end.
+// Edges of the simplex method for exact L1 codes: prices, choice of an edge, line search, and exchange of forms.
 //
-// A vertex is given by as many *forms* held at zero as there are atoms, each form a residual r_i = p_i - a_i x or a code
-// x_j. The columns of `edges` are the directions along which one form grows by one and the others stay.
+// A *form* is a residual r_i = p_i - a_i x or a code x_j. A vertex is a point at which n_atoms forms are held at zero.
+// Column k of `edges` is the direction along which the k-th of these forms grows by one and the others remain zero.
 #pragma once
 
 #include "screening.h"
 
 namespace odl::exact {
 
-// Relative to documents and atoms of order one.
-constexpr double TOLERANCE = 1e-12;  // of slopes
-constexpr double ROUNDING = 1e-14;   // of residuals
-constexpr double NOISE = 1e-10;      // in directions
+// Magnitudes that count as zero, for documents and atoms of order one.
+constexpr double TOLERANCE = 1e-12;  // slopes
+constexpr double ROUNDING = 1e-14;   // residuals
+constexpr double NOISE = 1e-10;      // entries of directions
 
 inline void set_gradient(int64_t rows, int64_t atoms, Work &work) {
     for (int64_t j = 0; j < atoms; j++) work.gradient[j] = work.cost[j];
@@ -35,7 +35,7 @@ inline void clear_edges(int64_t atoms, Work &work) {
     }
 }
 
-// Start at x = 0, where every code is a held form.
+// Start at the vertex x = 0, where all codes are zero forms.
 inline void set_origin(int64_t rows, int64_t atoms, Work &work) {
     for (int64_t i = 0; i < rows; i++) {
         work.residual[i] = work.target[i];

@@ -1,13 +1,15 @@
-// Fixed point of diffusion over a network (ATC, eqs 31 and 37), solved directly: nothing here iterates ATC.
+// Fixed point of diffusion over a network (ATC, eqs 31 and 37), computed directly instead of by iterating ATC.
 //
-// With the combination weights A, shares s, q = 1 - mu c_f/N and a row an agent, the diffusion of a document ends at
+// With combination weights A, shares s, q = 1 - mu c_f/N and one row of nu per agent, the fixed point of a document is
 //
 //     nu = Proj(A (q nu + mu (s x^T - sum_j e_o(j) y_j w_j^T))),    y_j = T(w_j^T nu_o(j))
 //
-// Where nobody is clipped that is linear, nu_k = r_k x - sum_j M_k,o(j) y_j w_j with M = mu (I - q A)^-1 A and r = M s,
-// so that the codes are those of a small elastic net: coordinate descent. On a term that may be clipped every agent is
-// free or at a limit, and given who is it is linear again, with a response of its own; who is, is found by turns.
-// The result is a state as in dual_coefficients.h, which adapt_then_combine.cpp iterates from.
+// On terms where no agent is clipped, it is linear in y: nu_k = r_k x - sum_j M_k,o(j) y_j w_j, M = mu (I - q A)^-1 A,
+// r = M s. Then y is the code of a small elastic net, which is solved by coordinate descent. On a term that may be
+// clipped, each agent is free or at a limit. Given which agents are at a limit, nu is linear in y there too, with other
+// coefficients (the response of the term). Solving for y and updating the agents at a limit alternate.
+//
+// The result is stored as in dual_coefficients.h; adapt_then_combine.cpp iterates from it.
 #include "fixed_point.h"
 
 #include "bindings.h"
@@ -18,10 +20,11 @@ namespace {
 
 using std::int64_t, std::int8_t;
 
-constexpr int SWEEPS = 2000, TURNS = 60;
-constexpr double EQUAL = 1e-12;  // relative: change of codes that have ended; distance from a limit that is none
+constexpr int SWEEPS = 2000;     // largest number of sweeps of coordinate descent
+constexpr int TURNS = 60;        // largest number of updates of the agents at a limit
+constexpr double EQUAL = 1e-12;  // relative change of converged codes; tolerance at a limit
 
-// right <- matrix^-1 right, by elimination without pivots: rows must be strictly diagonally dominant.
+// right <- matrix^-1 right, by elimination without pivoting; rows must be strictly diagonally dominant.
 void eliminate(Table<double> matrix, Table<double> right) {
     for (int64_t i = 0; i < matrix.rows; i++)
         for (int64_t row = i + 1; row < matrix.rows; row++) {

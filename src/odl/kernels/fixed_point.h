@@ -1,4 +1,4 @@
-// Diffusion over a network, and its fixed point solved directly: see fixed_point.cpp.
+// Parameters of diffusion over a network, and its fixed point (fixed_point.cpp).
 #pragma once
 
 #include "dual_coefficients.h"
@@ -7,14 +7,14 @@ namespace odl {
 
 struct Diffusion {
     Span<const std::int64_t> owner;               // agent of each atom
-    Span<const std::int64_t> starts, neighbours;  // of agent k, itself among them: starts[k]..starts[k + 1] - 1
-    Span<const double> weights;                   // of the neighbours
-    Span<const double> shares;                    // 1/|N_I| for an agent that sees the documents, else 0
-    double mu;
-    std::int64_t iterations;      // at most
-    double tolerance;             // of the dual variables' last move, relative to their norm; 0: never stop early
-    std::int64_t check;           // iterations from one test of the stopping rule to the next
-    Tables<const double> spread;  // as `spread` returns it; empty: iterate from the start
+    Span<const std::int64_t> starts, neighbours;  // agent k and its neighbours: starts[k]..starts[k + 1] - 1
+    Span<const double> weights;                   // combination weights of the neighbours
+    Span<const double> shares;                    // 1/|N_I| for agents that observe the documents, else 0
+    double mu;                    // step size
+    std::int64_t iterations;      // largest number of iterations
+    double tolerance;             // relative change of the dual variables at which to stop; 0: never
+    std::int64_t check;           // iterations between two tests of the stopping rule
+    Tables<const double> spread;  // from `spread`, to start at the fixed point; empty: start at 0
     static constexpr auto members() {
         return std::tuple{&Diffusion::owner,  &Diffusion::starts, &Diffusion::neighbours, &Diffusion::weights,
                           &Diffusion::shares, &Diffusion::mu,     &Diffusion::iterations, &Diffusion::tolerance,
@@ -24,7 +24,7 @@ struct Diffusion {
     std::int64_t n_agents() const { return shares.size(); }
 };
 
-// Start the dual variables at the fixed point; terms that turn out to be clipped there become plain.
+// Set the dual variables to the fixed point; terms that are clipped there become plain (dual_coefficients.h).
 //
 // `pull` is mu c_f / N.
 void start_at_fixed_point(DualBasis &basis, Duals &duals, const AgentModel &model, const Diffusion &diffusion,

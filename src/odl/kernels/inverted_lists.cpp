@@ -1,8 +1,8 @@
-// Inverted lists and compressed rows: for each term the rows that have it, and their weights.
+// Inverted lists: for each term, the rows that contain it and their weights. Also operations on the rows themselves:
+// flattening, coding on a few atoms, pruning to the largest weights.
 //
-// The inner products of a document with all rows are sums over the lists of its own terms. Rows are atoms or documents
-// in compressed form, with numbers of their own for terms (`odl.learners.likeness.Numbers`). Rows themselves are made
-// flatter, coded on a few atoms, cut to their heaviest terms.
+// The inner products of a document with all rows are sums over the lists of the document's terms. Rows are atoms or
+// documents, with consecutive numbers for the terms in use (`odl.learners.likeness.Numbers`).
 #include "inverted_lists.h"
 
 #include <cmath>
@@ -16,7 +16,7 @@ namespace {
 
 using std::int32_t, std::int64_t, std::uint32_t;
 
-// Rows whose entries lie from spans[i, 0] to spans[i, 1] - 1.
+// Sparse rows; row i has the entries spans[i, 0]..spans[i, 1] - 1.
 struct SpannedRows {
     Table<const int64_t> spans;
     Span<const uint32_t> terms;
@@ -26,7 +26,7 @@ struct SpannedRows {
     }
 };
 
-// Terms with weights, plain and flattened.
+// Terms with their plain and flattened weights.
 template <class Term, class Weight> struct Entries {
     Span<Term> terms;
     Span<Weight> weights, flat;
@@ -35,7 +35,7 @@ template <class Term, class Weight> struct Entries {
 using OldEntries = Entries<const uint32_t, const double>;
 using NewEntries = Entries<uint32_t, double>;
 
-// The same by rows, or by terms.
+// Plain and flattened weights, by rows or by terms.
 template <class Start, class Row, class Weight> struct FlatRows {
     Span<Start> starts;
     Span<Row> terms;

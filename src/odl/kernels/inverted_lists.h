@@ -1,13 +1,13 @@
-// Inner products of a document with all rows of inverted lists, and what the products of a block are worth.
+// Inner products of a document with all rows of inverted lists.
 #pragma once
 
 #include "arrays.h"
 
 namespace odl {
 
-constexpr double TINY = 5e-324;  // the least number above 0
+constexpr double TINY = 5e-324;  // smallest positive number
 
-// Inverted lists: the first and last places of the list of term i are bounds[2 i] and bounds[2 i + 1] - 1.
+// Inverted lists: the list of term i has the entries bounds[2 i]..bounds[2 i + 1] - 1.
 struct Lists {
     Span<const std::int64_t> bounds;
     Span<const std::uint32_t> rows;
@@ -15,10 +15,10 @@ struct Lists {
     static constexpr auto members() { return std::tuple{&Lists::bounds, &Lists::rows, &Lists::values}; }
 };
 
-// Add the inner products of a document, entries first..last-1, of any terms, with all rows to `total`.
+// Add the inner products of a document (entries first..last - 1) with all rows to `total`.
 inline void add_products(std::int64_t first, std::int64_t last, Span<const std::uint32_t> terms,
                          Span<const double> weights, const Lists &lists, Span<double> total) {
-    constexpr std::int64_t AHEAD = 6;  // entries of a document after which the list is needed that is fetched now
+    constexpr std::int64_t AHEAD = 6;  // number of entries by which the list of a term is prefetched
     auto [bounds, rows, values] = lists;
     std::int64_t n_lists = bounds.size() / 2;
     for (std::int64_t entry = first; entry < last; entry++) {
@@ -34,7 +34,7 @@ inline void add_products(std::int64_t first, std::int64_t last, Span<const std::
     }
 }
 
-// Multiply with scales; return how many products are at least `least`.
+// Multiply `total` by `scale` into `products`; return the number of products that are at least `least`.
 inline std::int64_t scale_products(const double *__restrict total, const double *__restrict scale, std::int64_t size,
                                    double least, double *__restrict products) {
     std::int64_t above = 0;

@@ -1,15 +1,15 @@
-// Count of the words of a text by a hash table of the pieces of texts met before (open addressing).
+// Word counts of a text, by a hash table (open addressing) of the pieces of earlier texts and their words.
 //
-// A text is UTF-8 that ends with a sign of the kind CUT, and is cut at these. What becomes of a piece depends on the
-// kinds of its signs:
+// A text is UTF-8 and ends with a character of kind CUT. It is split into pieces at these characters. The words of a
+// piece depend on the kinds of its characters:
 //
-// - letters of one script, edges aside, are a word,
-// - edges and other signs alone are none,
-// - scripts without spaces, with ASCII and signs APART between, are cut further: each script into overlapping pairs or
-//   triples, which are words, and the ASCII into pieces,
-// - any other piece is looked up as a whole.
+// - Letters of one script, possibly between characters of kind EDGE, are one word.
+// - A piece without letters has no words.
+// - Scripts without spaces, possibly with ASCII and characters of kind APART in between, are split further: each script
+//   into overlapping pairs or triples of characters, which are words, and the ASCII into pieces.
+// - Any other piece is looked up in the hash table as it is.
 //
-// Pieces and words are numbered as they are met, from 0 on.
+// Pieces and words are numbered from 0 in the order of their first occurrence.
 #include "bindings.h"
 
 namespace odl {
@@ -21,17 +21,17 @@ using Text = Span<const uint8_t>;
 using Kinds = Span<const uint8_t>;
 using Spans = Span<int32_t>;
 
-enum Kind { CUT, EDGE, SIGN, LATIN };          // kinds of signs; letters of other scripts follow
-enum { OTHER = 9, APART = 10, PAIRS = 11 };    // signs between words, pairs; further scripts without spaces: triples
-enum { NO_WORD = -1, NEW = -2, NEW_WORD = -3, LIST = -4 };
-enum { SIZE, CASE, SEED, N_PIECES };           // of sizes
+enum Kind { CUT, EDGE, SIGN, LATIN };          // kinds of characters; LATIN to 8: letters of a script
+enum { OTHER = 9, APART = 10, PAIRS = 11 };    // scripts without spaces: PAIRS is split into pairs, later into triples
+enum { NO_WORD = -1, NEW = -2, NEW_WORD = -3, LIST = -4 };  // values of a piece, see DOC
+enum { SIZE, CASE, SEED, N_PIECES };           // places in `sizes`, see DOC
 
 struct PieceTable {
-    Span<int32_t> slots;        // the number of a piece and 1; 0 is empty
-    Span<int32_t> starts;       // where each piece begins in the arena
+    Span<int32_t> slots;        // hash table: 1 + number of a piece, 0 for an empty slot
+    Span<int32_t> starts;       // start of each piece in the arena
     Span<int32_t> values;       // see DOC
-    Span<const int32_t> lists;  // how many words a piece has, and their numbers behind
-    Span<uint8_t> arena;        // the bytes of the pieces, a space behind each
+    Span<const int32_t> lists;  // lists of words: their number, then the words
+    Span<uint8_t> arena;        // bytes of the pieces, each followed by a space
     static constexpr auto members() {
         return std::tuple{&PieceTable::slots, &PieceTable::starts, &PieceTable::values, &PieceTable::lists, &PieceTable::arena};
     }
@@ -52,7 +52,7 @@ struct Sign {
     int64_t end;
 };
 
-// Return the kind of the sign at a place of UTF-8, and its end; signs of four bytes are OTHER.
+// Return the kind and the end of the UTF-8 character at `at`; characters of four bytes have the kind of U+FFFF.
 inline Sign sign_at(Text text, int64_t at, Kinds kinds) {
     unsigned byte = text[at];
     if (byte < 0x80) return {kinds[byte], at + 1};
@@ -62,7 +62,7 @@ inline Sign sign_at(Text text, int64_t at, Kinds kinds) {
     return {kinds[0xFFFF], at + 4};
 }
 
-// Append a span; the first entry is their number.
+// Append a span to `spans`, whose first entry is the number of spans.
 inline void append(int64_t first, int64_t last, bool is_word, Spans spans) {
     int32_t place = spans[0];
     spans[place + 1] = static_cast<int32_t>(first);

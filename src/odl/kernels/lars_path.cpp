@@ -7,9 +7,9 @@
 //     ||p - A x||_2^2 = c + mu^2 d,   c = ||p||_2^2 - ||L^-1 b_S||_2^2,   d = ||L^-1 1||_2^2,
 //     a_j^T (p - A x) = alpha_j + mu beta_j,   beta = G_S^T w,   alpha = b - G_S^T u.
 //
-// An atom enters where alpha_j + mu beta_j = mu and leaves where u_j = mu w_j. The norm objective stops at
-// mu = lam ||p - A x||_2, that is mu^2 (1 - lam^2 d) = lam^2 c; ||p - A x||_2 / mu falls along the path in mu, so there
-// is one such point.
+// Atom j enters where alpha_j + mu beta_j = mu and leaves where u_j = mu w_j. The code of the objective with a norm
+// instead of its square is the point with mu = lam ||p - A x||_2, that is mu^2 (1 - lam^2 d) = lam^2 c. It is unique,
+// since ||p - A x||_2 / mu is monotone in mu.
 #include <limits>
 
 #include "active_factor.h"

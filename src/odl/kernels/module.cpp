@@ -1,4 +1,4 @@
-// The extension module odl.kernels._kernels: one submodule for each subject.
+// The extension module odl.kernels._kernels, with one submodule per subject.
 #include <nanobind/nanobind.h>
 
 namespace odl {
@@ -25,7 +25,7 @@ ODL_SUBJECTS(ODL_DECLARE)
 }  // namespace odl
 
 NB_MODULE(_kernels, module) {
-    nanobind::set_leak_warnings(false);  // at the end of a process, which nobody can act on
+    nanobind::set_leak_warnings(false);  // they are printed at exit and are of no use to users
 #define ODL_BIND(subject) odl::bind_##subject(module);
     ODL_SUBJECTS(ODL_BIND)
 }

@@ -1,4 +1,4 @@
-"""Named tuples that kernels take: trees, models, iterations over a network, atoms that may merge."""
+"""Named tuples that kernels take as arguments: trees, models, iterations over a network, atoms that may merge."""
 
 from typing import NamedTuple
 
@@ -9,50 +9,54 @@ Floats, Integers = NDArray[np.float64], NDArray[np.int64]
 
 
 class Layout(NamedTuple):
-    """A tree in preorder."""
+    """A tree of atoms in preorder; the group of node g (g and its descendants) is ``g:end[g]``."""
 
-    end: Integers  # end of a node's group
-    parent: Integers  # -1 for a root
+    end: Integers  # end of each node's group
+    parent: Integers  # parent of each node, -1 for a root
 
 
 class AgentModel(NamedTuple):
-    """Objective over agents (`odl.distributed.models`)."""
+    """Parameters of the objective over agents (`odl.distributed.models`)."""
 
-    gamma: float
-    delta: float
-    eta: float  # 0: the squared residual
-    signed: bool  # codes and atoms may be negative
+    gamma: float  # weight of the l1 norm of codes
+    delta: float  # weight of the squared l2 norm of codes, times 1/2
+    eta: float  # parameter of the Huber loss; 0: squared loss
+    signed: bool  # whether codes and atoms may be negative
 
 
 class NetworkIteration(NamedTuple):
-    """Iteration over a network."""
+    """A network of agents, and the parameters of diffusion over it (kernel `adapt_then_combine`)."""
 
     owner: Integers  # agent of each atom
-    starts: Integers  # neighbours of agent k, itself among them, are neighbours[starts[k]:starts[k + 1]]
+    starts: Integers  # neighbours of agent k, including itself, are neighbours[starts[k]:starts[k + 1]]
     neighbours: Integers
-    weights: Floats  # of these
-    shares: Floats  # 1/|N_I| for an agent that sees the documents, else 0
-    mu: float
-    iterations: int
-    tolerance: float
+    weights: Floats  # combination weights of the neighbours
+    shares: Floats  # 1/|N_I| for the |N_I| agents that observe the documents, 0 for the others
+    mu: float  # step size
+    iterations: int  # largest number of iterations
+    tolerance: float  # relative change of the dual variables at which the iteration stops; 0: never
     check: int  # iterations between two tests of the stopping rule
-    spread: Floats  # two tables, from `fixed_point.spread`; empty: iterate from the start
+    spread: Floats  # two tables from `fixed_point.spread`, to start at the fixed point; empty: start at 0
 
 
 class Merging(NamedTuple):
-    """Atoms that may merge: one entry or row for each, unless another size is given; float32 for `group`."""
+    """Atoms that may merge (ward_merging.h), with S_j the sum of the documents of atom j.
 
-    gram: NDArray  # inner products of the atoms' sums; empty where nothing will be merged
-    documents: NDArray  # of each atom, forgetting included
+    Arrays have one entry or row per atom unless their comment gives another size. They are float64, for
+    `ward_merging.group` float32.
+    """
+
+    gram: NDArray  # S_i^T S_j; empty if no atoms will be merged
+    documents: NDArray  # number of documents, after forgetting
     squares: NDArray  # ||S_j||^2
     inverse: NDArray  # 1 / ||S_j||
-    inner: NDArray  # with one document; work space
+    inner: NDArray  # inner products with one document (work space)
     stamp: Integers  # time of the last change
-    recent: Integers  # atoms by the time of their change
-    partner: Integers  # those that are cheapest to merge with, or why there is none
-    cost: NDArray  # of merging with these, squared
-    price: NDArray  # the least cost, or a lower bound of it
-    least: NDArray  # least price of each block of atoms
-    counters: Integers  # slots in use, time, time at which all of `gram` was right, time of the last search
+    recent: Integers  # atoms sorted by the time of their last change
+    partner: Integers  # cheapest atoms to merge with, or a negative code if there is none
+    cost: NDArray  # squared costs of merging with them
+    price: NDArray  # smallest squared cost, or a lower bound of it
+    least: NDArray  # smallest price of each block of atoms
+    counters: Integers  # slots in use, time, time at which all of `gram` was up to date, time of the last search
     places: Integers  # work space
-    work: NDArray  # atoms in order: documents and 1 over the norms; work space
+    work: NDArray  # documents and 1 / ||S_j|| in the order of `recent`, and work space

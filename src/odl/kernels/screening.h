@@ -1,7 +1,7 @@
-// Reduction of one document to the terms and atoms that its exact code can use: screen, compact rows, units.
+// Reduction of one document to the terms and atoms that its exact L1 code can use.
 //
-// Only atoms with 2 g_j > c_j + lam can be in the code (c_j the mass of atom j, g_j its mass on supp(p)). What is left is
-// scaled by powers of two to order one, which loses no bit.
+// Only atoms with 2 g_j > c_j + lam can be in the code (c_j the mass of atom j, g_j its mass on supp(p)). The remaining
+// rows are compacted and scaled to order one by powers of two, which is exact.
 #pragma once
 
 #include <cmath>
@@ -16,10 +16,10 @@ using std::int32_t, std::int64_t, std::uint32_t, std::uint8_t;
 
 constexpr double EPSILON = std::numeric_limits<double>::epsilon();
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
-constexpr double NEGLIGIBLE = 0x1p-66;  // weights dropped, relative to documents and atoms of order one
-constexpr double SMALLEST = 0x1p-1000;  // unit
+constexpr double NEGLIGIBLE = 0x1p-66;  // smaller weights are dropped, for documents and atoms of order one
+constexpr double SMALLEST = 0x1p-1000;  // smallest scale
 
-// Arrays reused from document to document; compact rows i (terms) and atoms j of the current document.
+// Work space, reused for every document; i and j are compact indices of the current document's terms and atoms.
 struct Work {
     Vector<int64_t> start;       // entries of row i are start[i]..start[i + 1] - 1
     Vector<int64_t> atom;        // compact atom of an entry

@@ -5,7 +5,7 @@
 
 namespace odl {
 
-// Let the value at a place sink to where it belongs in a heap with the smallest value on top.
+// Move the value at `place` down in a min-heap until the heap is in order.
 static void sink(Span<double> heap, std::int64_t place, std::int64_t length) {
     double value = heap[place];
     while (2 * place + 1 < length) {
@@ -18,7 +18,7 @@ static void sink(Span<double> heap, std::int64_t place, std::int64_t length) {
     heap[place] = value;
 }
 
-// Subtract theta and clip, where theta makes the sum one; values are taken from the largest, against rounding.
+// Project on {a >= 0, sum(a) = 1}. Distances from the largest value are used instead of values, to limit rounding.
 static void project_on_simplex(Span<double> column, Span<double> distance, double largest, double epsilon) {
     std::int64_t length = 0, count = 0;
     for (double value : column)

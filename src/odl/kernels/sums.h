@@ -1,11 +1,11 @@
-// Sums over rows that several kernels share.
+// Sums over rows, used by several kernels.
 #pragma once
 
 #include "arrays.h"
 
 namespace odl {
 
-// Add a multiple of a row to another one; they share no memory.
+// row += factor * other; the two must not overlap.
 inline void add_multiple(Span<double> row, double factor, Span<const double> other) {
     double *__restrict to = row.data;
     const double *__restrict from = other.data;

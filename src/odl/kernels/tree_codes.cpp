@@ -1,8 +1,8 @@
-// Codes of the squared loss with the penalty of a tree (see tree_norm.h), each document alone:
+// Codes of the squared loss with the penalty of a tree (tree_norm.h), for each document:
 //
-//     min_x 1/2 ||p - D x||_2^2 + lam Omega(x)  (over x >= 0)
+//     min_x 1/2 ||p - D x||_2^2 + lam Omega(x)      (optionally subject to x >= 0)
 //
-// FISTA with restarts; for dense signals of fewer entries than there are atoms ADMM first.
+// The solver is FISTA with restarts, preceded by ADMM for dense signals with fewer entries than atoms.
 #include <cmath>
 #include <limits>
 
@@ -16,17 +16,17 @@ namespace {
 
 using std::int64_t;
 
-constexpr double THRESHOLD = 0.1;   // of ADMM: lam / rho, in units of ||p|| over the length of the longest atom
-constexpr int64_t PATIENCE = 100;   // steps of ADMM before FISTA
-constexpr double STEEPEST = 1e-9;   // of ADMM: least rho over the largest eigenvalue of D^T D
-constexpr double RELAXATION = 1.7;  // of ADMM
+constexpr double THRESHOLD = 0.1;   // ADMM: lam / rho, in units of ||p|| divided by the norm of the longest atom
+constexpr int64_t PATIENCE = 100;   // ADMM: steps before FISTA takes over
+constexpr double STEEPEST = 1e-9;   // ADMM: smallest rho divided by the largest eigenvalue of D^T D
+constexpr double RELAXATION = 1.7;  // ADMM: over-relaxation
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 
 struct StoppingRule {
-    bool by_gap;         // the duality gap is small, else the decrease since the last test
-    double tolerance;    // relative to the objective
-    int64_t iterations;  // at most
-    int64_t every;       // iterations from one test to the next
+    bool by_gap;         // test the duality gap, otherwise the decrease since the last test
+    double tolerance;    // largest tested value, relative to the objective
+    int64_t iterations;  // largest number of iterations
+    int64_t every;       // iterations between two tests
     static constexpr auto members() {
         return std::tuple{&StoppingRule::by_gap, &StoppingRule::tolerance, &StoppingRule::iterations,
                           &StoppingRule::every};

@@ -1,4 +1,4 @@
-// Prox, value and dual norm of the penalty of a tree (see tree_norm.h), for rows of a matrix.
+// Prox, value and dual norm of the penalty of a tree (tree_norm.h), for each row of a matrix.
 #include "tree_norm.h"
 
 #include "bindings.h"

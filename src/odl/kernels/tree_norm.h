@@ -2,8 +2,8 @@
 //
 //     Omega(v) = sum_g ||v_g||,     prox = argmin_u 1/2 ||u - v||_2^2 + lam Omega(u)
 //
-// A node is an atom, and atoms are in preorder, so that the group of node g, with all descendants, is g..end[g] - 1, and
-// a loop from the last atom to the first meets children before parents. Jenatton et al. 2010.
+// Each node is an atom. The group of node g contains g and all its descendants. Atoms are in preorder, so the group is
+// g..end[g] - 1, and a loop from the last atom to the first visits children before parents. Jenatton et al. 2010.
 #pragma once
 
 #include <cmath>
@@ -14,24 +14,24 @@
 namespace odl {
 
 struct TreeLayout {
-    Span<const std::int64_t> end;     // end of a node's group
-    Span<const std::int64_t> parent;  // -1 for a root
+    Span<const std::int64_t> end;     // end of each node's group
+    Span<const std::int64_t> parent;  // parent of each node, -1 for a root
     static constexpr auto members() { return std::tuple{&TreeLayout::end, &TreeLayout::parent}; }
 
     std::int64_t size() const { return parent.size(); }
 };
 
-// Two numbers for each atom.
+// Work space, with two numbers per atom.
 struct TreeWork {
     Span<double> norm, factor;
 };
 
-// v <- prox with the l2 norm, in place: O(p).
+// v <- prox with the l2 norm, in place, in O(p).
 //
-// Bottom up, the group of node g has after the prox of its descendants the squared norm
-// n_g = v_g^2 + sum_c (sqrt(n_c) - lam)_+^2; its own prox scales all of it by (1 - lam / sqrt(n_g))_+.
-// Top down, an atom is scaled by the product of the factors of its node and all ancestors. A group of one atom needs
-// neither root nor quotient, and most are; siblings are summed in a register, not in the place of their parent.
+// Bottom up: after the prox of its descendants, the group of node g has the squared norm
+// n_g = v_g^2 + sum_c (sqrt(n_c) - lam)_+^2. Its own prox scales the group by (1 - lam / sqrt(n_g))_+.
+// Top down: each atom is scaled by the product of the factors of its node and all ancestors. For speed, groups of one
+// atom (most groups) avoid the square root and the division, and sums over siblings stay in a register.
 inline void prox_l2(Span<double> v, const TreeLayout &layout, double lam, TreeWork work) {
     auto [end, parent] = layout;
     auto [norm, factor] = work;

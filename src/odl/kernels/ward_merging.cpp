@@ -1,4 +1,4 @@
-// Groups of atoms by Ward merging (see ward_merging.h): the two groups that are cheapest to merge first, at the cost
+// Groups of atoms by Ward merging (ward_merging.h): repeatedly merge the two groups with the smallest cost
 //
 //     (1 - cosine)^2 n m / (n + m)      for groups of n and m documents.
 #include "ward_merging.h"

@@ -1,14 +1,15 @@
-// Lazy Ward merging: the two atoms that are cheapest to merge.
+// Lazy Ward merging: find the two atoms that are cheapest to merge.
 //
-// Merging atoms of n and m documents costs (1 - cosine) sqrt(n m / (n + m)), squared here. Atoms are numbered by the
-// time of their last change. Row j of `gram` is right for all atoms that changed before j. When j is searched, the
-// CANDIDATES of these that are cheapest to merge with it are stored, `partner[j]` with their squared costs `cost[j]`,
-// rising. `price[j]` is the first of them. It is that still if this partner has not changed since, otherwise a lower
-// bound: then the next partner that has not changed is the cheapest, and the row is searched again only where none is
-// left. Every pair is looked at by the one that changed last, and only when its bound is the least of all.
+// Merging atoms of n and m documents costs (1 - cosine) sqrt(n m / (n + m)); costs are stored squared. `stamp` is the
+// time of an atom's last change. Row j of `gram` is up to date for all atoms that changed before j.
 //
-// A search goes over the atoms in the order of their changes, so documents and 1 / ||S_j|| are stored in that order too
-// (`in_order`). An atom that has changed again has no documents there.
+// A search of atom j stores the CANDIDATES of these atoms that are cheapest to merge with it: `partner[j]`, and their
+// costs `cost[j]`, ascending. `price[j]` is the first cost. It is exact while the first partner has not changed, and a
+// lower bound afterwards. Then the next unchanged partner is the cheapest; if there is none, j is searched again. Each
+// pair is examined by the atom that changed last, and only when its bound is the smallest of all.
+//
+// A search visits atoms in the order of their changes. So documents and 1 / ||S_j|| are also stored in that order
+// (`in_order`), with 0 documents for an entry whose atom has changed again since.
 #pragma once
 
 #include <cmath>
@@ -20,32 +21,32 @@ namespace odl::ward {
 
 using std::int64_t;
 
-// In `counters`: slots in use, time, time at which all of `gram` was right, time of the last search of what changed.
+// `counters`: slots in use, time, time at which all of `gram` was up to date, time of the last search of changed atoms.
 enum { ATOMS, TIME, START, SEARCHED };
-constexpr int64_t BLOCK = 64;       // prices that have a least one of their own
-constexpr int64_t LANES = 128;      // atoms whose costs are compared with those of the next ones
-constexpr int64_t CANDIDATES = 4;   // partners of an atom that are stored
-constexpr int64_t NOBODY = -1;      // as partner: there is no other
-constexpr int64_t UNKNOWN = -2;     // as partner: to be searched for
+constexpr int64_t BLOCK = 64;       // atoms per entry of `least`
+constexpr int64_t LANES = 128;      // atoms whose costs are computed at once
+constexpr int64_t CANDIDATES = 4;   // stored partners per atom
+constexpr int64_t NOBODY = -1;      // `partner`: there is no other atom
+constexpr int64_t UNKNOWN = -2;     // `partner`: must be searched
 constexpr int64_t NEVER = int64_t{1} << 62;  // later than any time
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 
-// Atoms that may merge: one entry or row for each, unless another size is told.
+// Atoms that may merge, with one entry or row per atom unless the comment gives another size.
 template <class Real> struct Merging {
-    Table<Real> gram;             // inner products of the atoms' sums; empty where nothing will be merged
-    Span<Real> documents;         // of each atom, forgetting included
+    Table<Real> gram;             // S_i^T S_j; empty if no atoms will be merged
+    Span<Real> documents;         // number of documents, after forgetting
     Span<Real> squares;           // ||S_j||^2
     Span<Real> inverse;           // 1 / ||S_j||
-    Span<Real> inner;             // with one document; work space
+    Span<Real> inner;             // inner products with one document (work space)
     Span<int64_t> stamp;          // time of the last change
-    Span<int64_t> recent;         // atoms by the time of their change
-    Table<int64_t> partner;       // those that are cheapest to merge with, or why there is none
-    Table<Real> cost;             // of merging with these, squared
-    Span<Real> price;             // the least cost, or a lower bound of it
-    Span<Real> least;             // least price of each block of atoms
-    Span<int64_t> counters;       // four
+    Span<int64_t> recent;         // atoms sorted by the time of their last change
+    Table<int64_t> partner;       // cheapest atoms to merge with, or NOBODY or UNKNOWN
+    Table<Real> cost;             // squared costs of merging with them
+    Span<Real> price;             // smallest squared cost, or a lower bound of it
+    Span<Real> least;             // smallest price of each block of atoms
+    Span<int64_t> counters;       // see above
     Span<int64_t> places;         // work space
-    Span<Real> work;              // atoms in order: documents and 1 over the norms; work space
+    Span<Real> work;              // documents and 1 / ||S_j|| in the order of `recent`, and work space
     static constexpr auto members() {
         return std::tuple{&Merging::gram,  &Merging::documents, &Merging::squares, &Merging::inverse, &Merging::inner,
                           &Merging::stamp, &Merging::recent,    &Merging::partner, &Merging::cost,    &Merging::price,

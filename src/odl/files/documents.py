@@ -19,7 +19,7 @@ N_SHINGLES = 2**31 - 1  # number of possible shingles
 TITLE_CHARACTERS = 200  # longer titles are cut
 SHARE = "share"  # attribute `kind` of a file with the words of some documents of a corpus
 OPTIONAL_FIELDS = ("urls", "authors", "texts", "shingles", "passages", "vectors")
-DOCUMENT_FIELDS = ("ids", "times", "topics", "titles", "files", *OPTIONAL_FIELDS)  # with one entry for each document
+PER_DOCUMENT = ("ids", "times", "topics", "titles", "files", *OPTIONAL_FIELDS)  # with one entry for each document
 STRING_FIELDS = ("vocabulary", "ids", "titles", "files", "urls", "authors", "texts")
 LIST_FIELDS = ("ids", "files", "topics")  # in the list of a corpus whose words are in shares
 
@@ -128,7 +128,7 @@ class Documents:
         if self.vectors is not None:
             self.vectors = np.ascontiguousarray(self.vectors, dtype="<f4")
         n_documents, n_terms = self.counts.shape
-        present = [name for name in DOCUMENT_FIELDS if name not in OPTIONAL_FIELDS or self.has(name)]
+        present = [name for name in PER_DOCUMENT if name not in OPTIONAL_FIELDS or self.has(name)]
         lengths = {name: _length(getattr(self, name)) for name in present}
         lengths |= {f"counts of the cleaner {name}": len(removed) for name, removed in self.removed.items()}
         for name, length in lengths.items():
@@ -156,7 +156,7 @@ class Documents:
         used = np.unique(counts.indices)
         words = [self.vocabulary[column] for column in used]
         order = np.array(sorted(range(len(used)), key=words.__getitem__), dtype=np.int64)
-        own = {name: _taken(getattr(self, name), rows) for name in DOCUMENT_FIELDS if name != "passages"}
+        own = {name: _taken(getattr(self, name), rows) for name in PER_DOCUMENT if name != "passages"}
         return Documents(
             **own,
             counts=scipy.sparse.csr_array(counts[:, used[order]] if len(used) else counts[:, :0]),

@@ -107,13 +107,13 @@ def test_a_line_that_is_too_long_is_one_fault_also_while_it_grows(tmp_path, monk
         return told
 
     first = text(3, [0])
-    path.write_text(first + "x" * (2 * lines.LONGEST + 5))
-    assert look() == [(1, len(first)), (2, lines.LONGEST)] and look() == []
+    path.write_text(first + "x" * (2 * lines.MAX_LINE_SIZE + 5))
+    assert look() == [(1, len(first)), (2, lines.MAX_LINE_SIZE)] and look() == []
     before, files = files.read, lines.Files(".")
     files.read = before
     with open(path, "a") as file:
-        file.write(last := "x" * lines.LONGEST + "\n" + text(3, [1]))
-    assert look() == [(3, len(last) - lines.LONGEST - 1)] and look() == []
+        file.write(last := "x" * lines.MAX_LINE_SIZE + "\n" + text(3, [1]))
+    assert look() == [(3, len(last) - lines.MAX_LINE_SIZE - 1)] and look() == []
 
 
 def test_a_file_that_is_rotated_is_read_to_its_end(tmp_path, monkeypatch):
@@ -154,7 +154,7 @@ def looked(files):
     told = []
     for rows, *place in files._grown():
         files.read |= [place]
-        told += [json.loads(line.strip(lines.BLANK).decode("utf-8-sig"))["id"] for _, line in rows]
+        told += [json.loads(line.strip(lines.BLANK_BYTES).decode("utf-8-sig"))["id"] for _, line in rows]
     return told
 
 
@@ -179,7 +179,7 @@ def test_odd_entries_of_a_directory_stop_nobody_and_are_named_once(tmp_path, mon
     assert looked(files) == ["w3-2", "w3-3", "w3-0", "w3-1"] and looked(files) == []
     said = capsys.readouterr().err
     assert sorted(said.splitlines()) == sorted([
-        "odl watch: a.log, b.json, c.jsonl.gz, d\\u001b[31m\\u202e.txt, sub not read: " + lines.OTHER,
+        "odl watch: a.log, b.json, c.jsonl.gz, d\\u001b[31m\\u202e.txt, sub not read: " + lines.WRONG_SUFFIX,
         "odl watch: nothing.jsonl not read: No such file or directory",
         "odl watch: loop.jsonl not read: Too many levels of symbolic links",
         "odl watch: pipe.jsonl, socket.jsonl, sub.jsonl not read: it is no regular file",
@@ -240,7 +240,7 @@ def test_marks_holes_and_a_last_line_without_a_break(tmp_path, monkeypatch):
     with open(log, "r+b") as file:  # truncated while its writer goes on where it was
         file.truncate(0)
         assert looked(files) == []
-        file.seek(lines.LONGEST + 300)
+        file.seek(lines.MAX_LINE_SIZE + 300)
         file.write(text(3, [2, 3]).encode())
     assert looked(files) == ["w3-2", "w3-3"]
     log = tmp_path / "incoming" / "b.jsonl"
@@ -291,7 +291,7 @@ def test_a_damaged_record_of_places_is_one_sentence(change, tmp_path, monkeypatc
     files, places = lines.Files("incoming"), {"1 1": [10, 2], "2 7": [99, 20]}
     files._store(places)
     assert lines.read_places() == places
-    path = tmp_path / lines.READ
+    path = tmp_path / lines.OFFSETS_PATH
     path.write_text(change(path.read_text()))
     with pytest.raises(StorageError, match=r"delete inbox/\.followed\.json to read all files again"):
         lines.read_places()

@@ -34,7 +34,7 @@ def first(tmp_path_factory):
 def news(first, tmp_path, monkeypatch):
     """A copy of it, on a machine on which nothing is trusted, with retries that do not wait."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setattr(notify, "PAUSE", 0.0)
+    monkeypatch.setattr(notify, "RETRY_SECONDS", 0.0)
     return streams.copy(first, tmp_path)
 
 
@@ -101,7 +101,7 @@ def test_what_failed_is_said_and_tried_again(news):
 
 @pytest.mark.slow
 def test_a_command_that_hangs_is_ended_with_all_that_it_started(news, monkeypatch):
-    monkeypatch.setattr(notify, "LIMIT", 0.5)
+    monkeypatch.setattr(notify, "NOTIFY_SECONDS", 0.5)
     name(
         news,
         HANG,
@@ -152,7 +152,7 @@ def test_a_kill_loses_no_alert_and_repeats_one_at_most(news):
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    with open(news / notify.RECORD, "a") as record:
+    with open(news / notify.DELIVERED_FILE, "a") as record:
         record.write("urn:odl:news:docu")
     assert odl("run", news).returncode == 0
     given = [one["id"] for one in told(news)]

@@ -31,7 +31,7 @@ class Client:
     def __init__(self, folder, *words, host="127.0.0.1", token="", **options):
         command = [sys.executable, "-m", "odl", "watch", str(folder), "--http", f"{host}:0", *words]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        self.process = subprocess.Popen(command, env={**os.environ, server.TOKEN: token}, **pipes, **options)
+        self.process = subprocess.Popen(command, env={**os.environ, server.TOKEN_VARIABLE: token}, **pipes, **options)
         self.port = int(re.search(r"port (\d+)", self.process.stderr.readline())[1])
         while self.ask("GET", "/health")[0] != 200:
             time.sleep(0.05)
@@ -259,7 +259,7 @@ def test_a_full_disk_ends_it_and_nothing_is_said_to_be_accepted(news):
     ],
 )
 def test_where_it_does_not_listen(news, monkeypatch, address, token, fault):
-    monkeypatch.setenv(server.TOKEN, token)
+    monkeypatch.setenv(server.TOKEN_VARIABLE, token)
     done = odl("watch", news, "--http", address)
     assert done.returncode == 1 and fault in done.stderr and (not token or token not in done.stderr)
 
@@ -274,21 +274,21 @@ def test_requests_take_turns_so_that_a_large_one_holds_up_nobody():
     desk, judged = server.Desk(), []
     desk.watch = SimpleNamespace(judge_only=lambda lines: judged.append([len(line) for _, line in lines]))
     threads = []
-    for lines in ([b"x" * server.PIECE] * 3, [b"y"]):
+    for lines in ([b"x" * server.TURN_SIZE] * 3, [b"y"]):
         threads.append(threading.Thread(target=desk.ask, args=(lines, False)))
         threads[-1].start()
         while desk.jobs.qsize() < len(threads):
             time.sleep(0.001)
     for _ in range(3):
         assert [*desk._next()] == [[]]
-    assert judged == [[server.PIECE], [1], [server.PIECE], [server.PIECE]]
+    assert judged == [[server.TURN_SIZE], [1], [server.TURN_SIZE], [server.TURN_SIZE]]
     for thread in threads:
         thread.join(60)
     assert desk.waiting == 0 and not desk.under_way
 
 
 def test_no_more_wait_than_may_but_a_request_that_nothing_waits_before_is_taken(monkeypatch):
-    monkeypatch.setattr(server, "WAITING", 3)
+    monkeypatch.setattr(server, "MAX_WAITING", 3)
     desk, threads = server.Desk(), []
 
     def sent(n, waiting):

@@ -197,7 +197,9 @@ def _verify_own(folder):
                 read()
             except (StorageError, OSError) as error:
                 wrong.append(str(error))
-        return len(inboxsums.paths("*.jsonl*")) + sum(map(os.path.exists, (project.FORGOTTEN, lines.READ))), wrong
+        return len(inboxsums.paths("*.jsonl*")) + sum(
+            map(os.path.exists, (project.FORGOTTEN, lines.OFFSETS_PATH))
+        ), wrong
 
 
 def _pages(folder):

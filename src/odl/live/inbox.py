@@ -1,8 +1,8 @@
-"""The inbox of a folder: accepted documents as files of JSON lines, the journal and the source of `odl run` at once.
+"""The inbox of a folder: accepted documents in files of JSON lines. It is the journal of a watch and a source of a run.
 
-A period has one file, hidden while it grows: it gets its name, at once, when the period has ended, so that a run
-reads whole periods only. Beside each file lie the digests of its lines (`.{file}.sums`), written when the disk has
-the lines: what was accepted and is not there any more is named (`check`).
+The file of a period is hidden (its name begins with a dot) while the period is open, and renamed when the period ends.
+So `odl run` reads complete periods only. Next to each file, `.{file}.sums` has the digests of its lines, written after
+the lines are on the disk. `check` compares them and reports accepted documents that are missing.
 """
 
 import contextlib
@@ -20,10 +20,10 @@ from odl.files import linesums, packing
 from odl.files.atomic import replacing
 from odl.live import refused
 from odl.live.inboxsums import (
-    DAMAGED,
+    DAMAGED_FOLDER,
     FOLDER,
     NAME,
-    NEXT,
+    NEXT_SUFFIX,
     Sums,
     check,
     lines_of,
@@ -33,12 +33,20 @@ from odl.live.inboxsums import (
     sums_of,
 )
 
-SOURCE = f"{FOLDER}/*.jsonl*"  # packed ones too
-SLOT = "odl"  # key of a line under which what was answered stands
+SOURCE = f"{FOLDER}/*.jsonl*"  # also .jsonl.gz
+ANSWER_KEY = "odl"  # key of a line with the answer that was given to the document
 
 
 class Inbox:
-    """The inbox of the working folder; one process at a time holds it (`alone`)."""
+    """The inbox of the working folder, for appending. The caller holds its lock (`alone`).
+
+    Attributes
+    ----------
+    open : dict
+        Label of an open period -> its file.
+    sums : dict
+        Label of an open period -> `Sums` of its file.
+    """
 
     def __init__(self):
         os.makedirs(FOLDER, exist_ok=True)
@@ -50,31 +58,33 @@ class Inbox:
                 self.sums[match[1]] = Sums(file.name)
 
     def labels(self):
-        """Return the periods of the files that still grow, oldest first."""
+        """Return the labels of the periods with a hidden file, oldest first."""
         return sorted(self.open)
 
     def begun(self):
-        """Return the periods of these files that have begun by the clock, oldest first."""
+        """Return the labels of the periods with a hidden file that begin today or earlier, oldest first."""
         return [label for label in self.labels() if label <= today()]
 
     def periods(self):
-        """Return the periods of which there are documents, oldest first."""
+        """Return the labels of all periods with a file, oldest first."""
         names = (NAME.fullmatch(name) for name in os.listdir(FOLDER))
         return sorted({match[1] for match in names if match})
 
     def lines(self, label):
-        """Yield the documents of a period that were accepted, maps of column to value."""
+        """Yield the stored documents of a period, dicts of column -> value."""
         for path in sorted(paths(f"{label}-*.jsonl*")):
             with packing.opened(path) as file:
                 yield from map(json.loads, file)
 
     def append(self, lines):
-        """Store documents, and wait until the disk has them.
+        """Append lines to the files of their periods and wait until they are on the disk.
+
+        If a file cannot be written (the disk may be full), all files are truncated to their length before.
 
         Parameters
         ----------
         lines : dict of str to list of bytes
-            Label of the period to lines; nothing of them stays where the disk has no room.
+            Label of a period -> lines.
         """
         sizes = []
         try:
@@ -104,7 +114,7 @@ class Inbox:
         return self.open[label]
 
     def publish(self, label):
-        """Give the file of a period its name, by which `odl run` reads it."""
+        """Rename the hidden file of a period so that `odl run` reads it; delete it if it is empty."""
         with self.open.pop(label) as file:
             pass
         sums = self.sums.pop(label)
@@ -119,12 +129,17 @@ class Inbox:
 
 
 def remove(name):
-    """Take a document out of the inbox of the working folder, whose files nobody else keeps.
+    """Remove a document from all files of the inbox of the working folder, also from the copies of damaged files.
+
+    Parameters
+    ----------
+    name : str
+        Id of the document.
 
     Raises
     ------
     BusyError
-        If a watch has them.
+        If a watch is running.
     """
     if not os.path.isdir(FOLDER):
         return
@@ -132,17 +147,17 @@ def remove(name):
         _report()
         for path in paths("*.jsonl*"):
             lines, _ = lines_of(path)
-            kept = [line for line in lines if json.loads(line)[SLOT]["answer"]["id"] != name]
+            kept = [line for line in lines if json.loads(line)[ANSWER_KEY]["answer"]["id"] != name]
             if len(kept) < len(lines):
                 with contextlib.suppress(StorageError):
                     gone = {*map(linesums.digest_of, lines)} - {*map(linesums.digest_of, kept)}
                     written, closed = read_sums(path) or ([], False)
                     left = [digest for digest in written if digest not in gone]
-                    linesums.write(sums_of(path) + NEXT, left, closed)
+                    linesums.write(sums_of(path) + NEXT_SUFFIX, left, closed)
                 rewrite(path, kept)
                 with contextlib.suppress(FileNotFoundError):
-                    os.replace(sums_of(path) + NEXT, sums_of(path))
-        for path in glob.glob(f"{DAMAGED}/*.jsonl*"):  # whole lines or not, all that names it
+                    os.replace(sums_of(path) + NEXT_SUFFIX, sums_of(path))
+        for path in glob.glob(f"{DAMAGED_FOLDER}/*.jsonl*"):  # their lines may be incomplete JSON
             lines, _ = lines_of(path)
             kept = [line for line in lines if json.dumps(name).encode() not in line]
             if len(kept) < len(lines):
@@ -150,26 +165,36 @@ def remove(name):
 
 
 def _report():
-    """Print what the inbox lacks, or has and should not have."""
+    """Check the files of the inbox, repair them, and print what was wrong."""
     for sentence in [*check(), *refused.check()]:
         print(f"odl: {sentence}", file=sys.stderr, flush=True)
 
 
 def today():
-    """Return the day of the clock, as periods are called."""
+    """Return the present day in UTC in the form of the label of a period, YYYY-MM-DD."""
     return time.strftime("%Y-%m-%d", time.gmtime())
 
 
 def alone():
-    """Hold the inbox of the working folder; `BusyError` where another watch has it."""
+    """Return a context manager that locks the inbox of the working folder; `BusyError` if another watch holds it."""
     return processes.alone(f"{FOLDER}/.lock", todo="end that watch, or take another folder")
 
 
 def settle(dry=False):
-    """Give files that a watch left behind their names, unless one is at work, and list the inbox as a source.
+    """Publish files that a killed watch left hidden, unless a watch is running, and list the inbox as a source.
 
-    `odl run` begins with this; where it is dry, all stays. A period that has not begun by the clock stays hidden: once
-    it is learned, what comes before it would be late. Return whether there is something of it to do.
+    `odl run` begins with this. Files of periods that begin after today remain hidden: if such a period were learned,
+    all documents of the days before it would be late.
+
+    Parameters
+    ----------
+    dry : bool
+        Whether to change nothing.
+
+    Returns
+    -------
+    bool
+        Whether there was something to publish or to list.
     """
     names = (NAME.fullmatch(os.path.basename(path)) for path in glob.glob(f"{FOLDER}/.*.jsonl"))
     hidden = [match for match in names if match and match[1] <= today()]
@@ -178,17 +203,19 @@ def settle(dry=False):
             inbox = Inbox()
             for label in inbox.begun():
                 inbox.publish(label)
-    own = any(NAME.fullmatch(os.path.basename(path)) for path in glob.glob(SOURCE))  # not just a folder of that name
+    own = any(
+        NAME.fullmatch(os.path.basename(path)) for path in glob.glob(SOURCE)
+    )  # the user may have another folder named inbox
     return (own and enlist(dry)) or bool(hidden)
 
 
 def enlist(dry=False):
-    """Write the inbox into the sources of odl.yaml, unless it is `dry`; return whether it did not stand there.
+    """Add the inbox to `sources` in odl.yaml (with `dry`, do not write); return whether it was missing.
 
     Raises
     ------
     ConfigError
-        If they are no list in one line.
+        If `sources` is not a list in one line.
     """
     if SOURCE in (project.read(".").get("sources") or ()):
         return False
@@ -205,7 +232,7 @@ def enlist(dry=False):
 
 
 def _sync():
-    """Wait until the disk has the names of the files."""
+    """Wait until new names of files are on the disk."""
     descriptor = os.open(FOLDER, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""Digests of the lines of the inbox: what was accepted and is not there any more is named, other lines go."""
+"""Digests of the lines of the inbox, to report accepted documents that are missing and to remove other lines."""
 
 import contextlib
 import glob
@@ -14,30 +14,35 @@ from odl.files.atomic import replacing
 
 FOLDER = "inbox"
 NAME = re.compile(r"\.?(\d{4}-\d\d-\d\d)-(\d{4})\.jsonl(?:\.gz)?")
-DAMAGED = f"{FOLDER}/damaged"  # files as they were before lines that nobody accepted were taken out
-CHECKED = f"{FOLDER}/.checked.json"  # size, time and inode of files with names that were held to their digests
-NEXT = ".next"  # behind the name of digests that are valid once their file is replaced
+DAMAGED_FOLDER = f"{FOLDER}/damaged"  # copies of files as they were before a repair
+CHECKED_PATH = f"{FOLDER}/.checked.json"  # published file -> [size, time, inode] at its last check without a fault
+NEXT_SUFFIX = ".next"  # of a file of digests that becomes valid when the file of lines is replaced
 
 
 def paths(pattern):
-    """Return files of the inbox, hidden ones too."""
+    """Return the paths of files of the inbox that match a pattern, hidden ones included."""
     found = (path for hidden in ("", ".") for path in glob.glob(f"{FOLDER}/{hidden}{pattern}"))
     return [path for path in found if NAME.fullmatch(os.path.basename(path))]
 
 
 class Sums:
-    """The digests of a file that grows: after a kill fewer than it has lines, never more.
+    """Digests of the lines of a growing file, stored next to it. After a kill the last ones may be missing.
 
     Parameters
     ----------
     path : str
-        Of the file, held to its digests (`check`).
+        File of lines, which `check` has compared with its digests.
+
+    Attributes
+    ----------
+    written : list of str
+        Digests of all lines.
     """
 
     def __init__(self, path):
         self.path = sums_of(path)
         found, self.file = _digests(path), None
-        with contextlib.suppress(StorageError):  # damaged digests were named; they stay as they are
+        with contextlib.suppress(StorageError):  # `check` has reported damaged digests; they are not overwritten
             known = read_sums(path) or ([], False)
             more = linesums.compare(known[0], found).unknown
             self.written = [*known[0], *(found[place] for place in more)]
@@ -47,7 +52,7 @@ class Sums:
         self.written = found
 
     def append(self, lines):
-        """Note lines that the disk has; digests that find no room are written when the file gets its name."""
+        """Append the digests of lines that are on the disk. If that fails, `close` writes them later."""
         digests = [linesums.digest_of(line) for line in lines]
         text = "".join(linesums.record(len(self.written) + at, digest) for at, digest in enumerate(digests))
         self.written += digests
@@ -63,7 +68,7 @@ class Sums:
         self.file = None
 
     def close(self):
-        """Write all of them, with their number."""
+        """Write all digests and their number, unless the stored ones are damaged."""
         if self.file:
             self._drop()
         with contextlib.suppress(StorageError):
@@ -72,15 +77,16 @@ class Sums:
 
 
 def check(mend=True):
-    """Hold the files of the inbox to the digests of their lines; return a sentence for each that does not fit.
+    """Compare the files of the inbox with the digests of their lines; return a sentence for each that differs.
 
-    Where lines are found that nobody accepted, or in another order, the file is copied to `DAMAGED` and gets the lines
-    that were accepted. Files of earlier versions get digests. The line that a kill has cut was never answered: it goes.
+    A file with lines that were not accepted, or in another order, is copied to `DAMAGED_FOLDER` and rewritten with the
+    accepted lines. Files of earlier versions have no digests and get them. An incomplete last line is left by a kill;
+    its document was never answered, so the line is removed.
 
     Parameters
     ----------
     mend : bool
-        Whether files may be changed; otherwise all are read, also those that were checked before.
+        Whether to repair files. If false, nothing is written, and files that were checked before are read again too.
     """
     sentences, known = [], _checked() if mend else {}
     checked = {}
@@ -101,17 +107,17 @@ def check(mend=True):
             checked[name] = _state(path)
     sentences += _lost()
     if mend and checked != known:
-        with replacing(CHECKED) as temporary, open(temporary, "w", encoding="utf-8") as file:
+        with replacing(CHECKED_PATH) as temporary, open(temporary, "w", encoding="utf-8") as file:
             json.dump(checked, file)
     return sentences
 
 
 def _check(path, grows, mend):
-    """Return how a file differs from its digests, "" where it does not."""
-    sums = read_sums(path)  # first: those of a file that grows follow its lines
+    """Return a sentence on how a file differs from its digests, "" if it does not; repair it with `mend`."""
+    sums = read_sums(path)  # before the lines: a watch writes the digests after the lines
     lines, fault = lines_of(path)
     found = [linesums.digest_of(line) for line in lines]
-    if sums is None and not fault:  # of an earlier version
+    if sums is None and not fault:  # written by an earlier version
         whole = [line.endswith(b"\n") for line in lines]
         if mend and grows and not all(whole):
             rewrite(path, lines[:-1])
@@ -127,7 +133,7 @@ def _check(path, grows, mend):
     if grows and not missing and not reordered and not fault and unknown == [*range(len(written), len(found))]:
         if mend and lines and not lines[-1].endswith(b"\n"):
             rewrite(path, lines[:-1])
-        return ""  # a kill came before their digests were written
+        return ""  # the watch was killed before it wrote their digests
     if not (missing or unknown or reordered or fault):
         return ""
     copied = ""
@@ -145,13 +151,13 @@ def _check(path, grows, mend):
 
 
 def _places(numbers):
-    """Return line numbers in words."""
+    """Return the text for line numbers, such as "lines 1, 3"; numbers begin at 0."""
     shown = ", ".join(str(number + 1) for number in numbers[:8])
     return f"line{'s' * (len(numbers) > 1)} {shown}{', ...' * (len(numbers) > 8)}"
 
 
 def _lost():
-    """Yield a sentence for each file of digests whose file is gone."""
+    """Yield a sentence for each file of digests whose file of lines does not exist."""
     there = {sums_of(path) for path in paths("*.jsonl*")}
     for path in sorted(glob.glob(f"{FOLDER}/.*.sums")):
         with contextlib.suppress(StorageError):
@@ -163,7 +169,7 @@ def _lost():
 
 
 def lines_of(path):
-    """Return the lines of a file as far as it can be read, and what was wrong."""
+    """Return (lines, fault) of a file. If it cannot be unpacked to its end, fault says so and lines has the rest."""
     lines = []
     try:
         with _opened(path, "rb", packed=packing.is_packed(path)) as file:
@@ -184,7 +190,7 @@ def _digests(path):
 
 
 def sums_of(path):
-    """Return the path of the digests of a file, hidden, published or packed."""
+    """Return the path of the digests of a file; it does not change when the file is published or packed."""
     return f"{FOLDER}/.{os.path.basename(path).lstrip('.').partition('.')[0]}.sums"
 
 
@@ -194,7 +200,7 @@ def read_sums(path):
 
 
 def rewrite(path, lines):
-    """Put a file in place of another, and wait until the disk has it."""
+    """Replace the lines of a file atomically and wait until they are on the disk."""
     with replacing(path) as temporary:
         with _opened(temporary, "wb", packed=packing.is_packed(path)) as file:
             file.writelines(lines)
@@ -203,10 +209,10 @@ def rewrite(path, lines):
 
 
 def copy_damaged(path):
-    """Copy a file to the damaged ones; return where it is."""
-    os.makedirs(DAMAGED, exist_ok=True)
+    """Copy a file to `DAMAGED_FOLDER`; return the path of the copy."""
+    os.makedirs(DAMAGED_FOLDER, exist_ok=True)
     number, name = 1, os.path.basename(path).lstrip(".")
-    while os.path.exists(copy := f"{DAMAGED}/{number}-{name}"):
+    while os.path.exists(copy := f"{DAMAGED_FOLDER}/{number}-{name}"):
         number += 1
     with open(path, "rb") as file, replacing(copy) as temporary, open(temporary, "wb") as into:
         into.write(file.read())
@@ -220,19 +226,19 @@ def _state(path):
 
 def _checked():
     with contextlib.suppress(OSError, ValueError):
-        with open(CHECKED, encoding="utf-8") as file:
+        with open(CHECKED_PATH, encoding="utf-8") as file:
             known = json.load(file)
         return known if isinstance(known, dict) else {}
     return {}
 
 
 def _finish(path):
-    """End a removal that was killed: the digests without the document are valid if its line is gone."""
+    """Complete a `remove` that was killed: the new digests are valid if the file no longer has the removed line."""
     sums = sums_of(path)
     with contextlib.suppress(FileNotFoundError, StorageError):
-        if following := linesums.read(sums + NEXT, ""):
+        if following := linesums.read(sums + NEXT_SUFFIX, ""):
             written, _ = linesums.read(sums, "") or ([], False)
             if {*written}.difference(following[0]).isdisjoint(_digests(path)):
-                os.replace(sums + NEXT, sums)
+                os.replace(sums + NEXT_SUFFIX, sums)
             else:
-                os.unlink(sums + NEXT)
+                os.unlink(sums + NEXT_SUFFIX)

@@ -1,4 +1,4 @@
-"""The command of a folder that is told of each alert: trusted by hand, run without a shell, at least once each."""
+"""Run the command of the setting `notify` for each new alert: at least once each, and only if it is trusted."""
 
 import json
 import os
@@ -8,37 +8,39 @@ from odl.config import commands, project
 from odl.files.atomic import replacing
 
 KEY = project.NOTIFY
-RECORD = ".notified.txt"  # beside odl.yaml: ids of the alerts that were delivered, one a line
-TRIES, PAUSE = 3, 1.0  # times an alert is tried in a run, and seconds before the second one, twice as many each time
-LIMIT = 30.0  # seconds that a command may take
-LAST = 100  # periods that are looked at, those of the page
+DELIVERED_FILE = ".notified.txt"  # next to odl.yaml: ids of delivered alerts, one a line
+MAX_TRIES = 3  # calls of the command per alert and run
+RETRY_SECONDS = 1.0  # before the second call; doubled before each further one
+NOTIFY_SECONDS = 30.0  # time limit of a call
+N_NOTIFIED_PERIODS = 100  # latest periods whose alerts are delivered, as many as the page has
 
 
 def deliver(folder, words, named):
-    """Run the command of a folder with each alert that it was not told of; at first with those of the last period.
+    """Run the command of a folder once for each alert not yet delivered; the first time, for the last period only.
 
     Parameters
     ----------
     folder : path-like
-        Run before; nobody else delivers its alerts meanwhile.
+        Folder with alerts. The caller holds its lock, so no other process delivers them.
     words : list of str
-        Of the command, which is run in the folder with the alert as JSON on its standard input.
+        Command and arguments. It runs in the folder and reads the alert as JSON from standard input.
     named : str
-        The folder, as a person called it.
+        Folder as the user typed it, for messages.
 
     Returns
     -------
-    (list of str, bool)
-        What to tell, and whether nothing is left to deliver.
+    messages : list of str
+    complete : bool
+        Whether all alerts are delivered.
     """
     if not commands.is_trusted(folder, words):
         return [f"{KEY} was not run: its command is not trusted here; look at it, then say odl trust {named}"], False
     from odl.alerts import maps, read, show
 
-    watch = read.alerts_of(folder, last=LAST)
+    watch = read.alerts_of(folder, last=N_NOTIFIED_PERIODS)
     told = [(period, alert) for period in watch.periods for alert in maps.alerts_of(watch, period)]
     pairs = [(show.urn(watch, "document", alert[0].id), alert, period) for period, alert in told]
-    path, count = os.path.join(folder, RECORD), 0
+    path, count = os.path.join(folder, DELIVERED_FILE), 0
     if not os.path.exists(path):
         with replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
             file.writelines(f"{name}\n" for name, _, period in pairs if period is not watch.periods[-1])
@@ -57,7 +59,7 @@ def deliver(folder, words, named):
 
 
 def _known(record):
-    """Return the ids in a record, which is then to be written on: without a line that a kill has cut."""
+    """Return the ids in an open record and truncate it after the last complete line, for appending."""
     text = record.read()
     whole = text[: text.rfind("\n") + 1]
     record.seek(len(whole.encode()))
@@ -66,10 +68,10 @@ def _known(record):
 
 
 def _tell(folder, words, message):
-    """Run a command with a message, several times where it fails; return what was wrong at last, "" for nothing."""
+    """Run a command with a message, up to `MAX_TRIES` times; return the last error, "" if a call succeeded."""
     fault, text = "", json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
-    for number in range(TRIES):
-        time.sleep(PAUSE * 2 ** (number - 1) if number else 0.0)
-        if not (fault := commands.run(folder, words, text, LIMIT)[1]):
+    for number in range(MAX_TRIES):
+        time.sleep(RETRY_SECONDS * 2 ** (number - 1) if number else 0.0)
+        if not (fault := commands.run(folder, words, text, NOTIFY_SECONDS)[1]):
             return ""
-    return f"{words[0]} {fault}, tried {TRIES} times"
+    return f"{words[0]} {fault}, tried {MAX_TRIES} times"

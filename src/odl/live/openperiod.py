@@ -7,11 +7,11 @@ from itertools import islice
 
 from odl.corpora import fields
 from odl.files.escaping import visible
-from odl.live.inbox import SLOT
+from odl.live.inbox import ANSWER_KEY
 from odl.live.judge import Arrival, iso
 from odl.stream import duplicates
 
-GROUP_SIZE = 512  # documents that are answered and stored at a time, at most
+GROUP_SIZE = 512  # largest number of documents that are answered and stored together
 SKETCH_SIZE = 8  # smallest shingles of a document; a near-duplicate lacks all of them with probability .2^8
 N_COMPARED = 3  # documents with the most of these shingles in common that a document is compared with
 
@@ -43,28 +43,28 @@ class OpenPeriod:
         self.earlier, self.candidates, self.n_items = EarlierDocuments(), [], 0
 
     def resume(self, inbox, arrivals, judge):
-        """Add the documents of the period that are in the inbox: a watch before this one accepted them."""
+        """Add the documents of the period that an earlier watch stored in the inbox."""
         label = label_of(self.begin)
         for later in inbox.periods():
             if later > label:
                 self.answers |= answers_in(inbox, later)
         lines = inbox.lines(label)
         while group := list(islice(lines, GROUP_SIZE)):
-            rows = [Arrival(0, columns, columns[SLOT]["answer"]["id"], self.begin) for columns in group]
+            rows = [Arrival(0, columns, columns[ANSWER_KEY]["answer"]["id"], self.begin) for columns in group]
             documents, _ = arrivals.read(rows)
             places = {name: place for place, name in enumerate(documents.ids)}
             for row in rows:
-                answer = row.columns[SLOT]["answer"]
+                answer = row.columns[ANSWER_KEY]["answer"]
                 self.answers[row.identity] = as_json(answer)
                 row.answer = answer
                 self.complete(row, documents, places.get(row.identity), judge)
 
     def find(self, identity):
-        """Return the answer that a document of this period or the one before got, None if there is none."""
+        """Return the stored answer to a document of this period or the one before, None if there is none."""
         return self.answers.get(identity, self.before.get(identity))
 
     def complete(self, row, documents, place, judge):
-        """Add to the answer of a document what follows from the documents of the period so far.
+        """Add to the answer of a document its near-duplicate, rank and budget among the documents of the period.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class EarlierDocuments:
         """Return the id of an earlier near-duplicate, None if there is none."""
         n_shared = Counter(place for one in shingles[:SKETCH_SIZE].tolist() for place in self.places.get(one, ()))
         for place, _ in n_shared.most_common(N_COMPARED):
-            if duplicates.jaccard(self.sets[place], shingles) >= duplicates.ALIKE:
+            if duplicates.jaccard(self.sets[place], shingles) >= duplicates.MIN_JACCARD:
                 return self.names[place]
         return None
 
@@ -121,7 +121,7 @@ class EarlierDocuments:
 
 def answers_in(inbox, label):
     """Return the answers of the stored documents of a period: id -> JSON."""
-    answers = (columns[SLOT]["answer"] for columns in inbox.lines(label))
+    answers = (columns[ANSWER_KEY]["answer"] for columns in inbox.lines(label))
     return {answer["id"]: as_json(answer) for answer in answers}
 
 

@@ -1,7 +1,7 @@
 """Documents that a watch refused: source, place and reason of each, without its text, for the table of `odl run`.
 
-`inbox/.refused` has one record a document (`odl.files.linesums`). Equal bytes that are sent again are one document. An
-entry is deleted when a document with its id is accepted.
+`inbox/.refused` has one record per document (`odl.files.linesums`). A document that is sent again with equal bytes is
+not listed twice. An entry is deleted when a document with its id is accepted.
 """
 
 import contextlib
@@ -96,13 +96,13 @@ def _is_entry(entry):
 
 
 def listed():
-    """Return the entries as `odl.files.setaside` has them, and the number of older ones."""
+    """Return (entries as `odl.files.setaside.Aside`, number of older documents that are not listed)."""
     older, entries = read()
     return [setaside.Aside(*entry[:3]) for entry in entries], older
 
 
 def check(mend=True):
-    """Return a sentence if the list was changed after it was written; with `mend` a new one begins."""
+    """Return a list with a sentence if the stored list was changed after it was written; `mend` begins a new one."""
     try:
         read()
     except StorageError as error:

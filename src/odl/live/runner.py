@@ -8,7 +8,7 @@ import tempfile
 from odl.config import places
 from odl.files.escaping import visible
 
-NICENESS = 10  # of the process: documents that wait for an answer come first
+NICENESS = 10  # added to the process's priority value, so that answers to documents come first
 
 
 class Runner:

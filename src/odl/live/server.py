@@ -1,6 +1,6 @@
 """Server of ``odl watch --http``: its threads read requests and wait; the watch answers in the main thread.
 
-So documents of several clients share one write to the disk, and a slow client holds up nobody.
+So the documents of several clients are written to the disk together, and a slow client does not delay others.
 """
 
 import gc
@@ -17,36 +17,38 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from odl.errors import ParameterError
-from odl.live.lines import WAIT, tell
+from odl.live.lines import POLL_SECONDS, tell
 from odl.live.openperiod import GROUP_SIZE
 from odl.live.watch import follow
 
-TOKEN = "ODL_TOKEN"  # variable of the environment
-SHORTEST = 16  # characters of a token
-THREADS, CONNECTIONS, PATIENCE = 32, 1000, 30  # seconds after which a connection on which nothing happens is closed
-SWITCH = 0.0005  # seconds that a thread computes while another waits: documents do not wait for what is loaded aside
-WAITING = 8 * GROUP_SIZE  # documents at most that wait to be answered, or that a request has
-PIECE = 1 << 19  # bytes of documents that are answered before those of the next request have their turn
-REQUEST_SIZE = 1 << 24  # bytes of a request
-DRAIN = 1.5  # seconds that threads have to finish their requests after the watch has stored what it answered
+TOKEN_VARIABLE = "ODL_TOKEN"  # environment variable with the token that requests must have
+MIN_TOKEN_LENGTH = 16  # characters
+N_THREADS, MAX_CONNECTIONS = 32, 1000
+MAX_QUIET_SECONDS = 30  # an idle connection is closed after this time
+SWITCH_SECONDS = 0.0005  # Python's switch interval, so that a thread that loads results does not delay answers
+MAX_WAITING = 8 * GROUP_SIZE  # documents per request, and documents of all requests that wait for answers
+TURN_SIZE = 1 << 19  # bytes of documents that are answered together; requests take turns after that
+REQUEST_SIZE = 1 << 24  # largest size of a request in bytes
+DRAIN_SECONDS = 1.5  # time to send the answers of stored documents before the process ends
 
 
 def run(address, tolerance=0.0, by_clock=False, rate=math.inf):
-    """Watch what comes by HTTP for the working folder until a signal ends it.
+    """Watch for the working folder: answer documents that arrive by HTTP until a signal.
 
     Parameters
     ----------
     address : str
-        As ``127.0.0.1:8080``.
+        Address and port, such as ``127.0.0.1:8080``.
     tolerance, by_clock
-        As of `odl.live.watch.LiveWatch`.
+        See `odl.live.watch.LiveWatch`.
     rate : float
-        As of `odl.live.service.Service`.
+        See `odl.live.service.Service`.
 
     Raises
     ------
     ParameterError
-        If the address or the rate is none, the extra is not installed, or there is no token where one is needed.
+        If the address or rate cannot be used, the extra `http` is not installed, the token is too short, or there is
+        none and others can connect.
     BusyError
         If another watch has the folder.
     """
@@ -58,50 +60,52 @@ def run(address, tolerance=0.0, by_clock=False, rate=math.inf):
         todo = "type pip install 'online-dictionary-learning[http]'"
         raise ParameterError(f"--http, and {error.name} is not installed", "the extra http", todo) from error
     host, _, port = address.rpartition(":")
-    host, token = host.strip("[]"), os.environ.get(TOKEN, "")
+    host, token = host.strip("[]"), os.environ.get(TOKEN_VARIABLE, "")
     if not host or not port.isdecimal() or int(port) > 65535:
         raise ParameterError(f"--http {address}", "an address and a port, such as 127.0.0.1:8080", "correct it")
-    if len(token) < SHORTEST and (token or host not in LOOPBACK):
-        given = f"--http {address}, and {TOKEN} has {len(token)} characters"
-        todo = f"set the variable {TOKEN}, or listen on 127.0.0.1"
-        raise ParameterError(given, f"a token of {SHORTEST} or more where others can connect", todo)
+    if len(token) < MIN_TOKEN_LENGTH and (token or host not in LOOPBACK):
+        given = f"--http {address}, and {TOKEN_VARIABLE} has {len(token)} characters"
+        todo = f"set the variable {TOKEN_VARIABLE}, or listen on 127.0.0.1"
+        raise ParameterError(given, f"a token of {MIN_TOKEN_LENGTH} or more where others can connect", todo)
     if not rate > 0:
         raise ParameterError(f"--rate {rate:g}", "documents a second, more than 0", "correct it or leave it out")
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listening = socket.create_server((host, int(port)), family=family, backlog=CONNECTIONS)
+        listening = socket.create_server((host, int(port)), family=family, backlog=MAX_CONNECTIONS)
     except OSError as error:
         given = f"--http {address} ({error.strerror})"
         raise ParameterError(given, "an address of this machine that nobody listens on", "take another") from error
-    desk, limits = Desk(), {"threads": THREADS, "connection_limit": CONNECTIONS, "channel_timeout": PATIENCE}
-    limits |= {"max_request_body_size": REQUEST_SIZE, "cleanup_interval": PATIENCE // 3, "asyncore_use_poll": True}
+    desk = Desk()
+    limits = {"threads": N_THREADS, "connection_limit": MAX_CONNECTIONS, "channel_timeout": MAX_QUIET_SECONDS}
+    limits |= {"max_request_body_size": REQUEST_SIZE, "cleanup_interval": MAX_QUIET_SECONDS // 3}
+    limits |= {"asyncore_use_poll": True}
     server = waitress.create_server(Service(desk, token, rate), sockets=[listening], ident=None, **limits)
     print(f"odl watch: listens on port {listening.getsockname()[1]} of {host}", file=sys.stderr, flush=True)
-    sys.setswitchinterval(SWITCH)
-    logging.getLogger("waitress").setLevel(logging.ERROR)  # it warns of every short queue
+    sys.setswitchinterval(SWITCH_SECONDS)
+    logging.getLogger("waitress").setLevel(logging.ERROR)  # its warnings about waiting requests are not useful here
     threading.Thread(target=server.run, daemon=True).start()
     try:
         follow(desk.groups, desk.tell, desk.refuse, place_of, tolerance, by_clock)
     except BaseException:
         desk.close()
-        _finish_requests(server, PATIENCE)
+        _finish_requests(server, MAX_QUIET_SECONDS)
         raise
-    if not _finish_requests(server, DRAIN):
-        # All that was answered is stored and printed. A thread still reads results; Python would end it inside HDF5,
-        # whose lock it holds, and then wait for that lock for ever.
+    if not _finish_requests(server, DRAIN_SECONDS):
+        # All answered documents are stored. A thread is still reading results: at exit, Python would end it while it
+        # holds the lock of HDF5, and then wait for this lock forever.
         os._exit(0)
 
 
 def place_of(number):
-    """Return the source of a document and its place there."""
+    """Return (source, place) of a document from its number (request, place in the request)."""
     return "http", f"document {number[1] + 1} of a request" + time.strftime(", %Y-%m-%d %H:%M UTC", time.gmtime())
 
 
 def _finish_requests(server, timeout):
-    """Let the threads of a server end after their requests; return whether they have, and send their answers."""
+    """Wait until the threads of a server have sent their answers; return whether all have ended within `timeout`."""
     dispatcher = server.task_dispatcher
     dispatcher.shutdown(timeout=timeout)
-    time.sleep(WAIT)  # answers are on their way
+    time.sleep(POLL_SECONDS)  # the last answers are being sent
     return not dispatcher.threads
 
 
@@ -113,12 +117,13 @@ class Job:
     ----------
     lines : list of bytes
     learn : bool
-        Whether they are accepted, or judged only.
+        Whether to accept the documents (true) or only judge them.
     answers : list of str or None
-        JSON of each line; None as long as there is none.
+        JSON answer to each line; None before it is answered.
     taken : int
-        Lines that were handed to the watch so far.
+        Number of lines that were passed to the watch so far.
     done : threading.Event
+        Set when all lines are answered, or the watch ends.
     """
 
     lines: list
@@ -128,7 +133,7 @@ class Job:
     done: threading.Event = field(default_factory=threading.Event)
 
     def take(self, n_lines, size):
-        """Return the places of the next lines: at least one, and no more than a number of lines and of bytes."""
+        """Take the next lines, up to `n_lines` lines and about `size` bytes but at least one; return their places."""
         first = self.taken
         while self.taken < len(self.lines) and self.taken - first < n_lines and (size > 0 or self.taken == first):
             size -= len(self.lines[self.taken])
@@ -137,24 +142,39 @@ class Job:
 
 
 class Desk:
-    """Where requests leave documents, and the watch takes them up; the source of `odl.live.watch.follow`."""
+    """Queue of documents from the threads of the server to the watch, and of answers back.
+
+    Attributes
+    ----------
+    watch : odl.live.watch.LiveWatch or None
+    ended : bool
+        Whether no more documents are taken.
+    renew : bool
+        Set to request a run that writes the pages again, after feedback.
+    waiting : int
+        Documents that wait for answers.
+    under_way : dict
+        Number of a request -> `Job` that the watch is answering.
+    """
 
     def __init__(self):
         self.watch, self.ended, self.renew = None, False, False
         self.jobs, self.under_way, self.serial = queue.SimpleQueue(), {}, count()
-        self.most, self.waiting, self.alone = WAITING, 0, threading.Lock()
+        self.most, self.waiting, self.alone = MAX_WAITING, 0, threading.Lock()
 
     def ask(self, lines, learn):
-        """Return the answers to lines, in a thread of the server; None where too many wait, or the watch ends.
+        """Queue lines and wait for their answers; None if too many documents wait or the watch ends.
+
+        Called in threads of the server.
 
         Parameters
         ----------
         lines : list of bytes
         learn : bool
-            Whether they are accepted, or judged only.
+            Whether to accept the documents (true) or only judge them.
         """
         with self.alone:
-            if self.ended or (self.waiting and self.waiting + len(lines) > WAITING):
+            if self.ended or (self.waiting and self.waiting + len(lines) > MAX_WAITING):
                 return None
             self.waiting += len(lines)
             job = Job(lines, learn, [None] * len(lines))
@@ -165,9 +185,12 @@ class Desk:
         return None if None in job.answers else job.answers
 
     def groups(self, watch, ended):
-        """Yield (number, line) of what has come; nothing now and then, while nothing comes."""
+        """Yield groups of (number, line), and an empty group from time to time while no request arrives.
+
+        The first argument of `odl.live.watch.follow`.
+        """
         self.watch = watch
-        gc.freeze()  # a full collection looks at all that is loaded, for 25 ms and more in which nobody is answered
+        gc.freeze()  # otherwise a full collection visits all loaded objects, which delays answers by 25 ms and more
         try:
             while not ended():
                 if self.renew:
@@ -178,22 +201,24 @@ class Desk:
             self.close()
 
     def close(self):
-        """Take no more documents, and let those who wait know that there is no answer."""
+        """Take no more documents, and wake up the threads that wait for answers."""
         with self.alone:
             self.ended = True
         for job in [*self.under_way.values(), *(self.jobs.get()[1] for _ in range(self.jobs.qsize()))]:
             job.done.set()
 
     def _next(self):
-        """Yield a group of the documents that wait, and let those who sent them know; requests take turns."""
+        """Yield a group of waiting documents, taken from the requests in turn; then wake up the answered requests."""
         group, size = [], 0
-        while len(group) < GROUP_SIZE and size < PIECE:
+        while len(group) < GROUP_SIZE and size < TURN_SIZE:
             try:
-                serial, job = self.jobs.get(timeout=0 if size else WAIT)
+                serial, job = self.jobs.get(timeout=0 if size else POLL_SECONDS)
             except queue.Empty:
                 break
             self.under_way[serial] = job
-            piece = [((serial, place), job.lines[place]) for place in job.take(GROUP_SIZE - len(group), PIECE - size)]
+            piece = [
+                ((serial, place), job.lines[place]) for place in job.take(GROUP_SIZE - len(group), TURN_SIZE - size)
+            ]
             size += sum(len(line) for _, line in piece) or 1
             if job.learn:
                 group += piece
@@ -206,7 +231,7 @@ class Desk:
             self.under_way.pop(serial).done.set()
 
     def tell(self, pairs):
-        """Take answers; records of periods go to standard output."""
+        """Store answers in their jobs; print records of learned periods."""
         for number, text in pairs:
             if number is None:
                 tell([(None, text)])
@@ -215,5 +240,5 @@ class Desk:
                 self.under_way[serial].answers[place] = text
 
     def refuse(self, pairs):
-        """Take what is wrong with lines."""
+        """Store faults of lines as their answers."""
         self.tell([(number, json.dumps({"line": number[1] + 1, "error": fault})) for number, fault in pairs])

@@ -1,4 +1,4 @@
-"""Service of ``odl watch --http``: documents in, what is new out, for programs, browsers, feeds and Prometheus."""
+"""Web service of ``odl watch --http``: takes documents, and serves answers, alerts, pages, feeds and metrics."""
 
 import hmac
 import json
@@ -28,13 +28,15 @@ from odl.errors import DataError, OdlError, ParameterError
 from odl.files.escaping import clean, visible
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-BURST, ADDRESSES = 10.0, 10_000  # seconds whose documents may come at once; addresses that are remembered
-READERS, TURN = 2, 5.0  # requests that read results at a time, and seconds that others wait for their turn
-FIELD = 1000  # characters of a field of feedback
-LINES, ONE = ("application/x-ndjson", "application/jsonl"), "application/json"
+BURST_SECONDS = 10.0  # an address may send the documents of so many seconds of its rate at once
+MAX_ADDRESSES = 10_000  # addresses whose rate is recorded, before those without a delay are removed
+MAX_READERS = 2  # requests that read results at the same time
+READER_WAIT_SECONDS = 5.0  # longest wait of other requests for results
+MAX_FIELD_LENGTH = 1000  # characters of a field of feedback
+JSON_LINES_TYPES, JSON_TYPE = ("application/x-ndjson", "application/jsonl"), "application/json"
 UNREADABLE = "nothing can be read at the moment; the log of odl watch says why"
-TAILS = (0.0001, 0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
-MAIN = b'<main id="main"'  # of the page, which is told there that its buttons work; feeds have it escaped
+TAIL_BUCKETS = (0.0001, 0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
+MAIN_TAG = b'<main id="main"'  # gets an attribute that enables the page's buttons; does not occur unescaped in feeds
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -52,15 +54,15 @@ class Service:
     ----------
     desk : odl.live.server.Desk
     token : str
-        That each request has to have; empty: none, and only names of this machine are answered.
+        Token that each request must have. If it is empty, only requests to names of this machine are answered.
     rate : float
-        Documents a second of an address at most.
+        Largest number of documents per second from one address.
     """
 
     def __init__(self, desk, token="", rate=math.inf):
         self.desk, self.token, self.rate = desk, token, rate
         self.due, self.alone = {}, threading.Lock()
-        self.readers, self.meters = threading.BoundedSemaphore(READERS), Meters(desk)
+        self.readers, self.meters = threading.BoundedSemaphore(MAX_READERS), Meters(desk)
         self.rules = Map(
             [Rule(path, endpoint=(name, *more), methods=[method]) for path, method, name, *more in ROUTES],
             merge_slashes=False,
@@ -77,7 +79,7 @@ class Service:
         except HTTPException as error:
             response = error.get_response(environ)
             response = error.response or reply({"error": error.description}, error.code, response.headers.get("Allow"))
-        except (ParameterError, ValueError) as error:  # a Host that is none
+        except (ParameterError, ValueError) as error:  # such as an invalid Host header
             response = reply({"error": str(error)}, 400)
         except OdlError as error:
             print(f"odl watch: {error}", file=sys.stderr, flush=True)
@@ -89,14 +91,14 @@ class Service:
         return response(environ, start_response)
 
     def refusal(self, request):
-        """Return why a request is not let in, as a response; None where it is."""
+        """Return the response that refuses a request, None if the request is allowed."""
         address = urlsplit(f"//{request.host}")
         if self.token and request.path != "/health":
-            login = request.authorization  # of a program, or of a browser that has asked for a password
+            login = request.authorization  # the token of a program, or the password from a browser
             secret = (login.token or login.password or "") if login else ""
             if not hmac.compare_digest(secret.encode(), self.token.encode()):
                 return reply({"error": "the token is missing, or another one"}, 401, authenticate='Basic realm="odl"')
-        elif not self.token and address.hostname not in LOOPBACK:  # another name that leads here: DNS rebinding
+        elif not self.token and address.hostname not in LOOPBACK:  # protects from DNS rebinding
             return reply({"error": "only localhost is answered where there is no token"}, 421)
         origin = request.headers.get("Origin")
         if request.method == "POST" and origin is not None and urlsplit(origin).netloc != address.netloc:
@@ -104,9 +106,9 @@ class Service:
         return None
 
     def answer(self, request, learn):
-        """Answer documents, and store or forget them."""
-        body, kind = body_of(request, ONE, *LINES), request.mimetype
-        lines = [body] if kind == ONE else [line for line in body.split(b"\n") if line.strip()]
+        """Answer documents; with `learn` they are also stored."""
+        body, kind = body_of(request, JSON_TYPE, *JSON_LINES_TYPES), request.mimetype
+        lines = [body] if kind == JSON_TYPE else [line for line in body.split(b"\n") if line.strip()]
         if len(lines) > self.desk.most:
             with self.alone:
                 self.meters.too_large += len(lines)
@@ -118,26 +120,26 @@ class Service:
             return reply({"error": "too many documents wait, or odl watch ends; send these again"}, 503, after=1)
         maps = [json.loads(answer) for answer in answers]
         self.meters.take(time.monotonic() - began, maps)
-        if kind != ONE:
-            return reply("".join(f"{answer}\n" for answer in answers), kind=LINES[0])
+        if kind != JSON_TYPE:
+            return reply("".join(f"{answer}\n" for answer in answers), kind=JSON_LINES_TYPES[0])
         return reply(answers[0], 422 if "error" in maps[0] else 200)
 
     def too_soon(self, address, count):
-        """Return how many seconds too soon documents of an address come; 0: they are counted."""
+        """Return for how many seconds an address must wait to send `count` documents; if 0, count them."""
         now = time.monotonic()
         with self.alone:
             due = max(self.due.get(address, now), now)
-            if due > now + BURST:
-                return math.ceil(due - now - BURST)
-            if len(self.due) >= ADDRESSES:
+            if due > now + BURST_SECONDS:
+                return math.ceil(due - now - BURST_SECONDS)
+            if len(self.due) >= MAX_ADDRESSES:
                 self.due = {other: moment for other, moment in self.due.items() if moment > now}
             self.due[address] = due + count / self.rate
         return 0
 
     @contextmanager
     def turn(self):
-        """Read results, not too many at a time: what a question costs grows with the stream."""
-        if not self.readers.acquire(timeout=TURN):
+        """Limit the number of requests that read results: their cost grows with the stream."""
+        if not self.readers.acquire(timeout=READER_WAIT_SECONDS):
             raise ServiceUnavailable(response=reply({"error": "others are reading; ask again"}, 503, after=1))
         try:
             if self.desk.ended:
@@ -147,14 +149,14 @@ class Service:
             self.readers.release()
 
     def new(self, request):
-        """Say what is new: the last period, or those since a date."""
+        """Return the alerts of the last period, or of the periods since a date."""
         since = request.args.get("since")
         with self.turn():
             watch = read.alerts_of(".", last=None if since else 1)
             return reply({"periods": [maps.period_map(watch, period) for period in show.since(watch, since)]})
 
     def event(self, request, number):
-        """Say what an event is."""
+        """Return the description of an event."""
         with self.turn():
             watch = read.alerts_of(".")
             if number not in watch.events:
@@ -162,7 +164,7 @@ class Service:
             return reply(maps.event_map(watch, number))
 
     def document(self, request, ident):
-        """Say why a document has its score: as it was answered, or as its period says."""
+        """Return the reasons of a document's score: its answer in the open period, or the result of a learned one."""
         if self.desk.watch and (answer := self.desk.watch.current.answers.get(ident)):
             return reply(answer)
         with self.turn():
@@ -174,8 +176,8 @@ class Service:
             return reply(maps.explained_map(watch, found, earlier.id if earlier else None))
 
     def feedback(self, request):
-        """Write a line of feedback.csv, or take it out, and have the page written anew."""
-        entry = entry_of(body_of(request, ONE))
+        """Write a line of feedback.csv, or remove it, and request a run that writes the page again."""
+        entry = entry_of(body_of(request, JSON_TYPE))
         with self.turn():
             try:
                 if entry.verdict:
@@ -190,26 +192,26 @@ class Service:
         return reply({"what": entry.what, "verdict": entry.verdict or None})
 
     def openapi(self, request):
-        """Describe all this."""
+        """Return the OpenAPI description of the service."""
         return reply((files("odl.live") / "openapi.yaml").read_text(encoding="utf-8"), kind="application/yaml")
 
     def written(self, request, path, kind):
-        """Show the page, whose buttons work here, or a feed."""
+        """Return the page, with its feedback buttons enabled, or a feed."""
         if not os.path.exists(path):
             return reply({"error": "no period is learned yet"}, 404)
         with open(path, "rb") as file:
             body = file.read()
-        response = reply(body.replace(MAIN, MAIN + b' data-live="yes"', 1), kind=kind)
+        response = reply(body.replace(MAIN_TAG, MAIN_TAG + b' data-live="yes"', 1), kind=kind)
         response.add_etag()
         return response.make_conditional(request)
 
     def health(self, request):
-        """Say that the watch is at work."""
+        """Return whether the watch is running."""
         at_work = self.desk.watch is not None and not self.desk.ended
         return reply({"status": "ok" if at_work else "not at work"}, 200 if at_work else 503)
 
     def metrics(self, request):
-        """Give figures to Prometheus."""
+        """Return the metrics in the format of Prometheus."""
         return reply(generate_latest(self.meters.registry), kind=CONTENT_TYPE_LATEST)
 
 
@@ -230,15 +232,15 @@ ROUTES = (
 )
 
 
-def reply(body, status=200, allow=None, *, kind=ONE, after=None, authenticate=None):
-    """Return a response: a map as JSON, or a text."""
+def reply(body, status=200, allow=None, *, kind=JSON_TYPE, after=None, authenticate=None):
+    """Return a response with a dict as JSON, or with a text."""
     text = visible(json.dumps(body, ensure_ascii=False)) if isinstance(body, dict) else body
     headers = {"Allow": allow, "Retry-After": after, "WWW-Authenticate": authenticate}
     return Response(text, status, {name: str(value) for name, value in headers.items() if value}, content_type=kind)
 
 
 def body_of(request, *kinds):
-    """Return the body of a request, plain JSON of one of some kinds."""
+    """Return the body of a request; refuse it unless it has one of some media types, is in UTF-8 and not packed."""
     charset, packed = (
         request.mimetype_params.get("charset", "utf-8"),
         request.headers.get("Content-Encoding", "identity"),
@@ -251,36 +253,38 @@ def body_of(request, *kinds):
 
 
 def entry_of(body):
-    """Return the line of feedback.csv that a body says."""
+    """Return the line of feedback.csv for the JSON body of a request."""
     try:
         said = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise BadRequest("a body that is no JSON, or nested too deeply") from error
     given = said if isinstance(said, dict) else {}
     texts = {name: "" if given.get(name) is None else given[name] for name in feedback.FEEDBACK_COLUMNS}
-    if not all(isinstance(text, str) and len(text) <= FIELD for text in texts.values()):
-        raise BadRequest(f"a field of feedback is no text of at most {FIELD} characters")
+    if not all(isinstance(text, str) and len(text) <= MAX_FIELD_LENGTH for text in texts.values()):
+        raise BadRequest(f"a field of feedback is no text of at most {MAX_FIELD_LENGTH} characters")
     entry = feedback.FeedbackLine(**{name: " ".join(clean(text).split()) for name, text in texts.items()})
     if not entry.what or "verdict" not in given:
-        raise BadRequest(f"expected what (event:NUMBER, source:FILE or the id of a document) and verdict, as {ONE}")
+        raise BadRequest(
+            f"expected what (event:NUMBER, source:FILE or the id of a document) and verdict, as {JSON_TYPE}"
+        )
     return entry
 
 
 def drift(watch):
-    """Return how often tails of the open period are at most `alerts.tail`, over how often they were before."""
+    """Return the share of items of the open period with a tail of at most `alerts.tail`, divided by `alerts.tail`."""
     n_items = watch.current.n_items
     return len(watch.current.candidates) / (n_items * watch.judge.settings.tail) if watch.judge and n_items else 0.0
 
 
 class Meters:
-    """What Prometheus asks for."""
+    """Metrics for Prometheus."""
 
     def __init__(self, desk):
         self.registry, self.too_large = CollectorRegistry(), 0
         common = {"registry": self.registry}
         ProcessCollector(**common)  # memory and CPU time
         self.seconds = Histogram("odl_answer_seconds", "From a request with documents to its answer.", **common)
-        self.tails = Histogram("odl_tail", "Tail probabilities of documents.", buckets=TAILS, **common)
+        self.tails = Histogram("odl_tail", "Tail probabilities of documents.", buckets=TAIL_BUCKETS, **common)
         of_watch = {
             "documents": ("Documents accepted since the start.", lambda watch: watch.n_accepted),
             "late": ("Documents that came after the end of their period.", lambda watch: watch.n_late),
@@ -304,7 +308,7 @@ class Meters:
             gauge.set_function(lambda value=value: float(value(desk.watch)) if desk.watch else 0.0)
 
     def take(self, seconds, answers):
-        """Take note of a request that was answered."""
+        """Record the time and the tails of an answered request."""
         self.seconds.observe(seconds)
         for answer in answers:
             if (tail := answer.get("tail")) is not None:

@@ -1,4 +1,4 @@
-"""``odl watch``: documents are answered and stored when they arrive; `odl run` learns a period after its end."""
+"""``odl watch``: answer and store documents when they arrive, and start `odl run` to learn a period after its end."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ from odl.engine import folder as folders
 from odl.engine import processes
 from odl.errors import ConfigError, DataError, OdlError, StorageError
 from odl.live import inbox as inboxes
-from odl.live.inbox import SLOT
+from odl.live.inbox import ANSWER_KEY
 from odl.live.judge import Arrivals, DocumentJudge, clock, fault_of, iso
 from odl.live.openperiod import OpenPeriod, answers_in, as_json, begin_of_label, label_of
 from odl.live.refused import RefusedList
@@ -25,11 +25,13 @@ from odl.live.runner import Runner
 from odl.stream import features
 from odl.stream.batching import begin_of
 
-PATIENCE = 3600.0  # seconds to wait for a run of another process
-GRACE = 3.0  # seconds after a signal in which the watch may finish its work
-STOPPED = {code for number in processes.SIGNALS for code in (-number, 128 + number)}  # exit status of a stopped run
+RUN_WAIT_SECONDS = 3600.0  # longest wait for a run of another process
+GRACE_SECONDS = 3.0  # time after a signal to finish the work
+# Exit statuses of a run that was ended by a signal.
+STOPPED_STATUSES = {code for number in processes.SIGNALS for code in (-number, 128 + number)}
 NOT_JUDGED = dict.fromkeys(("dictionary", "score", "tail", "reasons", "topic", "topic_name"))  # nothing is learned yet
-OTHER_VERSION, OF_COMMAND = "computed by another version of odl", (f"{project.NOTIFY}:", f"{project.NOTIFY} was")
+# Beginnings of lines of a run that the watch prints.
+VERSION_PREFIX, COMMAND_PREFIXES = "computed by another version of odl", (f"{project.NOTIFY}:", f"{project.NOTIFY} was")
 
 
 class LiveWatch:
@@ -74,7 +76,7 @@ class LiveWatch:
         self.tell, self.refuse, self.place_of = tell, refuse, place_of
         self.tolerance, self.by_clock = int(1000 * tolerance), by_clock
         self.inbox, self.refusals = inboxes.Inbox(), RefusedList()
-        self.thread, self.runner, self.learned = ThreadPoolExecutor(1), Runner(PATIENCE), None
+        self.thread, self.runner, self.learned = ThreadPoolExecutor(1), Runner(RUN_WAIT_SECONDS), None
         self.run_again = False  # another run was requested while one is under way
         self.period_waits = False  # the run under way is that of the period before the open one
         self.warned_of_version = False
@@ -86,7 +88,7 @@ class LiveWatch:
         self._resume()
 
     def _resume(self):
-        """Open the period that a watch before this one had open, or the last one that is learned if it is later."""
+        """Open the period that an earlier watch had open, or the last learned period if that is later."""
         stored = [label for label in self.inbox.periods() if label <= inboxes.today()]
         last = self.inbox.begun()[:1] or stored[-1:]  # after a kill the open period is hidden, after a signal it is not
         learned = [] if self.current.begin is None else [self.current.begin]
@@ -104,7 +106,7 @@ class LiveWatch:
                     self.inbox.publish(label)
 
     def configure(self):
-        """Read odl.yaml and what was learned."""
+        """Read odl.yaml and load what was learned."""
         if project.read(".").get(project.DRIVER) == "snakemake":
             given = f"the folder is driven by Snakemake (driver in {project.FILE})"
             raise ConfigError(given, "one of odl run", "write another by odl init, without --snakemake")
@@ -131,7 +133,7 @@ class LiveWatch:
         """Return the error for results that an earlier version wrote, None if this version wrote them."""
         return folders.earlier_error(self.folder, os.path.basename(os.getcwd()))
 
-    # What is learned
+    # Learned state
 
     def _last_timestep(self):
         """Return the last timestep that has alerts, -1 if there is none."""
@@ -147,7 +149,7 @@ class LiveWatch:
         The judge is that of the last learned period before the open one. If no period is open yet, the last learned one
         is opened again.
         """
-        with processes.alone(self.folder.lock, PATIENCE):
+        with processes.alone(self.folder.lock, RUN_WAIT_SECONDS):
             t = self._last_timestep()
             while t >= 0:
                 first = begin_of(features.read(self._path("features", t)).times.max(), self.calendar)
@@ -228,7 +230,7 @@ class LiveWatch:
         faults = self._judge([*new.values()], self.current)
         accepted, lines = [row for row in new.values() if row.answer is not None], {}
         for row in accepted:
-            columns = {**row.columns, SLOT: {"answer": row.answer, "sent": row.sent}}
+            columns = {**row.columns, ANSWER_KEY: {"answer": row.answer, "sent": row.sent}}
             lines.setdefault(row.label, []).append(json.dumps(columns).encode() + b"\n")
         self.inbox.append(lines)
         for row in accepted:
@@ -240,7 +242,7 @@ class LiveWatch:
         return faults
 
     def _assign(self, row):
-        """Set the period of a document; a late one gets the open period, and its time becomes the begin of that."""
+        """Set the period of a document; a late one gets the open period, and its time becomes the period's begin."""
         names, begin = names_of(self.columns["time"]), self.current.begin
         if begin_of(row.time, self.calendar) < begin:
             row.sent = str(value_of(row.columns, self.columns["time"], " "))
@@ -284,13 +286,13 @@ class LiveWatch:
     # Periods
 
     def _open(self, begin):
-        """Open a period, with the documents of it that came early."""
+        """Open a period and add its documents that arrived early."""
         self.current = OpenPeriod(begin, self.current.answers)
         if begin is not None:
             self.current.resume(self.inbox, self.arrivals, self.judge)
 
     def end(self, begin=None):
-        """End the open period, learn it in another process, and open the one with the given begin, if any."""
+        """End the open period, start a run that learns it, and open the period with the given begin, if any."""
         if self.period_waits:
             self.finish()
         ended = [label for label in self.inbox.begun() if begin is None or begin_of_label(label) < begin]
@@ -305,7 +307,7 @@ class LiveWatch:
             self.learn()
 
     def learn(self):
-        """Start a run, which learns what is new and writes the pages; if one is under way, start it after that."""
+        """Start a run that learns ended periods and writes the pages; if one is under way, start it afterwards."""
         self.run_again = self.learned is not None
         if not self.run_again:
             self.runner.start()
@@ -315,12 +317,12 @@ class LiveWatch:
         """Wait for the run; return the judge from now on, the last learned timestep and records of learned periods."""
         status, lines = self.runner.wait()
         for line in lines:
-            of_version = line.startswith(OTHER_VERSION)
-            if (of_version and not self.warned_of_version) or line.startswith(OF_COMMAND):
+            of_version = line.startswith(VERSION_PREFIX)
+            if (of_version and not self.warned_of_version) or line.startswith(COMMAND_PREFIXES):
                 print(f"odl watch: {line}", file=sys.stderr, flush=True)
             self.warned_of_version |= of_version
         if status:
-            if status not in STOPPED:
+            if status not in STOPPED_STATUSES:
                 self.fault = lines[-1]
                 print(f"odl watch: the period is not learned yet: {lines[-1]}", file=sys.stderr, flush=True)
             return self.judge, self.last_learned, []
@@ -333,7 +335,7 @@ class LiveWatch:
         return judge, last, [(None, as_json(record)) for record in records]
 
     def poll(self):
-        """Load what was learned if a run has ended; end the period if the clock has ended it."""
+        """Load what was learned if a run has ended; end the period if it is over by the clock."""
         if self.learned and self.learned.done():
             self.finish()
         begin = begin_of(clock() - self.tolerance, self.calendar)
@@ -341,7 +343,7 @@ class LiveWatch:
             self.end(begin)
 
     def finish(self):
-        """Wait for the run that is under way, load what it learned, and tell its records."""
+        """Wait for the run that is under way, load what it learned, and report the records of its periods."""
         if self.learned:
             self.judge, self.last_learned, records = self.learned.result()
             self.learned, self.period_waits = None, False
@@ -401,7 +403,7 @@ def follow(groups, *settings):
         if number == signal.SIGALRM:
             heed(number, frame)
         elif number != signal.SIGHUP and not signal.getitimer(signal.ITIMER_REAL)[0]:  # a second signal gives no delay
-            signal.setitimer(signal.ITIMER_REAL, GRACE)
+            signal.setitimer(signal.ITIMER_REAL, GRACE_SECONDS)
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM):
         signal.signal(number, note)
@@ -425,7 +427,7 @@ def follow(groups, *settings):
         except processes.Stopped:  # end as after a kill: a command, a lock or the reader of the answers does not return
             if watch:
                 watch.runner.stop()
-            message = f"ended {GRACE:g} s after a signal; send documents without an answer again"
+            message = f"ended {GRACE_SECONDS:g} s after a signal; send documents without an answer again"
             print(f"odl watch: {message}", file=sys.stderr, flush=True)
             os._exit(0)  # threads may wait, too
     signal.setitimer(signal.ITIMER_REAL, 0)

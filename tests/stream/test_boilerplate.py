@@ -125,7 +125,7 @@ class TestStream:
             return ["member" in words_left(one) for one in stream(tmp_path / name, rows(range(40), "") + later)]
 
         assert left("many", 20) == [False, False, False]
-        monkeypatch.setattr(boilerplate, "MIN_DOCUMENTS", 3)
+        monkeypatch.setattr(boilerplate, "MIN_PASSAGE_DOCUMENTS", 3)
         assert left("some", 4) == [False, True, False]
 
     @pytest.mark.slow

@@ -137,7 +137,7 @@ class TestConnect:
         """Unlike ones are left out; a near-duplicate never is, here one whose share is just enough."""
         unlike = [np.unique(rng.integers(0, 2**31 - 1, 60)).astype(np.int32) for _ in range(300)]
         alike = [np.arange(40, dtype=np.int32), np.arange(50, dtype=np.int32)]
-        assert duplicates.jaccard(*alike) == duplicates.ALIKE
+        assert duplicates.jaccard(*alike) == duplicates.MIN_JACCARD
         enough = duplicates.share_enough([*unlike, *alike])
         assert enough[300:].all() and not enough[:300].any()
         assert duplicates.connect([*unlike, *alike]).tolist() == [*range(301), 300]

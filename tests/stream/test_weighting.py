@@ -85,7 +85,7 @@ def test_a_stop_word_of_the_stream_is_counted_and_not_weighed():
     assert bare.indices.tolist() == [1, 2, 0]  # a document without other words keeps them
     corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
     data = features.follow(corpus.select(range(40, 80)), features.follow(corpus.select(range(40))))
-    gone = np.flatnonzero((data.frequencies > 0.3 * 40) & (data.frequencies >= weighting.COMMON))
+    gone = np.flatnonzero((data.frequencies > 0.3 * 40) & (data.frequencies >= weighting.MIN_STOP_WORD_DOCUMENTS))
     assert len(gone) and set(gone) <= set(data.counts[:].indices)
     assert set(gone).isdisjoint(data.weighed(max_share=0.3)[:].indices)
 

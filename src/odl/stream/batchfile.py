@@ -1,4 +1,4 @@
-"""The file of one timestep's documents, written from the files of the corpus."""
+"""Write the documents of one timestep to a batch file, from the files of the corpus."""
 
 import contextlib
 import os
@@ -15,30 +15,37 @@ from odl.files.documents import NO_TIME
 from odl.stream import batching
 from odl.stream.terms import Matrix
 
-ROWS_AT_ONCE = 1 << 15  # rows of a file in memory
+ROWS_AT_ONCE = 1 << 15  # rows of a matrix that are read together
 CACHED_FILES = 8  # files whose vocabulary and row ends are cached
-STRINGS = ("ids", "titles", "files", "topics", "urls", "authors", "texts")
-SPARSE = ("urls", "authors")  # not stored in a batch in which all are empty
+STRING_FIELDS = ("ids", "titles", "files", "topics", "urls", "authors", "texts")
+OPTIONAL_FIELDS = ("urls", "authors")  # stored only if a document of the batch has one
 
 
 class Whole(NamedTuple):
-    """What a batch needs of all documents of a file: its words, and where the line of each document ends."""
+    """Data of a complete file that is read once for all batches.
+
+    Attributes
+    ----------
+    vocabulary : list of str
+    ends : dict
+        Name of a string array -> positions of the line breaks after its strings.
+    """
 
     vocabulary: list
     ends: dict
 
 
 class Part(NamedTuple):
-    """The documents of a batch that lie in one file.
+    """The documents of a batch that are stored in one file.
 
     Attributes
     ----------
     file : h5py.File
     whole : Whole
     rows : ndarray of int64
-        In the file.
+        Rows in the file.
     places : ndarray of int64
-        In the batch, rising.
+        Positions in the batch, ascending.
     """
 
     file: Any
@@ -47,11 +54,20 @@ class Part(NamedTuple):
     places: np.ndarray
 
 
-_known = {}  # digest of a file -> Whole: read once for all batches that a process cuts, however many
+_known = {}  # digest of a file -> Whole; cache of this process
 
 
 def cut(source, order, output, t):
-    """Write the documents of one batch (`write`), and return their number and the days they span, as text."""
+    """Write the documents of batch t by `write`; return their number and dates as text.
+
+    Parameters
+    ----------
+    source, order : path-like
+        Documents of the corpus, and their order (`odl.stream.batching.index`).
+    output : path-like
+        Written: the batch.
+    t : int
+    """
     with storage.reading(order, "order") as file:
         starts = storage.read_array(file, "starts", "i")
         ordered = storage.dataset_of(file, "rows", "i")
@@ -62,22 +78,22 @@ def cut(source, order, output, t):
 
 
 def write(source, order, output, t):
-    """Write the documents of one batch, with nothing in the file that depends on other documents.
+    """Write the documents of one batch. The file depends on these documents only.
 
     Parameters
     ----------
     source : path-like
-        Documents of the corpus, of which the shares lie beside it that it names (`odl.corpora.portions.join`).
+        Documents of the corpus. If it lists shares (`odl.corpora.portions.join`), they are next to it.
     order : ndarray of int64
-        Rows of the batch there, in the order of the stream.
+        Rows of the batch in `source`, in the order of the stream.
     output : path-like
-        Written: as `odl.files.documents.write` writes them, with the terms that occur in the batch.
+        Written: the batch in the format of `odl.files.documents.write`, with the terms that occur in it.
     t : int
 
     Returns
     -------
     ndarray of int64
-        The times of the documents.
+        Times of the documents.
     """
     with storage.reading(source, "documents") as file, contextlib.ExitStack() as stack:
         listed = Part(file, _whole(file), order, np.arange(len(order)))
@@ -88,7 +104,7 @@ def write(source, order, output, t):
         with storage.writing(output, "batch", t=t, sha256=batching.fingerprint(digests)) as batch:
             storage.write_csr(batch, "counts", _stacked(counts, len(words), columns))
             storage.write_strings(batch, "vocabulary", words)
-            for name in STRINGS:
+            for name in STRING_FIELDS:
                 _write_strings(batch, name, [listed] if name in docs.LIST_FIELDS else parts)
             storage.write_array(batch, "times", times)
             if "removed" in file:
@@ -105,7 +121,7 @@ def write(source, order, output, t):
 
 
 def read(source):
-    """Return the documents of a corpus with their words, which may lie in shares."""
+    """Return the documents of a corpus with their words, which may be stored in shares."""
     with storage.reading(source, "documents") as file:
         n, in_shares = int(file["ids"].attrs["length"]), "shares" in file
     if not in_shares:
@@ -117,7 +133,7 @@ def read(source):
 
 
 def said_of(times):
-    """Return how many documents there are, and from which day to which."""
+    """Return a text with the number of documents and their first and last day."""
     said = f"{len(times)} documents"
     if times.min() == NO_TIME:
         return said
@@ -126,7 +142,7 @@ def said_of(times):
 
 
 def _parts(stack, source, listed):
-    """Yield the documents of a batch by the files that hold their words: the shares, or the corpus itself."""
+    """Yield a `Part` for each file with words of the batch: each share, or the corpus itself."""
     if "shares" not in listed.file:
         yield listed
         return
@@ -148,11 +164,11 @@ def _unlike(source, fault):
 
 
 def _whole(file):
-    """Return what every batch needs of an open file."""
+    """Return the `Whole` of an open file, from the cache if possible."""
     digest = file.attrs["digest"]
     if digest not in _known:
         ends = {}
-        for name in (name for name in STRINGS if name in file):
+        for name in (name for name in STRING_FIELDS if name in file):
             block = storage.read_array(file, name, "u")
             ends[name] = np.append(np.flatnonzero(block == ord("\n")), len(block))
         words = storage.read_strings(file, "vocabulary") if "vocabulary" in file else []
@@ -163,7 +179,7 @@ def _whole(file):
 
 
 def _pieces(parts, name):
-    """Return the rows of a matrix as (part, rows, their places); neighbours are read together."""
+    """Return rows of a matrix as a list of (number of the part, matrix of rows, positions in the batch)."""
     pieces = []
     for number, part in enumerate(parts):
         matrix, wanted = Matrix(part.file, name), part.rows
@@ -176,7 +192,10 @@ def _pieces(parts, name):
 
 
 def _stacked(pieces, n_columns, columns=None):
-    """Return pieces as one matrix in the order of the batch, under the columns of the batch."""
+    """Return the rows of `_pieces` as one matrix in the order of the batch.
+
+    `columns` has for each part the new column of each of its columns; by default columns are unchanged.
+    """
     moved = [
         sparse.csr_array(
             (piece.data, columns[number][piece.indices] if columns else piece.indices, piece.indptr),
@@ -191,7 +210,7 @@ def _stacked(pieces, n_columns, columns=None):
 
 
 def _columns(parts, pieces):
-    """Return for each part the batch's column of its terms, and the batch's words by spelling."""
+    """Return (for each part, the column in the batch of each of its terms; sorted words of the batch)."""
     occurs = [np.zeros(len(part.whole.vocabulary), dtype=bool) for part in parts]
     for number, piece, _ in pieces:
         occurs[number][piece.indices] = True
@@ -206,7 +225,7 @@ def _columns(parts, pieces):
 
 
 def _picked(parts, name):
-    """Return rows of an array, reading of each file the span that holds them."""
+    """Return the rows of an array in the order of the batch."""
     taken = []
     for part in parts:
         dataset, low = storage.dataset_of(part.file, name, "iuf"), int(part.rows.min())
@@ -217,7 +236,7 @@ def _picked(parts, name):
 
 
 def _write_strings(batch, name, parts):
-    """Copy strings of some documents as bytes; those that no file has, or that are `SPARSE` and empty, stay away."""
+    """Copy the strings of documents as bytes, if a file has them and they are not optional and all empty."""
     texts, holding = [b""] * sum(len(part.rows) for part in parts), [part for part in parts if name in part.whole.ends]
     for part in holding:
         ends = part.whole.ends[name]
@@ -228,13 +247,13 @@ def _write_strings(batch, name, parts):
             part.places.tolist(), (first - begin).tolist(), (last - begin).tolist(), strict=True
         ):
             texts[place] = block[low:high]
-    if holding and (name not in SPARSE or any(texts)):
+    if holding and (name not in OPTIONAL_FIELDS or any(texts)):
         storage.write_array(batch, name, np.frombuffer(b"\n".join(texts), dtype=np.uint8))
         batch[name].attrs["length"] = len(texts)
 
 
 def _write_passages(batch, parts, columns, n_terms):
-    """Copy the passages of some documents."""
+    """Copy the passages of documents, with their words under the columns of the batch."""
     arrays = [passages.arrays(part.file["passages"]) for part in parts]
     lengths = np.zeros(sum(len(part.rows) for part in parts), dtype=np.int64)
     for part, (starts, _, _) in zip(parts, arrays, strict=True):

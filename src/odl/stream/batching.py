@@ -1,9 +1,9 @@
-"""Documents in the order of the stream, cut into batches.
+"""Order the documents of a stream and cut them into batches.
 
-Protocols: ``by-date`` takes the documents as they come; ``topic-entry`` holds a seeded set of topics
-back, each until a seeded batch before which its documents are dropped, so that a corpus in which all
-topics occur from the start has controlled novelty. Every choice is drawn from a hash of the seed
-and a name, never from a position, so that appended documents change no earlier choice.
+With the protocol ``by-date`` all documents are used. With ``topic-entry`` each of a random set of topics enters at a
+random batch; its earlier documents are dropped, so the novel documents are known even if all topics occur from the
+start. Random choices are hashes of the seed and a name, not of a position, so that appended documents do not change
+earlier choices.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ PERIODS = {"day": "D", "week": "W", "month": "M", "quarter": "3M", "year": "Y"}
 
 
 def draw(seed: int, *names: str) -> float:
-    """Return a number in [0, 1) that depends on the seed and the names only.
+    """Return a pseudorandom number in [0, 1) that depends only on the seed and the names.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def draw(seed: int, *names: str) -> float:
 
 
 def entry_of(topic: str, entry: TopicEntry, seed: int) -> int:
-    """Return the batch from which a topic is let in; 0 for one that is not held back.
+    """Return the batch at which a topic enters the stream; 0 if it is not held back.
 
     Examples
     --------
@@ -56,16 +56,16 @@ def entry_of(topic: str, entry: TopicEntry, seed: int) -> int:
 
 
 def order(ids: Sequence[str], times: np.ndarray, seed: int, ties: str = "seeded") -> np.ndarray:
-    """Sort documents by time.
+    """Return the rows of documents sorted by time.
 
     Parameters
     ----------
     ids : list of str
     times : ndarray of int64
-        Milliseconds; all `NO_TIME` for a corpus without dates.
+        Milliseconds of Unix time; all `NO_TIME` for a corpus without dates.
     seed : int
     ties : {"seeded", "source"}
-        Order among equal times: by sha256 of (seed, id), or as in the source.
+        Order of documents with equal times: by sha256 of (seed, id), or as in the source.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def order(ids: Sequence[str], times: np.ndarray, seed: int, ties: str = "seeded"
 
 
 class Listed(NamedTuple):
-    """What orders documents, as in `odl.files.documents.Documents`."""
+    """The fields of `odl.files.documents.Documents` that `split` uses."""
 
     ids: Sequence[str]
     times: np.ndarray
@@ -113,7 +113,7 @@ def split(documents: Any, stream: Order, seed: int = 0) -> list[np.ndarray]:
     ----------
     documents : odl.files.documents.Documents or Listed
     stream : odl.config.sections.Order
-        Protocol, order of ties, what makes a batch.
+        Protocol, order of ties, and definition of a batch.
     seed : int
 
     Returns
@@ -124,7 +124,7 @@ def split(documents: Any, stream: Order, seed: int = 0) -> list[np.ndarray]:
     Raises
     ------
     DataError
-        If some documents have no time, or they are too few for two batches.
+        If only some documents have a time, or there are too few for two batches.
 
     Examples
     --------
@@ -154,24 +154,24 @@ def split(documents: Any, stream: Order, seed: int = 0) -> list[np.ndarray]:
 
 
 def cut(rows, keys, initial, documents=None, held_back=None):
-    """Cut ordered documents where their keys change, the first batch no sooner than it has enough of them.
+    """Cut ordered documents into batches of a given size, or where their keys change.
 
     Parameters
     ----------
     rows : sequence of int
     keys : sequence
-        Period or file of each.
+        Period or file of each document.
     initial : int
-        Documents of the first batch at least.
+        Smallest size of the first batch.
     documents : int, optional
-        Of every other batch; keys do not matter then.
+        Size of every other batch; if given, keys are not used.
     held_back : callable, optional
-        Row and number of the batch to whether the document is dropped.
+        Function (row, number of the batch) -> whether the document is dropped.
 
     Returns
     -------
     list of ndarray of int64
-        The last one may still grow; it is empty where all documents are dropped.
+        Rows of each batch. The last batch may be incomplete, or empty if its documents are dropped.
     """
     batches, current, last_key = [], [], None
     for row, key in zip(rows, keys, strict=True):
@@ -189,20 +189,20 @@ def cut(rows, keys, initial, documents=None, held_back=None):
 
 
 def _held_back(topics, entry, seed):
-    """Return which documents the topic-entry protocol drops, as `cut` asks for them."""
+    """Return the function `held_back` of `cut` for the topic-entry protocol."""
     entries = cache(lambda topic: entry_of(topic, entry, seed))
     return lambda row, batch: any(entries(topic) > batch for topic in topics[row])
 
 
 def periods_of(times, period):
-    """Return the calendar period (UTC) of each time in milliseconds: a day or month, weeks from Monday."""
-    # Weeks of numpy start on Thursday 1970-01-01: move them to Monday.
+    """Return the calendar period (UTC) of each time in milliseconds, as a date or number; weeks begin on Monday."""
+    # Weeks of NumPy begin on a Thursday (1970-01-01): shift the times by three days.
     stamps = times + (3 * 86_400_000 if period == "week" else 0)
     return stamps.astype("datetime64[ms]").astype(f"datetime64[{PERIODS[period]}]").tolist()
 
 
 def begin_of(time, period):
-    """Return when the calendar period (UTC) of a time began, both in milliseconds."""
+    """Return the begin of the calendar period (UTC) of a time, both in milliseconds."""
     shift = 3 * 86_400_000 if period == "week" else 0
     whole = np.datetime64(int(time) + shift, "ms").astype(f"datetime64[{PERIODS[period]}]")
     return int(whole.astype("datetime64[ms]").astype(np.int64)) - shift
@@ -219,23 +219,25 @@ def _keys(rows, documents, how):
 
 
 def fingerprint(digests):
-    """Return the sha256 of a batch from the digests of its documents, in order."""
+    """Return the sha256 of a batch, computed from the digests of its documents in order."""
     return hashlib.sha256(np.ascontiguousarray(digests).tobytes()).hexdigest()
 
 
 def index(source, table, output, *, seed, stream, made=None):
-    """Cut the stream into batches and write one row for each, with the sha256 of its documents.
+    """Cut the stream into batches and write their index.
 
     Parameters
     ----------
     source : path-like
-        Documents.
-    table, output : path-like
-        Written: index.tsv (t, documents, first, last, sha256) and the rows of each batch.
+        Documents of the corpus.
+    table : path-like
+        Written: index.tsv with one row per batch (t, documents, first, last, sha256).
+    output : path-like
+        Written: the rows of each batch.
     seed : int
     stream : odl.config.sections.Order
     made : path-like, optional
-        Folder of the batches made before: one that changes although it was complete is warned of.
+        Folder of existing batches. A warning is printed if a batch changes that was complete.
     """
     with storage.reading(source, "documents") as file:
         ids, files = storage.read_strings(file, "ids"), storage.read_strings(file, "files")
@@ -256,7 +258,7 @@ def index(source, table, output, *, seed, stream, made=None):
 
 
 def _warn_of_late_documents(made, table, sums):
-    """Say which finished batches no longer hold the same documents (the newest may just have grown)."""
+    """Warn if a batch before the last one no longer has the same documents; the last one may have grown."""
     stored = _stored(made, table)
     changed = [t for t, digest in sorted(stored.items()) if t >= len(sums) or digest != sums[t]]
     if changed and changed[0] != max(stored):
@@ -265,7 +267,7 @@ def _warn_of_late_documents(made, table, sums):
 
 
 def _stored(made, table):
-    """Return the digests of the batches in a folder, by the index before where it is still there, else from them."""
+    """Return {t: sha256} of the batches in a folder, from the earlier index if it exists, else from their files."""
     paths = {path.stem: path for path in Path(made).glob("*.h5")} if made else {}
     with contextlib.suppress(StorageError):
         columns, rows = read_cells(table)

@@ -1,14 +1,12 @@
-"""Boilerplate: passages that many documents share, taken out of the counts; decided without a look at the future.
+"""Remove boilerplate from term counts: passages such as footers that many otherwise different documents share.
 
-A passage (`odl.text.shingles`) goes if it occurs in many documents that have little else in common: footers,
-disclaimers, navigation. A copy of a text shares its passages as well, so a document counts by its own share only: that
-of its characters in passages that no document before it has. A document of nothing new counts nothing, however often
-it comes.
+A passage (`odl.text.shingles`) is boilerplate if at least a number and a share of the documents of a window have it.
+Copies of a text share all passages, although these are not boilerplate. Therefore a document counts with a weight: the
+share of its characters in passages that no earlier document has. An exact copy has weight 0.
 
-Each timestep's file holds the passages of its documents with what they count. The step adds up those of the timesteps
-before that the window holds, so that memory is that of their passages, 16 bytes each. What is decided of a document
-depends on documents before it and of its timestep: the same files come out whether a stream was appended or run at
-once.
+The feature file of a timestep stores the weighted counts of its passages. The window is the sum of those of the last
+timesteps; it takes 16 bytes of memory per passage. Decisions use the documents of the timestep and earlier ones only,
+so the files do not depend on whether a stream is appended or run at once.
 """
 
 import os
@@ -22,12 +20,12 @@ from odl.files import documents as docs
 from odl.files import passages as stored
 from odl.files import storage
 
-MIN_DOCUMENTS = 10  # documents with a passage for it to be boilerplate
+MIN_PASSAGE_DOCUMENTS = 10  # documents with a passage for it to be boilerplate
 MIN_WINDOW_SHARE = 0.01  # share of the documents of the window
 MIN_TIMESTEP_SHARE = 0.1  # share of the documents of a timestep if no earlier one has the passage: a new footer
-WINDOW_TIMESTEPS, WINDOW_DOCUMENTS = 4, 1000  # the window has at least so many of both
-MAX_WINDOW_FILES = 64  # timesteps of the window
-UNIT = 1000  # count of a document that has only new passages
+WINDOW_TIMESTEPS, WINDOW_DOCUMENTS = 4, 1000  # smallest window: it reaches back until it has both
+MAX_WINDOW_FILES = 64  # largest number of timesteps in the window
+COUNT_UNIT = 1000  # count of a passage in one document of weight 1
 
 
 @dataclass
@@ -39,7 +37,7 @@ class PassageCounts:
     keys : ndarray of uint64
         Keys of the passages, ascending.
     counts : ndarray of int64
-        Count of each passage; `UNIT` is one document.
+        Count of each passage; `COUNT_UNIT` is one document.
     n_documents : int
     """
 
@@ -56,7 +54,7 @@ class PassageCounts:
 
 
 def added(tallies):
-    """Return the sum of several counts."""
+    """Return the sum of several `PassageCounts`."""
     keys = np.concatenate([np.zeros(0, dtype=np.uint64), *(tally.keys for tally in tallies)])
     keys, places = np.unique(keys, return_inverse=True)
     counts = np.concatenate([np.zeros(0, dtype=np.int64), *(tally.counts for tally in tallies)])
@@ -65,14 +63,14 @@ def added(tallies):
 
 
 def tally(starts, keys, sizes, before):
-    """Count the passages of a timestep, each document by the share of its characters that is new.
+    """Count the passages of a timestep; a document's weight is the share of its characters in new passages.
 
     Parameters
     ----------
     starts, keys, sizes : ndarray
-        As of `odl.files.passages.Passages`, in the order of the stream.
+        Passages of the documents in stream order, see `odl.files.passages.Passages`.
     before : PassageCounts
-        Of the window.
+        Counts of the window before the timestep.
 
     Returns
     -------
@@ -84,7 +82,7 @@ def tally(starts, keys, sizes, before):
     lengths = np.diff(starts)
     document = np.repeat(np.arange(len(lengths)), lengths)
     whole, own = (np.bincount(document, values, minlength=len(lengths)) for values in (sizes, sizes * new))
-    counted = (UNIT * own // np.maximum(whole, 1)).astype(np.int64)
+    counted = (COUNT_UNIT * own // np.maximum(whole, 1)).astype(np.int64)
     counts = np.bincount(places, counted[document], minlength=len(unique)).astype(np.int64)
     return PassageCounts(unique, counts, len(lengths))
 
@@ -95,34 +93,35 @@ def repeated(own, before):
     Parameters
     ----------
     own : PassageCounts
-        Of the timestep.
+        Counts of the timestep.
     before : PassageCounts
-        Of the window before it, of no documents at timestep 0.
+        Counts of the window before it; without documents at timestep 0.
 
     Returns
     -------
     ndarray of bool
-        Of each of ``own.keys``.
+        One value for each of ``own.keys``.
     """
     total = own.counts + before.counts_for(own.keys)
     n_documents = own.n_documents + before.n_documents
-    many = total >= UNIT * max(MIN_DOCUMENTS, MIN_WINDOW_SHARE * n_documents)
+    many = total >= COUNT_UNIT * max(MIN_PASSAGE_DOCUMENTS, MIN_WINDOW_SHARE * n_documents)
     if not before.n_documents:
         return many
-    return many & (np.isin(own.keys, before.keys) | (own.counts >= UNIT * MIN_TIMESTEP_SHARE * own.n_documents))
+    return many & (np.isin(own.keys, before.keys) | (own.counts >= COUNT_UNIT * MIN_TIMESTEP_SHARE * own.n_documents))
 
 
 @dataclass
 class Cut:
-    """What is taken out of the documents of a timestep.
+    """Boilerplate of the documents of a timestep.
 
     Parameters
     ----------
     own : PassageCounts
+        Counts of all passages of the timestep.
     taken : ndarray of int32, shape (n_documents,)
-        Characters.
+        Number of characters of each document's boilerplate.
     less : csr_array of int32, shape (n_documents, n_terms)
-        Term counts.
+        Term counts of each document's boilerplate.
     """
 
     own: PassageCounts
@@ -130,31 +129,31 @@ class Cut:
     less: sparse.csr_array
 
     def without(self, counts):
-        """Return what is left of term counts."""
+        """Return term counts minus those of the boilerplate."""
         left = sparse.csr_array(counts.astype(np.int32) - self.less)
         left.data = np.maximum(left.data, 0)
         left.eliminate_zeros()
         return left
 
     def sums(self):
-        """Return the number of documents that something is taken out of, and of its characters."""
+        """Return (number of documents with boilerplate, number of its characters)."""
         return int(np.count_nonzero(self.taken)), int(self.taken.sum(dtype=np.int64))
 
 
 def decide(batch, folder):
-    """Return what is boilerplate in the documents of a batch.
+    """Return the boilerplate in the documents of a batch.
 
     Parameters
     ----------
     batch : h5py.File
         An open batch.
     folder : path-like
-        Of the features, where those of the timesteps before lie.
+        Folder with the feature files of the earlier timesteps.
 
     Returns
     -------
     Cut or None
-        None where the corpus is read without ``boilerplate``.
+        None if the corpus is read without the cleaner ``boilerplate``.
     """
     passages = stored.read(batch)
     if passages is None:
@@ -171,7 +170,7 @@ def decide(batch, folder):
 
 
 def window(folder, t):
-    """Return the tally of the timesteps before t that the window holds."""
+    """Return the `PassageCounts` of the window before timestep t, read from feature files."""
     tallies, n_documents = [], 0
     while len(tallies) < min(t, MAX_WINDOW_FILES) and (
         len(tallies) < WINDOW_TIMESTEPS or n_documents < WINDOW_DOCUMENTS
@@ -184,15 +183,16 @@ def window(folder, t):
 
 
 def write(file, cut, before):
-    """Store in the features of a timestep what the next ones need, and what was taken out; of None nothing.
+    """Store the boilerplate and the passage counts of a timestep in its feature file.
 
     Parameters
     ----------
     file : h5py.File
-        Written.
+        Feature file that is written.
     cut : Cut or None
+        Nothing is stored if it is None.
     before : h5py.File or None
-        Features of the timestep before, whose sums are continued.
+        Features of the timestep before, whose running sums are continued.
     """
     if cut is None:
         return
@@ -204,13 +204,13 @@ def write(file, cut, before):
 
 
 def sums(file):
-    """Return in how many documents so far there was boilerplate, and its characters; of None or none stored, zeros."""
+    """Return (documents with boilerplate, its characters) up to the timestep of a feature file; zeros if not stored."""
     there = file is not None and "boilerplate" in file
     return file["boilerplate"].attrs["sums"].tolist() if there else (0, 0)
 
 
 def read(file):
-    """Load the tally of the features of a timestep; an empty one, where there is none."""
+    """Return the `PassageCounts` of an open feature file, without passages if none are stored."""
     n_documents = int(file["ids"].attrs["length"])
     if "boilerplate" not in file:
         return PassageCounts(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64), n_documents)
@@ -220,14 +220,14 @@ def read(file):
 
 
 def sentence(documents, features):
-    """Return what cleaners, boilerplate, a minimum of words and a bound on terms took out; "" where nothing was to be.
+    """Return a sentence on what was removed: by cleaners, as boilerplate, as short documents, or by `max_terms`.
 
     Parameters
     ----------
     documents : path-like
         documents.h5 of the corpus.
     features : path-like
-        Of the last timestep, which tell what was boilerplate and which words left.
+        Features of the last timestep.
     """
     try:
         with storage.reading(documents, "documents") as file:
@@ -244,7 +244,7 @@ def sentence(documents, features):
 
 
 def _of_features(path):
-    """Return of how many documents boilerplate was taken with its characters, and which words left."""
+    """Return ((documents with boilerplate, its characters), sentence on forgotten words) of a feature file."""
     if not os.path.exists(path):
         return (0, 0), ""
     with storage.reading(path, "features") as file:

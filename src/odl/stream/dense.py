@@ -1,4 +1,4 @@
-"""Vectors of documents beside their words: a second view of a batch, centred with nothing taken from the future."""
+"""Vectors of documents, in addition to their words. They are centred by the mean of earlier documents only."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from odl.files import storage
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
-    """Return rows of unit l2 norm, in double precision; those of zeros stay.
+    """Return rows scaled to unit l2 norm, in double precision; rows of zeros are unchanged.
 
     Examples
     --------
@@ -23,7 +23,7 @@ def unit(rows: np.ndarray) -> np.ndarray:
 
 
 def total(vectors: np.ndarray) -> np.ndarray:
-    """Return the sum of the unit vectors.
+    """Return the sum of the rows after each is scaled to unit l2 norm.
 
     Examples
     --------
@@ -36,9 +36,9 @@ def total(vectors: np.ndarray) -> np.ndarray:
 
 
 def centred(vectors: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """Return the unit vectors minus a mean, scaled to unit norm again; a vector of zeros stays one.
+    """Return the unit vectors minus a mean, scaled to unit norm again; vectors of zeros are unchanged.
 
-    Encoders put all texts of a language near one direction; what is left without it tells documents apart.
+    Encoders map all texts of a language near one direction. Only the rest of a vector tells documents apart.
 
     Examples
     --------
@@ -53,25 +53,26 @@ def centred(vectors: np.ndarray, mean: np.ndarray) -> np.ndarray:
 
 
 def total_after(file):
-    """Return the sum of the unit vectors of all documents up to the batch of an open feature file."""
+    """Return the sum of the unit vectors of all documents up to and including the batch of an open feature file."""
     before = storage.read_array(file, "vector_total", "f") if int(file.attrs["t"]) else 0.0
     return total(storage.read_array(file, "vectors", "f", 2)) + before
 
 
 def advance(file, batch, before):
-    """Continue the vectors of a feature chain by one batch: they and the sum of those before it.
+    """Store the vectors of a batch and the sum of the earlier unit vectors in a feature file.
 
     Parameters
     ----------
-    file, batch : h5py.File
-        Features that are written; the batch.
+    file : h5py.File
+        Feature file that is written.
+    batch : h5py.File
     before : odl.stream.features.FeatureFile or None
-        The timestep before.
+        Features of the timestep before.
 
     Raises
     ------
     DataError
-        If only one of the two has vectors, or they have other dimensions.
+        If only one of the two timesteps has vectors, or their dimensions differ.
     """
     if before is not None and ("vectors" in before.file) != ("vectors" in batch):
         what = ("without", "with") if "vectors" in batch else ("with", "without")

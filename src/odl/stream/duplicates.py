@@ -1,13 +1,14 @@
-"""Near-duplicates of a stream, a part of the chain of features: which documents are one item.
+"""Groups of near-duplicates in a stream. The documents of a group are one item of the alerts.
 
-Two documents are near-duplicates if the Jaccard index of their shingles is `ALIKE` or more. A group holds what is
-connected by such pairs among the documents of a timestep and of some timesteps before it; so no two groups of a
-timestep hold near-duplicates of each other. Its name is the id of its first document by time. Groups that a later
-document connects go on under the name of the older one; files written before stay as they are.
+Two documents are near-duplicates if the Jaccard index |A ∩ B| / |A ∪ B| of their sets of shingles is at least
+`MIN_JACCARD`. Groups are the connected components of these pairs among the documents of a timestep and the
+`COMPARED_TIMESTEPS` before it. The name of a group is the id of its first document. If a later document connects two
+groups, they continue with the name of the older one; earlier files are not changed.
 
-Pairs are found by the bands of MinHash signatures (Broder 1997; Leskovec, Rajaraman and Ullman, Mining of Massive
-Datasets, section 3.4) and decided on the shingles themselves: a pair at .8 is missed with probability
-(1 - .8^4)^24 = 3e-6, a decided one never wrong. Nothing is drawn, so a stream gives the same files however it came.
+Candidate pairs have an equal band in their MinHash signatures (Broder 1997; Leskovec, Rajaraman and Ullman, Mining of
+Massive Datasets, section 3.4); then their sets are compared. So a reported pair is always correct, and a pair with
+index .8 is missed with probability (1 - .8^4)^24 = 3e-6. The hash functions are constants, so that results do not
+depend on whether a stream is appended or run at once.
 """
 
 import hashlib
@@ -20,30 +21,33 @@ from scipy import sparse
 from odl.errors import DataError
 from odl.files import blocks, storage
 
-ALIKE = 0.8
-BANDS, ROWS = 24, 4
-LIKELY = 0.6  # estimated index from which a pair is looked at; five standard deviations below ALIKE
-WINDOW = 4  # timesteps
-PAIRS_AT_ONCE = 64  # pairs compared in one call
-COSINE, BLOCK = 0.9, 1000  # of near-duplicates of documents without shingles; documents that are compared at a time
-_DRAWN = np.frombuffer(hashlib.shake_256(b"odl.alerts.duplicates").digest(16 * BANDS * ROWS), dtype="<u8")
-FACTORS, TERMS = _DRAWN[: BANDS * ROWS] | np.uint64(1), _DRAWN[BANDS * ROWS :]
-MIXER = np.uint64(0x9E3779B97F4A7C15)
+MIN_JACCARD = 0.8  # smallest Jaccard index of near-duplicates
+N_BANDS, BAND_SIZE = 24, 4  # bands of a signature, and hashes per band
+MIN_ESTIMATE = 0.6  # smallest index estimated from signatures of compared pairs; five sd below MIN_JACCARD
+COMPARED_TIMESTEPS = 4  # timesteps whose documents the next one is compared with
+PAIRS_AT_ONCE = 64  # pairs whose signatures are compared in one call
+MIN_COSINE = 0.9  # smallest cosine of near-duplicates of documents without shingles
+BLOCK_ROWS = 1000  # documents whose cosines are computed in one call
+# Parameters of the hash functions (factor x + term) / 2^32, of uint64.
+_DRAWN = np.frombuffer(hashlib.shake_256(b"odl.alerts.duplicates").digest(16 * N_BANDS * BAND_SIZE), dtype="<u8")
+MINHASH_FACTORS, MINHASH_TERMS = _DRAWN[: N_BANDS * BAND_SIZE] | np.uint64(1), _DRAWN[N_BANDS * BAND_SIZE :]
+BAND_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass
 class Groups:
-    """Groups of the documents of some timesteps, the last of which is `t`.
+    """Groups of near-duplicates among the documents of successive timesteps.
 
     Attributes
     ----------
     t : int
+        The last timestep.
     starts : ndarray of int64
-        The documents of the timesteps are ``starts[0]:starts[1]``, and so on.
+        The documents of the first timestep are ``starts[0]:starts[1]``, and so on.
     names : list of str
-        Group of each document.
+        Name of the group of each document.
     born : ndarray of int64, shape (n_documents, 2)
-        Timestep and row of the first document of its group.
+        Timestep and row of the first document of each document's group.
     """
 
     t: int
@@ -52,11 +56,11 @@ class Groups:
     born: np.ndarray
 
     def own(self):
-        """Return the group of each document of timestep t."""
+        """Return the name of the group of each document of timestep t."""
         return self.names[self.starts[-2] :]
 
     def items(self):
-        """Return of each document of timestep t the first of its group there, and whether one came before t."""
+        """Return (row of the first document of its group in timestep t, whether the group is older) per document."""
         rows = {}
         first = np.array([rows.setdefault(name, row) for row, name in enumerate(self.own())], dtype=np.int64)
         return first, self.born[self.starts[-2] :, 0] < self.t
@@ -71,14 +75,14 @@ def decide(batch, before):
     Parameters
     ----------
     batch : h5py.File
-        An open batch; those before it lie beside it, as ``{t}.h5``.
+        An open batch; the earlier ones are in the same folder, as ``{t}.h5``.
     before : odl.stream.features.FeatureFile or None
-        Features of the timestep before; none for timestep 0.
+        Features of the timestep before; None for timestep 0.
 
     Returns
     -------
     groups : Groups or None
-        Of the documents that the next timestep is compared with, those of the batch last. None where the corpus is read
+        Groups of the documents that the next timestep is compared with; the batch is last. None if the corpus is read
         without ``duplicates``.
     sets : list of ndarray
         Shingles of these documents.
@@ -100,20 +104,21 @@ def decide(batch, before):
 
 
 def grouped(known, earlier, own, ids):
-    """Group the documents of a timestep.
+    """Return earlier groups extended by the documents of a timestep.
 
     Parameters
     ----------
     known : Groups
-        Of the timesteps before.
+        Groups of the timesteps before.
     earlier, own : sequence of ndarray of int32
-        Shingles of the documents there, and of the timestep's own.
+        Shingles of the documents of the earlier timesteps, and of this one.
     ids : list of str
-        Names of these.
+        Ids of the documents of this timestep.
 
     Returns
     -------
     Groups
+        Of the last `COMPARED_TIMESTEPS` timesteps.
     """
     t, sets = known.t + 1, [*earlier, *own]
     names = [*known.names, *ids]
@@ -121,19 +126,19 @@ def grouped(known, earlier, own, ids):
     firsts = {}
     roots = np.array([firsts.setdefault(name, row) for row, name in enumerate(known.names)], dtype=np.int64)
     roots = connect(sets, roots).tolist()
-    oldest = {}  # root -> birth and name of the oldest group that it joins
+    oldest = {}  # root -> (timestep, row, name) of the oldest group connected to it
     for row, root in enumerate(roots):
         group = (*born[row].tolist(), names[row])
         oldest[root] = min(oldest.get(root, group), group)
     groups = [oldest[root] for root in roots]
-    starts = np.append(known.starts, len(names))[-WINDOW - 1 :]
+    starts = np.append(known.starts, len(names))[-COMPARED_TIMESTEPS - 1 :]
     born = np.array([birth for *birth, _ in groups], dtype=np.int64).reshape(-1, 2)
     first = starts[0]
     return Groups(t, starts - first, [name for *_, name in groups[first:]], born[first:])
 
 
 def _earlier_sets(batch, known):
-    """Return the sets of shingles of the documents whose groups are known."""
+    """Return the sets of shingles of the documents of earlier groups, read from their batches."""
     folder, sets = os.path.dirname(os.path.abspath(blocks.path_of(batch))), []
     for path in storage.earlier(folder, known.t + 1, len(known.starts) - 1):
         with storage.reading(path, "batch") as file:
@@ -148,18 +153,18 @@ def _sets(batch):
 
 
 def write(file, groups):
-    """Store in the features of a timestep its groups and those that the next ones need; of None nothing."""
+    """Store groups in the feature file of a timestep; nothing if `groups` is None."""
     if groups is None:
         return
     group = file.create_group("duplicates")
-    group.attrs["window"], group.attrs["alike"] = WINDOW, ALIKE
+    group.attrs["window"], group.attrs["alike"] = COMPARED_TIMESTEPS, MIN_JACCARD
     storage.write_array(group, "starts", groups.starts)
     storage.write_strings(group, "names", groups.names)
     storage.write_array(group, "born", groups.born)
 
 
 def read(file):
-    """Load the groups of the features of a timestep."""
+    """Return the groups stored in an open feature file."""
     group = file["duplicates"]
     return Groups(
         t=int(file.attrs["t"]),
@@ -170,19 +175,19 @@ def read(file):
 
 
 def connect(sets, roots=()):
-    """Connect near-duplicates.
+    """Find the connected components of near-duplicates.
 
     Parameters
     ----------
     sets : list of ndarray of int32
-        Shingles of each document, ascending; empty ones are like nothing.
+        Shingles of each document, ascending. A document without shingles has no near-duplicates.
     roots : ndarray of int64
-        Root of each document whose pairs are decided already: the first ones.
+        Roots of the first documents, whose pairs among each other are known already.
 
     Returns
     -------
     ndarray of int64
-        A document for each one, the same for those that are connected.
+        Root of each document: a document of its component, the same one for all of the component.
     """
     n_old = len(roots)
     roots = np.append(np.asarray(roots, dtype=np.int64), np.arange(n_old, len(sets), dtype=np.int64))
@@ -192,10 +197,10 @@ def connect(sets, roots=()):
     if not len(filled):
         return roots
     signatures = sign([sets[row] for row in filled])
-    for band in range(BANDS):
+    for band in range(N_BANDS):
         keys = np.zeros(len(filled), dtype=np.uint64)
-        for column in signatures.T[band * ROWS : (band + 1) * ROWS]:
-            keys = (keys ^ (keys >> np.uint64(29))) * MIXER + column
+        for column in signatures.T[band * BAND_SIZE : (band + 1) * BAND_SIZE]:
+            keys = (keys ^ (keys >> np.uint64(29))) * BAND_MULTIPLIER + column
         order = np.argsort(keys, kind="stable")
         ends = np.append(np.flatnonzero(np.diff(keys[order])) + 1, len(order))
         starts = np.append(0, ends[:-1])
@@ -205,7 +210,7 @@ def connect(sets, roots=()):
 
 
 def _connect_bucket(members, filled, sets, signatures, roots, n_old):
-    """Connect the near-duplicates among documents of equal signatures in a band, in place."""
+    """Connect near-duplicates among documents whose signatures are equal in a band; `roots` is changed in place."""
     documents = filled[members]
     for place in range(np.searchsorted(documents, n_old), len(members)):
         if (roots[documents] == roots[documents[0]]).all():
@@ -216,38 +221,38 @@ def _connect_bucket(members, filled, sets, signatures, roots, n_old):
             chunk = others[at : at + PAIRS_AT_ONCE]
             equal = (signatures[members[chunk]] == signatures[members[place]]).mean(axis=1)
             at += len(chunk)
-            for other in documents[chunk[equal >= LIKELY]].tolist():
-                if roots[other] != roots[row] and jaccard(sets[other], sets[row]) >= ALIKE:
+            for other in documents[chunk[equal >= MIN_ESTIMATE]].tolist():
+                if roots[other] != roots[row] and jaccard(sets[other], sets[row]) >= MIN_JACCARD:
                     low, high = sorted((int(roots[other]), int(roots[row])))
                     roots[roots == high] = low
                     others, at = others[at:][roots[documents[others[at:]]] != low], 0
 
 
 def share_enough(sets):
-    """Return which sets, none of them empty, share so many shingles with all others that one may be alike.
+    """Return which sets may have a near-duplicate: a share `MIN_JACCARD` of their shingles occurs in other sets.
 
-    Shingles are counted by their last bits, so some more are let through, never fewer; nearly all others need no
-    signature then.
+    Shingles are counted by their last bits only, so some sets are returned needlessly, but none is missed. Most sets
+    of a stream are excluded and need no signature. Sets must not be empty.
     """
     flat = np.concatenate(sets)
     places = flat & np.int32(min((1 << (len(flat).bit_length() + 1)) - 1, np.iinfo(np.int32).max))
     shared = np.bincount(places)[places] > 1
     lengths = np.array([len(one) for one in sets])
-    return np.add.reduceat(shared, np.cumsum(lengths) - lengths, dtype=np.int64) / lengths >= ALIKE
+    return np.add.reduceat(shared, np.cumsum(lengths) - lengths, dtype=np.int64) / lengths >= MIN_JACCARD
 
 
 def sign(sets):
-    """Return the MinHash signatures of sets that are not empty, n × (BANDS ROWS)."""
+    """Return the MinHash signatures of sets that are not empty, shape (n_sets, N_BANDS * BAND_SIZE)."""
     flat = np.concatenate(sets).astype(np.uint64)
     starts = np.cumsum([0, *map(len, sets[:-1])])
-    signatures = np.empty((len(sets), BANDS * ROWS), dtype=np.uint32)
-    for column, (factor, term) in enumerate(zip(FACTORS, TERMS, strict=True)):
+    signatures = np.empty((len(sets), N_BANDS * BAND_SIZE), dtype=np.uint32)
+    for column, (factor, term) in enumerate(zip(MINHASH_FACTORS, MINHASH_TERMS, strict=True)):
         signatures[:, column] = np.minimum.reduceat((flat * factor + term) >> np.uint64(32), starts)
     return signatures
 
 
 def jaccard(one: np.ndarray, other: np.ndarray) -> float:
-    """Return the Jaccard index of two ascending sets.
+    """Return the Jaccard index of two sets, given as ascending arrays.
 
     Equation `near-duplicates` of docs/method.md.
 
@@ -263,9 +268,9 @@ def jaccard(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def near_duplicates(P: sparse.csr_array) -> np.ndarray:
-    """Put documents that are nearly the same into one group.
+    """Group near-duplicates in a batch by cosine, for documents without shingles.
 
-    A document joins the group of the first document before it in the batch whose cosine with it is at least `COSINE`.
+    A document joins the group of the first earlier document whose cosine with it is at least `MIN_COSINE`.
 
     Parameters
     ----------
@@ -285,12 +290,12 @@ def near_duplicates(P: sparse.csr_array) -> np.ndarray:
     array([0, 1, 0])
     """
     first, columns = np.arange(P.shape[0]), sparse.csr_array(P.T)
-    for start in range(0, P.shape[0], BLOCK):
-        cosines = sparse.coo_array(P[start : start + BLOCK] @ columns)
-        similar = (cosines.data >= COSINE) & (cosines.col < cosines.row + start)
+    for start in range(0, P.shape[0], BLOCK_ROWS):
+        cosines = sparse.coo_array(P[start : start + BLOCK_ROWS] @ columns)
+        similar = (cosines.data >= MIN_COSINE) & (cosines.col < cosines.row + start)
         rows, earlier = cosines.row[similar] + start, cosines.col[similar]
-        order = np.lexsort((-earlier, rows))  # of several the first one is written last
+        order = np.lexsort((-earlier, rows))  # so that the first of several is assigned last
         first[rows[order]] = earlier[order]
     for row in np.flatnonzero(first < np.arange(len(first))):
-        first[row] = first[first[row]]  # rows rise, so that the group of the earlier one is settled
+        first[row] = first[first[row]]  # in ascending order, so the earlier document already has its final group
     return first

@@ -1,9 +1,9 @@
-"""Vocabulary, document frequencies and labels over a stream, with nothing taken from the future.
+"""Term counts, document frequencies and labels of a stream, computed from earlier documents only.
 
-A chain of files, one per timestep, holds term counts under global term ids (by first appearance, never
-changed) with the document frequencies *before* the timestep. What is small is read when a file is opened, documents by
-ranges of rows; all rows are a slice. With a bound on the vocabulary a file holds the terms still known, and their ids
-(`odl.stream.terms`).
+There is one feature file per timestep, and each continues the one before. It has the term counts of the documents
+under global term ids (by first appearance, never changed), and the document frequencies *before* the timestep. Small
+arrays are read when a file is opened, counts by ranges of rows. With a bound on the vocabulary (`max_terms`) a file
+has only the terms that are still known, and their ids (`odl.stream.terms`).
 """
 
 import os
@@ -27,12 +27,12 @@ UNLABELLED, KNOWN, NOVEL = -1, 0, 1
 
 
 class FeatureFile:
-    """One timestep of the feature chain: an open feature file.
+    """An open feature file: the features of one timestep.
 
     Parameters
     ----------
     file : h5py.File
-        Of kind "features".
+        File of kind "features".
 
     Attributes
     ----------
@@ -42,30 +42,30 @@ class FeatureFile:
         Term counts; column = global term id, or its position in `terms`. ``counts[:]`` is the csr_array of all
         documents.
     frequencies : ndarray of int64, shape (n_terms,)
-        Documents before this batch that hold the term.
+        Number of documents before this batch that have the term.
     n_before : int
         Documents before this batch.
     n_initial : int
-        Terms that occurred in batch 0 (and have not left): columns below it form the fixed vocabulary.
+        Number of terms of batch 0 that are still known. Columns below it are the fixed vocabulary.
     novel, novel_dominant : ndarray of int8, shape (n_documents,)
         1 if no topic (the dominant topic) of the document occurred in an earlier batch, 0 if one
         did, -1 for a document without topics.
     vocabulary : list of str
-        All terms seen up to and including this batch (that have not left), one a column.
+        Word of each column: the terms of this and earlier batches that are still known.
     max_terms : int
-        Bound on the terms known after a batch; 0: none.
+        Largest number of terms known after a batch; 0 for no bound.
     terms, last : ndarray of int64, shape (n_terms,), or None
-        Where there is a bound: ids, ascending, and the last timestep before this one that had the term.
+        With a bound: ids of the terms, ascending, and the last timestep before this one with the term.
     base : odl.stream.terms.Base, or None
-        The file beside it that holds the words before its own.
+        Earlier feature file that stores the first words of the vocabulary.
     n_numbered, n_left : int
-        Where there is a bound: ids assigned so far; terms that left before this batch, of those the last one knew.
+        With a bound: number of ids assigned so far, and of terms forgotten between the last batch and this one.
     ids, times, topics, titles
-        As in `odl.files.documents.Documents`.
+        See `odl.files.documents.Documents`.
     vectors : ndarray of float64, shape (n_documents, n_dimensions), or None
-        What the documents mean, centred by the past (`odl.stream.dense`); None where the stream has no vectors.
+        Vectors of the documents, centred (`odl.stream.dense`); None if the stream has none.
     groups : odl.stream.duplicates.Groups, or None
-        Near-duplicates; None where the corpus is read without ``duplicates``.
+        Near-duplicates; None if the corpus is read without ``duplicates``.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class FeatureFile:
         )
         self.counts = known_terms.Matrix(file, "counts")
         self.max_terms = int(facts.get("max_terms", 0))
-        self.sets: list[np.ndarray] = []  # shingles of what the next timestep is compared with, where at hand
+        self.sets: list[np.ndarray] = []  # shingles for the next timestep, if computed here
         self.terms: Any = None
         self.last: Any = None
         self.n_numbered, self.n_left, self.base = self.counts.shape[1], 0, known_terms.Base.from_file(file)
@@ -104,7 +104,7 @@ class FeatureFile:
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        """Column of each word; the timestep after goes on from it."""
+        """Column of each word; the next timestep copies it."""
         return {word: number for number, word in enumerate(self.vocabulary)}
 
     @cached_property
@@ -137,7 +137,7 @@ class FeatureFile:
         return total / max(1, self.n_before if self.t else len(self.raw_vectors))
 
     def vector_mean_after(self) -> np.ndarray:
-        """Return the mean of the unit vectors up to and including this batch, by which those that come are centred."""
+        """Return the mean of the unit vectors up to and including this batch; the next batch is centred by it."""
         return dense.total_after(self.file) / max(1, self.n_before + len(self.raw_vectors))
 
     @cached_property
@@ -151,13 +151,13 @@ class FeatureFile:
         return total
 
     def last_after(self) -> np.ndarray:
-        """Return the last timestep of each term, this one included; only where there is a bound."""
+        """Return the last timestep with each term, this one included; only with a bound on the terms."""
         last = np.array(self.last)
         last[self.counts.arrays["indices"][:]] = self.t
         return last
 
     def seen_after(self) -> tuple[set[str], set[str]]:
-        """Return the topics, and the dominant topics, of all batches up to and including this one."""
+        """Return (topics, dominant topics) of all batches up to and including this one."""
         seen, dominant = (set(storage.read_strings(self.file, name)) for name in ("seen", "seen_dominant"))
         for names in self.topics:
             seen.update(names)
@@ -175,7 +175,7 @@ class FeatureFile:
 
 
 def read(path: str | os.PathLike) -> FeatureFile:
-    """Open the features of one timestep; the file is closed when nothing refers to it any more.
+    """Open the features of one timestep. The file is closed when the object is deleted.
 
     Raises
     ------
@@ -199,7 +199,10 @@ def read(path: str | os.PathLike) -> FeatureFile:
 
 
 def advance(output, source, previous=None, max_terms=0, alone=False):
-    """Continue the feature chain by one batch, a run of documents at a time.
+    """Compute the features of the next batch and write them.
+
+    With boilerplate removal, the earlier feature files must be in the folder of the output. With near-duplicates, the
+    earlier batches must be in the folder of the batch.
 
     Parameters
     ----------
@@ -208,22 +211,21 @@ def advance(output, source, previous=None, max_terms=0, alone=False):
     source : path-like
         The batch.
     previous : path-like or FeatureFile, optional
-        The timestep before; none for batch 0.
+        Features of the timestep before; None for batch 0.
     max_terms : int
-        Most terms known after a batch; 0: all. Those too many leave before the next one (`odl.stream.terms.staying`).
+        Largest number of terms known after a batch; 0 for no bound. Surplus terms are forgotten before the next batch
+        (`odl.stream.terms.staying`).
     alone : bool
-        Whether the batches before have no files, so that near-duplicates cannot be told.
+        Whether to skip near-duplicates, because the earlier batches have no files.
 
     Returns
     -------
     FeatureFile
-        Open. Those of the timesteps before have to lie beside the output where the corpus is read for boilerplate, and
-        their batches beside the batch where it is read for near-duplicates.
 
     Raises
     ------
     DataError
-        If the batch is not the one that follows.
+        If the batch is not that of the next timestep.
     """
     before = previous if isinstance(previous, FeatureFile) or previous is None else read(previous)
     wanted = before.t + 1 if before else 0
@@ -232,7 +234,7 @@ def advance(output, source, previous=None, max_terms=0, alone=False):
             expected = f"timestep {wanted}, after {blocks.path_of(before.file) if before else 'nothing'}"
             problem = f"{source} is of timestep {int(batch.attrs['t'])}"
             raise DataError(problem, expected, "pass the batch that follows")
-        sections.Features(max_terms=max_terms)  # refuses what is no bound
+        sections.Features(max_terms=max_terms)  # raises an error for an invalid bound
         known = known_terms.Known(before, output, max_terms)
         cut = boilerplate.decide(batch, os.path.dirname(os.path.abspath(output)))
         groups, sets = (None, []) if alone else duplicates.decide(batch, before)
@@ -245,7 +247,7 @@ def advance(output, source, previous=None, max_terms=0, alone=False):
         columns[used] = known.columns([word for word, left in zip(words, used.tolist(), strict=True) if left])
         seen, dominant = before.seen_after() if before else (set(), set())
         sizes = {"t": wanted, "n_before": before.n_before + before.counts.shape[0] if before else 0}
-        if "shingles" in batch or "passages" in batch:  # decided by more of the past than the features before hold
+        if "shingles" in batch or "passages" in batch:  # these also depend on earlier files
             past = before.file.attrs["digest"] if before else digests.NO_DIGEST
             sizes |= {"batch": batch.attrs["digest"], "previous": past}
         with storage.writing(output, "features", **sizes, **known.attributes) as file:
@@ -263,7 +265,7 @@ def advance(output, source, previous=None, max_terms=0, alone=False):
             duplicates.write(file, groups)
             dense.advance(file, batch, before)
     data = FeatureFile(storage.opened(output))
-    data.vocabulary, data.numbers, data.sets = known.vocabulary, known.numbers, sets  # which are not read again
+    data.vocabulary, data.numbers, data.sets = known.vocabulary, known.numbers, sets  # saves reading them again
     return data
 
 
@@ -273,20 +275,20 @@ def follow(
     output: str | os.PathLike | None = None,
     max_terms: int = 0,
 ) -> FeatureFile:
-    """Continue the feature chain by documents in memory, as `advance` does by a file of them.
+    """Compute the features of the next batch from documents in memory (`advance` reads them from a file).
 
-    Boilerplate stays, and near-duplicates are not grouped: both are told by files of the timesteps before.
+    Boilerplate is not removed and near-duplicates are not grouped: both need the files of earlier timesteps.
 
     Parameters
     ----------
     documents : odl.files.documents.Documents
         The batch.
     previous : FeatureFile, optional
-        The timestep before; none for batch 0.
+        Features of the timestep before; None for batch 0.
     output : path-like, optional
-        Written: features of the timestep. Without one their file goes when nothing refers to it any more.
+        Written: features of the timestep. By default a temporary file, which is deleted with the returned object.
     max_terms : int
-        As in `advance`.
+        See `advance`.
 
     Returns
     -------
@@ -310,7 +312,7 @@ def follow(
 
 
 def label(topics: Collection[str], seen: Collection[str]) -> int:
-    """Return whether a document of these topics is novel, known, or neither.
+    """Return the label of a document: 1 (novel) if none of its topics was seen, 0 if one was, -1 without topics.
 
     Examples
     --------
@@ -322,7 +324,7 @@ def label(topics: Collection[str], seen: Collection[str]) -> int:
 
 
 def _write_labels(file, batch, seen, dominant):
-    """Store the labels of a batch by all topics, and by the dominant ones, of earlier batches."""
+    """Store the labels of the documents of a batch, by all their topics and by the dominant topic."""
     topics = docs.read_topics(batch)
     for name, most, past in (("novel", None, seen), ("novel_dominant", 1, dominant)):
         storage.write_array(file, name, np.array([label(names[:most], past) for names in topics], dtype=np.int8))

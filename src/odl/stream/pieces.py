@@ -1,4 +1,4 @@
-"""Pieces of words: what inflected forms of a word share, four characters in a row, in a fixed number of buckets."""
+"""Pieces of words: runs of four characters, hashed into buckets. Inflected forms of a word share most pieces."""
 
 import re
 from collections.abc import Sequence
@@ -8,27 +8,27 @@ from scipy import sparse
 
 from odl.text import scripts
 
-LETTERS, BUCKETS = 4, 1 << 18
-FACTOR, SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)  # of the hash: multiplied, then xored with itself
+PIECE_LENGTH, BUCKETS = 4, 1 << 18
+HASH_FACTOR, HASH_SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)  # h <- h * factor, then h <- h xor (h >> shift)
 _is_pair = re.compile(f"[{scripts.HAN}{scripts.KANA}]{{2}}").fullmatch
-_is_part = re.compile(f"[{''.join(scripts.SPACELESS)}]{{,3}}").fullmatch  # of a run, cut into pairs or triples
-WORTH = 0.25  # weight below which pieces cost more than they bring
-MIN_DOCUMENTS = 500  # needed to choose a weight of pieces
+_is_part = re.compile(f"[{''.join(scripts.SPACELESS)}]{{,3}}").fullmatch  # a part of a run without spaces
+MIN_WEIGHT = 0.25  # smaller weights are set to 0: pieces would cost more time than they gain
+MIN_SAMPLE = 500  # documents needed to choose a weight
 MAX_WEIGHT, MAX_PAIR_WEIGHT = 0.85, 0.4  # largest weight of pieces, and of pairs of characters
 USUAL_NEW_SHARE = 0.05  # share of new words in long English streams, which need no pieces
 WEIGHT_PER_SHARE = 10.0  # weight per share of new words beyond USUAL_NEW_SHARE
 
 
 def table(words: Sequence[str]) -> sparse.csr_array:
-    """Count the pieces of words: runs of `LETTERS` characters of each word between two spaces.
+    """Count the pieces of words: runs of `PIECE_LENGTH` characters of each word between two spaces.
 
-    A word of one or two letters is its own piece. Those of a pair of Han or kana are its characters. The column of a
-    piece is a hash of its letters, the same in every stream. Pieces of one bucket are one.
+    A word of one or two letters is one piece. A pair of Han or kana has its two characters as pieces. The column of a
+    piece is a hash of its characters, the same in every stream; pieces with equal hashes are counted together.
 
     Parameters
     ----------
     words : sequence of str
-        None of them empty.
+        Words that are not empty.
 
     Returns
     -------
@@ -45,19 +45,19 @@ def table(words: Sequence[str]) -> sparse.csr_array:
     """
     lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
     letters = np.frombuffer(f" {' '.join(words)} ".encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.uint64)
-    letters = np.append(letters, np.zeros(LETTERS, dtype=np.uint64)) + np.uint64(1)
+    letters = np.append(letters, np.zeros(PIECE_LENGTH, dtype=np.uint64)) + np.uint64(1)
     pairs = lengths == 2
     pairs[pairs] = [_is_pair(words[at]) is not None for at in np.flatnonzero(pairs).tolist()]
-    counts = np.where(pairs, 2, np.maximum(lengths + 3 - LETTERS, 1))
+    counts = np.where(pairs, 2, np.maximum(lengths + 3 - PIECE_LENGTH, 1))
     ends, starts = np.cumsum(counts), np.cumsum(lengths + 1) - lengths - 1 + pairs
     rows = np.repeat(np.arange(len(words)), counts)
     places = starts[rows] + np.arange(len(rows)) - np.repeat(ends - counts, counts)
-    sizes = np.where(pairs, 1, np.minimum(lengths + 2, LETTERS))[rows]
+    sizes = np.where(pairs, 1, np.minimum(lengths + 2, PIECE_LENGTH))[rows]
     hashes = np.zeros(len(rows), dtype=np.uint64)
-    for at in range(LETTERS):
+    for at in range(PIECE_LENGTH):
         hashes ^= np.where(at < sizes, letters[places + at], np.uint64(0))
-        hashes *= FACTOR
-        hashes ^= hashes >> SHIFT
+        hashes *= HASH_FACTOR
+        hashes ^= hashes >> HASH_SHIFT
     columns = (hashes & np.uint64(BUCKETS - 1)).astype(np.int32)
     entries = np.ones(len(rows), dtype=np.int32), columns, np.append(0, ends)
     pieces = sparse.csr_array(entries, shape=(len(words), BUCKETS))
@@ -66,12 +66,12 @@ def table(words: Sequence[str]) -> sparse.csr_array:
 
 
 def weight(counts: sparse.csr_array, words: Sequence[str], n_documents: int = 0) -> float:
-    """Return the weight of pieces beside words that a stream asks for, told without labels from some of its documents.
+    """Return the weight of pieces relative to words that suits a stream, from documents without labels.
 
-    Of the running words, r is the share that are in one document only, and longer than two letters or a pair of Han or
-    kana. This is about how likely the next word is such a one that was never seen before (Good and Turing). It falls
-    about with the root of the number of documents. The weight is 10 (r - .05), at most .85, and .4 where most such
-    words are pairs: large where words are inflected and the stream is short, 0 where it is long.
+    The weight is 10 (r - .05), at most .85, or at most .4 if most new words are pairs of Han or kana. Here r is the
+    share of running words that occur in one document only and have more than two letters or are such a pair. By
+    Good and Turing, r estimates the probability that the next word is new. It decreases about with the square root of
+    the number of documents. So the weight is large for short streams with inflected words, and 0 for long streams.
 
     Equation `weight-of-pieces` of docs/method.md.
 
@@ -80,12 +80,12 @@ def weight(counts: sparse.csr_array, words: Sequence[str], n_documents: int = 0)
     counts : csr_array, shape (n_documents, n_words)
     words : sequence of str
     n_documents : int
-        Of the stream, where there are more than have been counted.
+        Number of documents of the stream, if it is larger than that of `counts`.
 
     Returns
     -------
     float
-        In steps of .05; 0 where it is below .25, and for fewer than 500 documents, which tell little.
+        A multiple of .05. It is 0 instead of values below .25, and for fewer than 500 documents.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def weight(counts: sparse.csr_array, words: Sequence[str], n_documents: int = 0)
     (0.5, 0.3, 0.0)
     """
     total = counts.sum()
-    if counts.shape[0] < MIN_DOCUMENTS or not total:
+    if counts.shape[0] < MIN_SAMPLE or not total:
         return 0.0
     once = np.bincount(counts.indices, minlength=len(words)) == 1
     new = [word for word, single in zip(words, once.tolist(), strict=True) if single]
@@ -109,4 +109,4 @@ def weight(counts: sparse.csr_array, words: Sequence[str], n_documents: int = 0)
     share = (
         round(min(most, WEIGHT_PER_SHARE * (fallen * float(long + pairs) / float(total) - USUAL_NEW_SHARE)) * 20) / 20
     )
-    return share if share >= WORTH else 0.0
+    return share if share >= MIN_WEIGHT else 0.0

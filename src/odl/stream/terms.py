@@ -1,8 +1,7 @@
-"""A bound on the vocabulary of a stream: which terms leave, and where those that stay stand in the next timestep.
+"""Terms of a stream: global ids, and a bound on the vocabulary by which terms are forgotten.
 
-Ids are assigned in order of first appearance and never again: a term that comes back after it has left gets a new one.
-Where there is a bound, the columns of a timestep are the terms that it knows, ascending by id, so that nothing has the
-size of all terms that ever were.
+Ids are assigned in order of first appearance. A term that was forgotten and occurs again gets a new id. With a bound,
+the columns of a timestep are the known terms, ascending by id, so that sizes do not grow with the stream.
 """
 
 import os
@@ -19,7 +18,16 @@ FULL_INTERVAL = 32  # timesteps between files with the complete vocabulary; file
 
 
 class Base(NamedTuple):
-    """The file beside that of a timestep that holds the words before its own: its name, words, digest."""
+    """Reference to an earlier feature file in the same folder that stores the first words of the vocabulary.
+
+    Attributes
+    ----------
+    file : str
+        Name of the file.
+    words : int
+        Number of words in it.
+    digest : str
+    """
 
     file: str
     words: int
@@ -27,19 +35,19 @@ class Base(NamedTuple):
 
     @classmethod
     def from_file(cls, file):
-        """Return that of an open file, None where it holds all words itself."""
+        """Return the `Base` of an open feature file, None if it stores all words itself."""
         if "base" not in file.attrs:
             return None
         said = file.attrs
         return cls(os.path.basename(str(said["base"])), int(said["base_words"]), str(said["base_digest"]))
 
     def read(self, path):
-        """Return the words of the file beside another one.
+        """Return the words in the base of the feature file `path`.
 
         Raises
         ------
         StorageError
-            If it is missing, damaged or of another chain.
+            If the base is missing, damaged or of another chain.
         """
         path = os.path.join(os.path.dirname(path), self.file)
         with storage.reading(path, "features") as file:
@@ -49,7 +57,7 @@ class Base(NamedTuple):
 
 
 def base_of(before, output):
-    """Return the `Base` of the timestep after another one, None where it has to hold all words itself."""
+    """Return the `Base` for the timestep after `before`, None if its file must store all words itself."""
     if before is None or before.max_terms or (before.t + 1) % FULL_INTERVAL == 0:
         return None
     path = blocks.path_of(before.file)
@@ -59,9 +67,10 @@ def base_of(before, output):
 
 
 def staying(terms: np.ndarray, frequencies: np.ndarray, last: np.ndarray, most: int) -> np.ndarray:
-    """Return the positions of the terms that stay: those unseen for longest leave, of these the rarest, the oldest.
+    """Return the positions of the `most` terms that stay known.
 
-    By rarity alone the words of what is new would leave first, and what was frequent once would stay for ever.
+    Terms unseen for longest are forgotten first; of these the rarest, then those with the smallest id. By rarity alone,
+    the words of new topics would be forgotten first, and words that were frequent once would stay forever.
 
     Parameters
     ----------
@@ -72,7 +81,7 @@ def staying(terms: np.ndarray, frequencies: np.ndarray, last: np.ndarray, most: 
     last : ndarray of int64, shape (n_terms,)
         Timestep of the last of them.
     most : int
-        Terms that stay; 0: all.
+        Number of terms that stay; 0 for all.
 
     Returns
     -------
@@ -91,7 +100,7 @@ def staying(terms: np.ndarray, frequencies: np.ndarray, last: np.ndarray, most: 
 
 
 def places(ids: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return the position of each id among others, both ascending; -1 for one that is not there.
+    """Return the position of each id in `wanted`, -1 if it is not there; both arrays are ascending.
 
     Examples
     --------
@@ -109,7 +118,7 @@ def places(ids: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 def aligned(earlier, batch):
     """Return the counts of an earlier timestep under the columns of a later one.
 
-    Terms that have left since then are columns behind those of the batch, so that documents keep their length.
+    Terms forgotten since then get extra columns at the end, so that the lengths of documents do not change.
 
     Parameters
     ----------
@@ -122,7 +131,7 @@ def aligned(earlier, batch):
     Raises
     ------
     DataError
-        If the batch does not go on from the earlier one.
+        If the earlier timestep does not belong to the chain of the batch.
     """
     counts, n_terms = earlier.counts[:], batch.counts.shape[1]
     if (earlier.terms is None) != (batch.terms is None) or (batch.terms is None and counts.shape[1] > n_terms):
@@ -139,7 +148,7 @@ def aligned(earlier, batch):
 
 
 class Matrix:
-    """A CSR matrix of an open file, as `odl.files.storage.write_csr` stores it; ``matrix[first:last]`` reads rows.
+    """A CSR matrix in an open file (`odl.files.storage.write_csr`); ``matrix[first:last]`` reads rows.
 
     Parameters
     ----------
@@ -164,7 +173,7 @@ class Matrix:
 
 
 def under(counts, columns, n_terms):
-    """Return counts under other columns, ascending, those of one column added up."""
+    """Return counts with column j moved to ``columns[j]``; counts moved to the same column are added."""
     entries = (counts.data.astype(np.int32), columns[counts.indices], counts.indptr)
     moved = sparse.csr_array(entries, shape=(counts.shape[0], n_terms))
     moved.sum_duplicates()
@@ -172,10 +181,10 @@ def under(counts, columns, n_terms):
 
 
 def number_terms(words, vocabulary, ids=None):
-    """Return the global ids of a batch's words; new ones are appended to the vocabulary, in their order."""
+    """Return the columns of a batch's words; new words are appended to `vocabulary` and `ids` in place."""
     ids = {word: number for number, word in enumerate(vocabulary)} if ids is None else ids
     columns = np.empty(len(words), dtype=np.int32)
-    # Order of first appearance: by batch, and by spelling inside a batch (the batch's own order).
+    # The words of a batch are sorted, so new words of one batch get ids in alphabetical order.
     for column, word in enumerate(words):
         number = ids.get(word)
         if number is None:
@@ -186,14 +195,14 @@ def number_terms(words, vocabulary, ids=None):
 
 
 class Known:
-    """The terms known before a batch: words, frequencies and, where there is a bound, ids and last timesteps.
+    """The terms known before a batch: words, frequencies and, with a bound, ids and last timesteps.
 
     Parameters
     ----------
     before : FeatureFile or None
-        The timestep before.
+        Features of the timestep before.
     output : path-like
-        Where they are written.
+        Feature file of the batch.
     max_terms : int
     """
 
@@ -211,10 +220,10 @@ class Known:
         if before and max_terms:
             self._drop(before)
         elif before:
-            self.numbers = dict(before.numbers)  # one past may be followed more than once
+            self.numbers = dict(before.numbers)  # a copy, because several batches may follow the same timestep
 
     def _drop(self, before):
-        """Let the terms leave that are too many."""
+        """Forget surplus terms (`staying`)."""
         last = before.last_after()
         stay = staying(before.terms, self.frequencies, last, self.max_terms)
         self.n_left, self.n_numbered = len(last) - len(stay), before.n_numbered
@@ -224,7 +233,7 @@ class Known:
         self.terms, self.frequencies, self.last = before.terms[stay], self.frequencies[stay], last[stay]
 
     def columns(self, words):
-        """Return the columns of a batch's words; those that are new get the next ids, in their order."""
+        """Return the columns of a batch's words; new words get the next ids."""
         columns = number_terms(words, self.vocabulary, self.numbers)
         more = len(self.vocabulary) - len(self.frequencies)
         self.frequencies = np.append(self.frequencies, np.zeros(more, dtype=np.int64))
@@ -238,7 +247,7 @@ class Known:
 
     @property
     def attributes(self):
-        """What the file says of them."""
+        """Attributes of the feature file."""
         if self.base:
             names = zip(("base", "base_words", "base_digest"), self.base, strict=True)
             return {"n_initial": self.n_initial, **dict(names)}
@@ -247,7 +256,7 @@ class Known:
         return {name: getattr(self, name) for name in ("n_initial", "max_terms", "n_numbered", "n_left")}
 
     def write(self, file):
-        """Store them."""
+        """Store the words that the base does not have and, with a bound, ids and last timesteps."""
         storage.write_strings(file, "vocabulary", self.vocabulary[self.base.words if self.base else 0 :])
         if self.max_terms:
             storage.write_array(file, "terms", self.terms.astype(np.int64))

@@ -1,4 +1,4 @@
-"""TF-IDF weights of term counts, computed on load, so that every learner reads the same chain in its own way."""
+"""TF-IDF weights of term counts, computed when features are read, so that each learner can have its own settings."""
 
 from copy import copy
 from dataclasses import replace
@@ -15,31 +15,31 @@ from odl.text.counts import entries, left
 if TYPE_CHECKING:
     from odl.text.stopwords import StopWords
 
-COMMON = 30  # documents of a stop word at least
+MIN_STOP_WORD_DOCUMENTS = 30  # terms in fewer documents are never dropped by `max_share`
 PLAIN = Weighting()
 
 
 class Weighed:
-    """Documents of a timestep as weighed by one learner's settings; ``[first:last]`` reads rows, ``[:]`` all.
+    """Documents of a timestep weighed by one learner's settings; ``[first:last]`` reads rows, ``[:]`` all.
 
     Parameters
     ----------
     batch : odl.stream.features.FeatureFile
     weighting : Weighting
     norm : {"l1", "l2", None}
-        Of a document.
+        Norm to which documents are scaled.
     corpus : odl.stream.features.FeatureFile, optional
         The last batch of the stream; required by ``idf="corpus"``.
 
     Raises
     ------
     ParameterError
-        If the norm is none of these, or the end of the stream is missing.
+        If the norm is unknown, or ``idf="corpus"`` cannot be computed.
 
     Attributes
     ----------
     n_pieces : int
-        Columns before those of the words: buckets of pieces (`odl.stream.pieces`), or 0.
+        Number of columns of pieces (`odl.stream.pieces`), which precede those of the words.
     pieces : Pieces or None
 
     Examples
@@ -66,7 +66,7 @@ class Weighed:
         self.n_pieces = pieces.BUCKETS if self.pieces else 0
         self.shape = (self.counts.shape[0], self.n_pieces + n_terms)
         self.terms = batch.terms
-        if self.pieces and batch.terms is not None:  # pieces never leave
+        if self.pieces and batch.terms is not None:  # pieces are never forgotten; they get negative ids
             self.terms = np.concatenate([np.arange(-self.n_pieces, 0), batch.terms])
         self.stop_words = _stop_words(batch, self.frequencies) if weighting.languages else None
 
@@ -74,15 +74,15 @@ class Weighed:
         return self.weigh(self.counts[span])
 
     def without_stop_words(self, counts: sparse.csr_array) -> sparse.csr_array:
-        """Return counts of these terms without stop words; words that are not known yet stay."""
+        """Return counts of the terms of the batch without stop words; words of too few documents remain."""
         return without_stop_words(counts, self.frequencies, self.n_documents, self.weighting, self.stop_words)
 
     def weigh(self, counts: sparse.csr_array) -> sparse.csr_array:
-        """Return counts of these terms, such as those of earlier documents, weighed as the batch is."""
+        """Return counts of the terms of the batch, for example of earlier documents, with the weights of the batch."""
         return self._weighed(counts, self.weighting, self.norm, self.pieces)
 
     def weigh_words(self, counts: sparse.csr_array) -> sparse.csr_array:
-        """Return counts weighed for the comparison of documents by their words (`weigh_for_comparison`)."""
+        """Return counts with weights for comparing documents by their words (`weigh_for_comparison`)."""
         counts = counts if self.known is None else drop_columns(counts, self.known)
         past = self.frequencies, self.n_documents
         return weigh_for_comparison(counts, *past, self.weighting, stop_words=self.stop_words)
@@ -94,7 +94,7 @@ class Weighed:
 
 
 def _frequencies(batch, idf, corpus):
-    """Return the document frequencies of the terms of a batch, and the documents they were counted in."""
+    """Return (document frequencies of the terms of a batch, number of documents they were counted in)."""
     if idf == "corpus":
         if corpus is None:
             raise ParameterError("idf 'corpus' without the last feature file", "the last batch", "pass corpus")
@@ -111,7 +111,7 @@ def _frequencies(batch, idf, corpus):
 
 
 def _stop_words(batch, frequencies):
-    """Return the stop words of the languages of documents. Reading the lists takes time, so few runs do it."""
+    """Return the `StopWords` of a batch. The import reads the lists, so it is only done when they are needed."""
     from odl.text.stopwords import StopWords
 
     return StopWords(batch.vocabulary, frequencies)
@@ -123,10 +123,10 @@ def drop_columns(matrix, keep):
 
 
 def without_stop_words(counts, frequencies, n_documents, weighting, stop_words=None):
-    """Return counts without words in too many documents and stop words, as `weigh` drops them."""
+    """Return counts without stop words and words of too many documents, see `weigh`."""
     if weighting.max_share == 1 and stop_words is None:
         return counts
-    rare = (frequencies <= weighting.max_share * n_documents) | (frequencies < COMMON)
+    rare = (frequencies <= weighting.max_share * n_documents) | (frequencies < MIN_STOP_WORD_DOCUMENTS)
     kept = rare[counts.indices]
     return left(counts, kept & stop_words.is_content(counts) if stop_words is not None else kept)
 
@@ -143,8 +143,8 @@ def weigh(
 ) -> sparse.csr_array:
     """Weigh term counts by inverse document frequency and normalise each document.
 
-    ``idf_i = log((1 + n) / (1 + df_i)) + 1``, so that a term never seen before has the largest,
-    finite weight; ``log`` tf is ``1 + log(count)``.
+    ``idf_i = log((1 + n) / (1 + df_i)) + 1``; it is largest, but finite, for a term that was never seen. With
+    ``tf="log"`` the term frequency is ``1 + log(count)``.
 
     Equation `idf` of docs/method.md.
 
@@ -155,21 +155,21 @@ def weigh(
     frequencies : ndarray, shape (n_terms,)
         Document frequency of each term.
     n_documents : int
-        Documents that the frequencies were counted in.
+        Number of documents in which the frequencies were counted.
     weighting : odl.config.sections.Weighting, optional
-        Form of the term frequency, and whether there is idf. Terms in fewer than `min_df` documents are not known yet
-        and are dropped. Those in a larger share than `max_share`, and in `COMMON` at least, are stop words. They are
-        dropped, but from documents that have no other: a line of a log that came a thousand times is not unexplained.
+        Form of tf and idf. Terms in fewer than `min_df` documents are dropped. Terms in a share of more than
+        `max_share` of the documents, and in at least `MIN_STOP_WORD_DOCUMENTS`, are dropped as stop words, except from
+        documents that have no other terms: an often repeated log line must not become an empty document.
     norm : {"l1", "l2", None}
     stop_words : odl.text.stopwords.StopWords, optional
-        Of the language of each document, which are dropped likewise.
+        Stop words of each document's language, which are dropped in the same way.
     pieces : Pieces, optional
-        Of the words, weighed beside them.
+        Weights of pieces of the words, which are added as columns.
 
     Returns
     -------
-    csr_array of float64, shape (n_documents, n_terms), or those of the pieces and the terms behind them
-        Rows of unit norm; a document without a known term is an empty row.
+    csr_array of float64, shape (n_documents, n_terms)
+        Rows of unit norm; empty for a document without known terms. With pieces, their columns come first.
 
     Examples
     --------
@@ -197,29 +197,29 @@ def weigh(
 
 
 def weigh_for_comparison(counts, frequencies, n_documents, weighting=PLAIN, stop_words=None):
-    """Weigh term counts for events and explanations, whatever the learner's term frequency: log tf, unit l2 norm.
+    """Weigh term counts with log tf and unit l2 norm, for events and explanations of all learners.
 
-    The product of two rows is the cosine of two documents. Arguments are those of `weigh`.
+    The product of two rows is the cosine of the documents. For the parameters see `weigh`.
     """
     weighting = replace(weighting, tf="log")
     return weigh(counts, frequencies, n_documents, weighting, "l2", stop_words=stop_words)
 
 
 class Pieces:
-    """Weights of the pieces of words of a stream (`odl.stream.pieces`), in addition to those of the words.
+    """Weights of pieces of words (`odl.stream.pieces`), in addition to the weights of words.
 
-    They follow from the words alone, so that nothing is stored for them. A piece counts as being in as many documents
-    as its words together, at most all.
+    They are computed from the words, so nothing is stored. The document frequency of a piece is the sum of those of
+    its words, at most the number of documents.
 
     Parameters
     ----------
     words : sequence of str
     frequencies : ndarray, shape (n_words,)
-        Document frequency of each.
+        Document frequency of each word.
     n_documents : int
-        Documents that these were counted in.
+        Number of documents in which the frequencies were counted.
     share : float
-        Weight of the pieces, that of the words being 1 - `share`.
+        Weight of the pieces; the words have 1 - `share`.
     """
 
     def __init__(self, words: Any, frequencies: np.ndarray, n_documents: int, share: float) -> None:
@@ -240,20 +240,20 @@ class Pieces:
         weighting: Weighting,
         norm: str | None,
     ) -> sparse.csr_array:
-        """Return the weights of the pieces and, behind them, of the words.
+        """Return the weights of the pieces, followed by those of the words, as one matrix.
 
-        With the l2 norm the cosine of two documents is `share` times that of their pieces, and 1 - `share` times that
-        of their words.
+        With the l2 norm, the cosine of two documents is `share` times the cosine of their pieces plus 1 - `share` times
+        the cosine of their words.
 
         Equation `joined-pieces` of docs/method.md.
 
         Parameters
         ----------
         words, counts : csr_array, shape (n_documents, n_words)
-            Weights, and the counts that they were made from.
+            Weights of the words, and the counts from which they were computed.
         n_documents : int
         weighting : odl.config.sections.Weighting
-            Of which tf and idf are those of the pieces.
+            Only `tf` and `idf` are used.
         norm : {"l1", "l2", None}
         """
         own = sparse.csr_array(counts @ self.table).sorted_indices()
@@ -263,18 +263,19 @@ class Pieces:
         return sparse.csr_array(sparse.hstack([own * parts[0], words * parts[1]], format="csr"))
 
     def folded(self, shares: sparse.csr_array, counts: sparse.csr_array) -> sparse.csr_array:
-        """Return shares of pieces and words as those of words: a piece's share goes to the words that it stands in.
+        """Return values of pieces and words as values of words: that of a piece is divided among its words.
 
         Parameters
         ----------
         shares : csr_array, shape (n_documents, `odl.stream.pieces.BUCKETS` + n_words)
-            Entries as of the weights.
+            Values with the columns of `join_words`.
         counts : csr_array, shape (n_documents, n_words)
+            Term counts of the documents.
 
         Returns
         -------
         csr_array, shape (n_documents, n_words)
-            Sums of rows are those of `shares`.
+            Has the same row sums as `shares`.
         """
         n_pieces = self.table.shape[1]
         parts, words = (sparse.csr_array(shares[:, part]) for part in (slice(n_pieces), slice(n_pieces, None)))
@@ -293,5 +294,5 @@ class Pieces:
 
 
 def _entries_at(matrix, rows, columns):
-    """Return entries of a CSR matrix; 0 where it has none."""
+    """Return entries of a CSR matrix by row and column, 0 for those not stored."""
     return sparse.csr_matrix(matrix)[rows, columns].A1 if len(rows) else np.zeros(0)

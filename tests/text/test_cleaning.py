@@ -429,7 +429,7 @@ def kind_by_all_patterns(line):
     """What a line is, each pattern asked."""
     if not line.strip():
         return "blank"
-    short = len(line) <= mail.MAX_LINE
+    short = len(line) <= mail.MAX_PART_LINE
     asked = {
         "quoted": mail.QUOTED.match(line),
         "marked": mail.MARKED.match(line),
@@ -447,7 +447,7 @@ def signature_by_all_patterns(text):
     while at >= 0 and filled <= mail.MAX_SIGNATURE:
         line = lines[at]
         if line.strip():
-            if len(line) > mail.MAX_LINE:
+            if len(line) > mail.MAX_PART_LINE:
                 break
             cut = mail.DASHES.match(line) or mail.CLOSING.match(line) or mail.DEVICE.match(line)
             if cut or (gaps == 0 and (mail.DASH_LINE.match(line) or (contact and mail.RULE.match(line)))):
@@ -466,7 +466,7 @@ def signature_by_all_patterns(text):
 @given(line=lines)
 def test_a_pattern_that_is_not_asked_would_not_have_fitted(line):
     assert mail._kind(line) == kind_by_all_patterns(line)
-    assert cleaning.SIGN.match(line) or not any(kind(line) for kind in cleaning.KINDS)
+    assert cleaning.SIGN.match(line) or not any(kind(line) for kind in cleaning.ENCODINGS)
 
 
 @pytest.mark.parametrize(

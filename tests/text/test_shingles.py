@@ -12,7 +12,7 @@ from ownfiles import TEXTS
 
 from odl import corpora
 from odl.errors import ConfigError
-from odl.stream.duplicates import ALIKE, jaccard
+from odl.stream.duplicates import MIN_JACCARD, jaccard
 from odl.text import shingles
 
 
@@ -26,14 +26,14 @@ def test_shingles_are_those_of_words(texts):
             ord(word)
             if shingles.CHARACTER.match(word)
             else int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest(), "little")
-            for word in shingles.WORD.findall(one.lower())
+            for word in shingles.WORD_OR_CHARACTER.findall(one.lower())
         ]
         keys, size = set(), 8 if sum(number < 1 << 21 for number in numbers) > len(numbers) / 2 else 5
         for first in range(max(1, len(numbers) - size + 1) if numbers else 0):
             key = 0
             for number in numbers[first : first + size]:
-                key = (key * int(shingles.FACTOR) + number) % 2**64
-            key = ((key ^ (key >> 31)) * int(shingles.MIXER)) % 2**64
+                key = (key * int(shingles.SHINGLE_FACTOR) + number) % 2**64
+            key = ((key ^ (key >> 31)) * int(shingles.SHINGLE_MIXER)) % 2**64
             keys.add((key >> 32) % shingles.N_SHINGLES)
         assert shingler.shingle(one).tolist() == sorted(keys)
 
@@ -69,7 +69,7 @@ def test_a_story_with_a_changed_sentence_is_the_same_in_every_script(language):
     whole = of("".join(story[:15]))
     for changed, alike in ((1, True), (4, False)):
         other = of("".join([*story[: 15 - changed], *story[15:] * changed]))
-        assert (jaccard(whole, other) >= ALIKE) == alike
+        assert (jaccard(whole, other) >= MIN_JACCARD) == alike
 
 
 def test_a_shingle_is_eight_characters_where_most_words_are():

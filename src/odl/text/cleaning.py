@@ -25,7 +25,7 @@ TAG = re.compile(r"<(/?)([a-z][a-z0-9]{0,15})\b[^<>]{0,2000}>", re.I)
 MAX_DEPTH = 500  # nested open tags; the time of the parser is quadratic in this depth
 CLOSED_BY_OTHERS = "area base br col dd dt embed hr img input li link meta option p source td th tr"
 MAX_LAYERS = 4  # how often markup may have been escaped as text, as in feeds
-LEFT = re.compile(r"[<&]")
+MARKUP_SIGNS = re.compile(r"[<&]")
 BLOCKS, CLOSED_BY_OTHERS = frozenset(BLOCKS.split()), frozenset(CLOSED_BY_OTHERS.split())
 
 
@@ -45,7 +45,7 @@ def drop_html(text: str) -> str:
         if not SIGNS.search(text):
             return text
         text = _text_of(_shallow(AMPERSANDS.sub("&", text)))
-    return LEFT.sub(" ", text) if SIGNS.search(text) else text
+    return MARKUP_SIGNS.sub(" ", text) if SIGNS.search(text) else text
 
 
 def _shallow(text):
@@ -87,8 +87,8 @@ def _text_of(text):
 
 # Encoded data: uuencode, base64, BinHex, hex dumps, yEnc, keys, minified code
 
-MAX_LINE = 400  # characters; in longer lines only single words are tested
-MIN_LINES = 2  # lines of an encoded block
+MAX_TESTED_LINE = 400  # characters; in longer lines only single words are tested
+MIN_ENCODED_LINES = 2  # lines of an encoded block
 UU = re.compile(r"M[ -`]{54,61}\s*$")
 UU_SHORT = re.compile(r"[!-`][ -`]*\s*$")
 DENSE = re.compile(r"\s*[!-~]{45,}\s*$")
@@ -109,12 +109,12 @@ FRAME = re.compile(r"(?:begin [0-7]{3,4} \S|end\s*$|`\s*$)")
 MIN_WORD = 40  # characters of a word that is tested
 PRINTABLE = bytes(ord("x") if 32 < sign < 127 else 10 if sign == 10 else 32 for sign in range(256))
 LONG_WORD = b"x" * MIN_WORD  # in a text that was translated by `PRINTABLE`
-WORD = re.compile(rf"[!-~]{{{MIN_WORD},}}")
+TESTED_WORD = re.compile(rf"[!-~]{{{MIN_WORD},}}")
 ADDRESS = re.compile(r"://|\bwww\.|@")
 MARKUP = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*[ />]|=\"|&[lg]t;")  # `drop_html` handles it
 HEX_INSIDE = re.compile(r"(?=[A-Fa-f]*[0-9])(?:[0-9a-f]{32}|[0-9A-F]{32})")
 VOWELS = re.compile(r"[aeiouyAEIOUY]+")
-LETTERS = re.compile(r"[A-Za-z]+")
+LETTER_RUNS = re.compile(r"[A-Za-z]+")
 RUNS = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
 MIN_VOWELS = 0.15  # share of the letters that are vowels; English has .4
 MIN_RUN = 2.0  # mean length of runs of lower case, upper case or digits; base64 has 1.6, names in code 2.3
@@ -140,7 +140,7 @@ def drop_encoded(text: str) -> str:
     framed = any(start in text for start in STARTS)
     changed = rest is not lines and any(map(is_not, rest, lines))
     signed = [] if changed else list(filter(SIGN.match, lines))
-    kinds = [kind for kind in KINDS if changed or sum(map(kind, signed)) >= MIN_LINES]
+    kinds = [kind for kind in ENCODINGS if changed or sum(map(kind, signed)) >= MIN_ENCODED_LINES]
     if not (changed or framed or kinds):
         return text
     drop = [False] * len(lines)
@@ -171,7 +171,7 @@ def _mark_framed(lines, drop):
     """Mark the lines of blocks with a first and a last line; a first line without a last line is marked alone."""
     begun, end = None, None
     for at, line in enumerate(lines):
-        line = line[:MAX_LINE]
+        line = line[:MAX_TESTED_LINE]
         if closing := next((last for first, last in BEGINS if first.match(line)), None):
             begun, end, drop[at] = at, closing, True
         elif begun is not None and end.match(line):
@@ -194,7 +194,7 @@ def _is_hex(line):
     return HEX.match(line) is not None or HEX_WORD.match(line) is not None
 
 
-KINDS = (_is_uu, _is_dense, _is_hex)  # tests of a line
+ENCODINGS = (_is_uu, _is_dense, _is_hex)  # tests of a line
 SIGN = re.compile("|".join(sign.pattern for sign in (UU, DENSE, HEX, HEX_WORD)))  # what one of the tests requires
 
 
@@ -206,11 +206,11 @@ def _mark_runs(lines, rest, drop, kind):
         if fit:
             first = at if first is None else first
             continue
-        if first is not None and at - first >= MIN_LINES:
+        if first is not None and at - first >= MIN_ENCODED_LINES:
             last = at + _short_end(lines, at, kind)
-            while last < len(lines) and FRAME.match(lines[last][:MAX_LINE]):
+            while last < len(lines) and FRAME.match(lines[last][:MAX_TESTED_LINE]):
                 last += 1
-            while first and FRAME.match(lines[first - 1][:MAX_LINE]):
+            while first and FRAME.match(lines[first - 1][:MAX_TESTED_LINE]):
                 first -= 1
             drop[first:last] = [True] * (last - first)
         first = None
@@ -218,14 +218,14 @@ def _mark_runs(lines, rest, drop, kind):
 
 def _fits(line, rest, kind):
     """Return whether a line, or its rest after words were dropped, is of a kind. A line without a rest is dense."""
-    if len(line) > MAX_LINE:
+    if len(line) > MAX_TESTED_LINE:
         return False
     return kind(line) or (rest is not line and (kind(rest) or (kind is _is_dense and not rest.strip())))
 
 
 def _short_end(lines, at, kind):
     """Return 1 if the line after a run is the short last line of the encoding, else 0."""
-    if at == len(lines) or not 0 < len(line := lines[at].rstrip()) <= MAX_LINE:
+    if at == len(lines) or not 0 < len(line := lines[at].rstrip()) <= MAX_TESTED_LINE:
         return 0
     if kind is _is_uu:
         n_bytes = (ord(line[0]) - 32) & 63
@@ -237,7 +237,7 @@ def _short_end(lines, at, kind):
 
 def _drop_words(line):
     """Drop the encoded words of a line, or the complete line if the rest is minified code."""
-    rest = WORD.sub(lambda word: "" if _is_noise(word[0]) else word[0], line)
+    rest = TESTED_WORD.sub(lambda word: "" if _is_noise(word[0]) else word[0], line)
     if len(rest) >= MIN_MINIFIED and _is_minified(rest):
         return ""
     return line if rest == line else rest
@@ -260,7 +260,7 @@ def _is_noise(word):
         return False
     if size < MIN_RUN * len(runs):  # true for most encodings
         return True
-    letters, vowels = sum(map(len, LETTERS.findall(word))), sum(map(len, VOWELS.findall(word)))
+    letters, vowels = sum(map(len, LETTER_RUNS.findall(word))), sum(map(len, VOWELS.findall(word)))
     return vowels < MIN_VOWELS * letters or 2 * letters < size or HEX_INSIDE.search(word) is not None
 
 

@@ -5,7 +5,7 @@ import re
 from odl.text import scripts
 
 MAX_NAME = 40  # characters of a name with digits
-MAX_CHANGES = 3  # changes between letters and digits in a part of a name; identifiers made by machines have more
+MAX_CHANGES = 3  # changes between letters and digits in a part of a name; machine-generated identifiers have more
 HAS_DIGIT, HAS_LONG_NUMBER = re.compile(r"\d").search, re.compile(r"\d{5}").search
 MONTHS = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
 UNITS = (  # of quantities, and other ends of numbers: 5a, 12th, 10km, 8gb
@@ -21,7 +21,7 @@ changes_of = re.compile(r"\d(?=[^\W\d])|[^\W\d](?=\d)").findall  # places where 
 
 
 def names(word):
-    """Return [word] if it is a word or a name with digits, else its parts that are: no numbers, dates or hashes."""
+    """Return [word] if it is a name with digits, else its parts without digits: by script, or between hyphens."""
     if not HAS_DIGIT(word):
         return parts_by_script(word)
     if is_usual_name(word) or is_hexadecimal_code(word) or is_name(word.replace("_", "-")):

@@ -52,7 +52,7 @@ class Encoder:
         self.restart()
 
     def restart(self):
-        """Forget the texts."""
+        """Remove all texts."""
         self.rows, self.waiting = [], []
 
     def add(self, text):

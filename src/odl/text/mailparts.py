@@ -20,7 +20,7 @@ REPLIES = frozenset(["re", "aw", "fw", "fwd", "wg", "sv", "antw"])
 HEADER = re.compile(r"([^\W\d_][\w.\[\]\u0e31-\u0e4e-]{0,60})(?::(?=[ \t\r]|$)|：)")
 MBOX = re.compile(r"From \S{1,200} .{0,100}\d{4}\s*$")
 
-MAX_LINE = 300  # characters of a line that introduces a quotation, or of a line of a signature
+MAX_PART_LINE = 300  # characters of a line that introduces a quotation, or of a line of a signature
 QUOTED = re.compile(r"[ \t]*[A-Za-z]{0,4}>")
 MARKED = re.compile(r"[ \t]*[|:}](?![-()DPp])")  # excludes smileys
 WROTE = re.compile(
@@ -139,8 +139,8 @@ def drop_quotes(text: str) -> str:
     'Here the sun shines.'
     """
     lines = text.split("\n")
-    dashed = (at for at, line in enumerate(lines) if "--" in line and len(line) <= MAX_LINE and ORIGINAL.match(line))
-    end = next(dashed, len(lines))
+    short = (at for at, line in enumerate(lines) if "--" in line and len(line) <= MAX_PART_LINE)
+    end = next((at for at in short if ORIGINAL.match(lines[at])), len(lines))
     kinds = [_kind(line) for line in lines[:end]]
     kept, below, adjacent = [], False, False  # whether the next line that is not blank, and the next line, is dropped
     for at in range(end - 1, -1, -1):
@@ -172,7 +172,7 @@ def _kind(line):
         return "quoted"
     if bare[0] in "|:}" and MARKED.match(line):
         return "marked"
-    if len(line) <= MAX_LINE:
+    if len(line) <= MAX_PART_LINE:
         colon = bare[-1] in ":："
         if (arrow and ARTICLE.match(line)) or (colon and ADDRESSED.search(line)):
             return "addressed"
@@ -204,7 +204,7 @@ def drop_signatures(text: str) -> str:
     while at >= 0 and filled <= MAX_SIGNATURE:
         line = lines[at]
         if line and not line.isspace():
-            if len(line) > MAX_LINE:
+            if len(line) > MAX_PART_LINE:
                 break
             closed = CLOSING.match(line) and not any(map(SENTENCE.search, lines[at + 1 : end]))
             cut = bool(DASHES.match(line) or closed or DEVICE.match(line))

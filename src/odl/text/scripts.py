@@ -44,8 +44,8 @@ EMOJI = (  # Unicode's emoji without arrows, geometric shapes and signs that are
 ALPHABETS = ((0x30, 0x2E80), (0xA4D0, 0xD7FC), (0xFB00, 0xFFDD), (0x10000, 0x1B000), (0x1BC00, 0x1F000))
 FORMATS = ((0x80, 0x2070), (0xFE00, 0x10000), (0x11000, 0x1E000), (0xE0000, 0xE0080))
 # L: letters and digits, M: marks, F: format characters, 0: unassigned code points, by Unicode category.
-KINDS = defaultdict(lambda: " ", {"Nd": "L", "Cf": "F", "Cn": "0"})
-KINDS |= dict.fromkeys(("Lu", "Ll", "Lt", "Lm", "Lo"), "L") | dict.fromkeys(("Mn", "Mc", "Me"), "M")
+CATEGORY_KINDS = defaultdict(lambda: " ", {"Nd": "L", "Cf": "F", "Cn": "0"})
+CATEGORY_KINDS |= dict.fromkeys(("Lu", "Ll", "Lt", "Lm", "Lo"), "L") | dict.fromkeys(("Mn", "Mc", "Me"), "M")
 
 
 @cache
@@ -72,10 +72,10 @@ def ignored():
 
 
 def _ranges(spans, runs, apart):
-    """Return one class per pattern of `runs` over `KINDS`, without the code points in `apart`."""
+    """Return one class per pattern of `runs` over `CATEGORY_KINDS`, without the code points in `apart`."""
     classes = [""] * len(runs)
     for first, end in spans:
-        kinds = list(map(KINDS.__getitem__, map(unicodedata.category, map(chr, range(first, end)))))
+        kinds = list(map(CATEGORY_KINDS.__getitem__, map(unicodedata.category, map(chr, range(first, end)))))
         for point in apart.intersection(range(first, end)):
             kinds[point - first] = " "
         for place, run in enumerate(runs):

@@ -26,20 +26,18 @@ from odl.text.tokens import MAX_CACHED, pieces_of
 
 TEXTS_AT_ONCE = 256  # texts whose shingles are computed in one call
 MAX_CACHED_PIECE = 48  # bytes; longer pieces rarely occur again
-WORDS, CHARACTERS = (
-    5,
-    8,
-)  # length of a shingle, in words or in characters of Han and kana; a shorter text is one shingle
+# Length of a shingle, in words or in characters of Han and kana. A shorter text is one shingle.
+SHINGLE_WORDS, SHINGLE_CHARACTERS = 5, 8
 CHARACTER, SYLLABLE = re.compile(f"[{scripts.HAN}{scripts.KANA}]"), re.compile(f"[{scripts.KANA}]")
-WORD = re.compile(f"[^\\W{scripts.HAN}{scripts.KANA}]+|{CHARACTER.pattern}")
-DIGESTS = 1 << 21  # code points are smaller; a digest of a word is smaller with probability 2^-43
-FACTOR, MIXER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
-# Words, and characters of Han and kana, of a passage. A name alone on a line may be the topic of a document.
-MIN_WORDS, MIN_CHARACTERS = 3, 5
+WORD_OR_CHARACTER = re.compile(f"[^\\W{scripts.HAN}{scripts.KANA}]+|{CHARACTER.pattern}")
+MIN_DIGEST = 1 << 21  # smaller values are code points; a digest of a word is smaller with probability 2^-43
+SHINGLE_FACTOR, SHINGLE_MIXER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+# Fewest words, or characters of Han and kana, of a passage: a name alone on a line may be the topic of a document.
+MIN_PASSAGE_WORDS, MIN_PASSAGE_CHARACTERS = 3, 5
 # Each pair: pattern for any text, and a faster one for ASCII. Digits do not count, so that "page 3 of 12" repeats.
 # Thai, Lao, Khmer and Burmese separate phrases by spaces: a passage ends at a space between two long phrases.
-LETTERS = (re.compile(f"[^\\W\\d_{scripts.HAN}{scripts.KANA}]+|{CHARACTER.pattern}"), re.compile("[a-z]+"))
-SPLIT = (
+PASSAGE_WORDS = (re.compile(f"[^\\W\\d_{scripts.HAN}{scripts.KANA}]+|{CHARACTER.pattern}"), re.compile("[a-z]+"))
+PASSAGE_ENDS = (
     re.compile(
         r"\n|(?<=[.!?\u0964\u061f\u06d4])\s+|(?<=[。！？｡\u17d4\u104b])(?![」』”’）])\s*"
         rf"|(?<=.{{24}})\s+(?=[{''.join(scripts.SPACELESS[1:])}]{{24}})"
@@ -94,7 +92,7 @@ class Shingler:
         return b"".join(map(self.numbers.__getitem__, pieces_of(text.lower())))
 
     def _flush(self):
-        """Compute the shingles of the texts that wait for it."""
+        """Compute the shingles of the texts added since the last call."""
         sizes = np.array([len(words) // 8 for words in self.waiting], dtype=np.int64)
         shingles, sizes = shingle(np.frombuffer(b"".join(self.waiting), dtype="<u8"), sizes)
         self.indices.frombytes(shingles.tobytes())
@@ -128,16 +126,16 @@ def shingle(words, sizes):
     """
     ends = np.cumsum(sizes)
     starts, text_of = ends - sizes, np.repeat(np.arange(len(sizes)), sizes)
-    n_characters = np.bincount(text_of, words < DIGESTS, minlength=len(sizes))
-    lengths = np.minimum(np.where(2 * n_characters > sizes, CHARACTERS, WORDS), sizes)
+    n_characters = np.bincount(text_of, words < MIN_DIGEST, minlength=len(sizes))
+    lengths = np.minimum(np.where(2 * n_characters > sizes, SHINGLE_CHARACTERS, SHINGLE_WORDS), sizes)
     n_shingles = np.where(sizes > 0, sizes - lengths + 1, 0)
     text_of = np.repeat(np.arange(len(sizes)), n_shingles)
     first = np.arange(len(text_of)) - np.repeat(np.cumsum(n_shingles) - n_shingles, n_shingles) + starts[text_of]
     length, keys = lengths[text_of], np.zeros(len(text_of), dtype=np.uint64)
     for place in range(lengths.max(initial=0)):
         inside = length > place
-        keys[inside] = keys[inside] * FACTOR + words[first[inside] + place]
-    keys = (keys ^ (keys >> np.uint64(31))) * MIXER
+        keys[inside] = keys[inside] * SHINGLE_FACTOR + words[first[inside] + place]
+    keys = (keys ^ (keys >> np.uint64(31))) * SHINGLE_MIXER
     shingles = (keys >> np.uint64(32)) % np.uint64(N_SHINGLES)
     ordered = np.sort((text_of.astype(np.uint64) << np.uint64(32)) | shingles)
     ordered = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
@@ -154,7 +152,7 @@ def _digests(piece):
     """Return the digests of the words in a piece, or the code points of Han and kana, eight bytes each."""
     if piece.isascii():  # then the piece is one word
         return _digest(piece)
-    words = WORD.findall(piece.decode("utf-8", "surrogatepass"))
+    words = WORD_OR_CHARACTER.findall(piece.decode("utf-8", "surrogatepass"))
     return b"".join(
         ord(word).to_bytes(8, "little") if CHARACTER.match(word) else _digest(word.encode()) for word in words
     )
@@ -200,16 +198,16 @@ class Splitter:
 def split(text):
     """Split a text; return (text outside passages, dict of key -> passage).
 
-    The first line is never a passage, because it may be the title. Sentences with fewer than `MIN_WORDS` words, or
-    `MIN_CHARACTERS` characters of Han and kana (two of kana count as one), are no passages either. Passages with the
-    same words in any case, with any digits and punctuation, have the same key, also in other processes. If a text has
-    a passage twice, both are joined under its key.
+    The first line is never a passage, because it may be the title. A passage has at least `MIN_PASSAGE_WORDS` words, or
+    `MIN_PASSAGE_CHARACTERS` characters of Han and kana (two of kana count as one). Passages that differ only in case,
+    digits and punctuation have the same key, also in other processes. If a text has a passage twice, both are joined
+    under its key.
     """
     first, _, rest = text.lstrip().partition("\n")
     left, passages = [first], defaultdict(list)
-    for part in SPLIT[text.isascii()].split(rest):
-        words = LETTERS[part.isascii()].findall(part.lower())
-        if len(words) < MIN_WORDS or not (part.isascii() or _is_long(part, words)):
+    for part in PASSAGE_ENDS[text.isascii()].split(rest):
+        words = PASSAGE_WORDS[part.isascii()].findall(part.lower())
+        if len(words) < MIN_PASSAGE_WORDS or not (part.isascii() or _is_long(part, words)):
             left.append(part)
             continue
         key = int.from_bytes(_digest(" ".join(words).encode()), "little")
@@ -219,7 +217,7 @@ def split(text):
 
 def _is_long(part, words):
     """Return whether a part without Han and kana, or with enough of these characters, is long enough."""
-    return not CHARACTER.search(part) or len(words) - len(SYLLABLE.findall(part)) // 2 >= MIN_CHARACTERS
+    return not CHARACTER.search(part) or len(words) - len(SYLLABLE.findall(part)) // 2 >= MIN_PASSAGE_CHARACTERS
 
 
 def count_words(text, count):

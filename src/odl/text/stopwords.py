@@ -25,11 +25,11 @@ PLACES = {word: place for place, word in enumerate(sorted(frozenset().union(*LIS
 TABLE = np.zeros((len(PLACES) + 1, len(LISTS)), dtype=bool)
 OF_LISTS = np.repeat(np.arange(len(LISTS)), [*map(len, LISTS.values())])
 TABLE[[PLACES[word] for listed in LISTS.values() for word in listed], OF_LISTS] = True
-MIN_SHARE = 0.12  # share of a text's words that are stop words of its language
+MIN_STOP_WORD_SHARE = 0.12  # share of a text's words that are stop words of its language
 MIN_DISTINCT = 2  # distinct stop words of its language in a text
 MIN_DISTINCT_USUAL = 5  # distinct stop words of the usual language of a script, in all texts so far
 SHORT_TEXT = 20  # words; a shorter text may have no stop words
-MIN_DOCUMENTS = 0.05  # share of the documents for which `mix` reports a language or a script
+MIN_DOCUMENT_SHARE = 0.05  # share of the documents for which `mix` reports a language or a script
 CJK = ("CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA")
 
 
@@ -69,7 +69,7 @@ class StopWords:
             lists = SCRIPTS[self.order] == name
             first = np.argmax(lists)
             most, of_any = times[self.order[first]], TABLE[:, self.order[lists]].any(axis=1)
-            usual = most >= MIN_SHARE * max(total, 1) and 3 * most > 2 * np.sum(past[of_any])
+            usual = most >= MIN_STOP_WORD_SHARE * max(total, 1) and 3 * most > 2 * np.sum(past[of_any])
             if usual and np.sum(TABLE[past > 0, self.order[first]]) >= MIN_DISTINCT_USUAL:
                 self.usual[lists] = first
 
@@ -92,7 +92,9 @@ class StopWords:
         times = sparse.csr_array((counts.data, *parts), shape=shape) @ table
         different = sparse.csr_array((np.ones_like(counts.data), *parts), shape=shape) @ table
         best, most = np.argmax(times, axis=1), times.max(axis=1)
-        known = (most >= MIN_SHARE * np.maximum(total, 1)) & (different[np.arange(len(best)), best] >= MIN_DISTINCT)
+        known = (most >= MIN_STOP_WORD_SHARE * np.maximum(total, 1)) & (
+            different[np.arange(len(best)), best] >= MIN_DISTINCT
+        )
         known &= ((times == most[:, None]).sum(axis=1) == 1) | (best == self.usual[best])
         return np.where(known, best, np.where(total < SHORT_TEXT, self.usual[best], -1))
 
@@ -126,15 +128,14 @@ def mix(counts: sparse.csr_array, stop_words: StopWords, alone: bool = False) ->
     Returns
     -------
     dict of str to int
-        Languages and scripts of at least a share `MIN_DOCUMENTS` of the documents; "" is unknown.
+        Languages and scripts of at least a share `MIN_DOCUMENT_SHARE` of the documents; "" is unknown.
     """
     own = {"": None} | dict(zip(NAMES, SCRIPTS.tolist(), strict=True))
     pairs = zip(stop_words.languages(counts), _scripts(counts, *stop_words.scripts), strict=True)
     found = [name if script in ("", own[name]) else script for name, script in pairs]
     names, times = np.unique(found, return_counts=True)
-    many = {
-        name: int(n) for name, n in zip(names.tolist(), times.tolist(), strict=True) if n >= MIN_DOCUMENTS * len(found)
-    }
+    least = MIN_DOCUMENT_SHARE * len(found)
+    many = {name: int(n) for name, n in zip(names.tolist(), times.tolist(), strict=True) if n >= least}
     return many if alone or len(many) > 1 or many.keys() & LISTS.keys() else {}
 
 

@@ -31,7 +31,7 @@ PATTERN = r"(?u)\b[^\W\d_][^\W\d_]+\b"
 MAX_CACHED = 1 << 19  # pieces, or words, in a cache before it is emptied
 BUFFER = 1 << 17  # bytes of text counted in one call of the kernel
 ENCODE = methodcaller("encode", "utf-8", "surrogatepass")
-TOKENISERS, HANGUL = ("pattern", "words"), ("words", "pairs")
+TOKENISERS, HANGUL_SPLITS = ("pattern", "words"), ("words", "pairs")
 TOKENS: dict[str, Any] = {"lowercase": True, "pattern": PATTERN, "stop_words": "english"}
 TOKENS |= {"tokeniser": "pattern", "hangul": "words", "segment": None}
 
@@ -41,7 +41,7 @@ TOKENS_SCHEMA = closed(
         "pattern": {"type": "string", "minLength": 1},
         "stop_words": {"type": ["string", "array", "null"], "items": {"type": "string"}},
         "tokeniser": {"type": "string", "enum": [*TOKENISERS]},
-        "hangul": {"type": "string", "enum": [*HANGUL]},
+        "hangul": {"type": "string", "enum": [*HANGUL_SPLITS]},
         "segment": {"type": ["string", "null"], "enum": [None, *SEGMENTERS]},
     }
 )

@@ -16,7 +16,7 @@ from odl.text.addresses import ASCII_MAIL_ADDRESS, simplify_addresses
 from odl.text.codenames import is_identifier_or_plain, names
 from odl.text.segmenters import segmenter
 
-# Signs that are written inside words and addresses, and separators of which a piece loses those at its ends.
+# Signs that occur inside words and addresses, and those of them that are removed at the ends of a piece.
 INSIDE_SIGNS = "#@-._/:?=&%+~"
 ASCII_EDGES = b"-./:?=&%+~"
 QUOTATION_MARKS = "\N{LEFT-POINTING DOUBLE ANGLE QUOTATION MARK}\N{RIGHT-POINTING DOUBLE ANGLE QUOTATION MARK}" + (
@@ -35,14 +35,16 @@ UNSPACED_SIGNS = "\u00b7\u2014\u2018-\u201d\u2026\u3001\u3002\u3008-\u3011\u301c
 UNSPACED_SIGNS += "\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f\uff5e"
 
 # Letters of Latin, Greek, Cyrillic, Hebrew and Arabic, as character classes. A word of one class needs no analysis.
-ALPHABETS = (
+WORD_ALPHABETS = (
     "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff",
     "\u0370-\u0373\u0386\u0388-\u03f5\u03f7-\u03ff",
     "\u0400-\u0481\u048a-\u052f",
     "\u05d0-\u05ea",
     "\u0620-\u063f\u0641-\u064a",
 )
-is_word_of_one_script = re.compile("|".join(f"[{letters}]+" for letters in ALPHABETS) + "|" + scripts.indic()).fullmatch
+is_word_of_one_script = re.compile(
+    "|".join(f"[{letters}]+" for letters in WORD_ALPHABETS) + "|" + scripts.indic()
+).fullmatch
 
 
 def _is_part(sign):
@@ -112,7 +114,7 @@ DOTLESS_I, DOT_ABOVE, ACUTE = (
 may_need_folding = re.compile(f"[{DOTLESS_I}\u0300-\u03ff]").search  # combining marks and Greek, after `str.casefold`
 
 # Kinds of code points for the kernel (`odl.kernels.known_pieces`).
-SEPARATOR, EDGE, DIGIT, FIRST_ALPHABET, OTHER, UNSPACED_SIGN = 0, 1, 2, 3, 9, 10
+SEPARATOR, EDGE, DIGIT, FIRST_ALPHABET, OTHER_KIND, UNSPACED_SIGN = 0, 1, 2, 3, 9, 10
 
 
 def encoded(text):
@@ -139,10 +141,10 @@ def encoded(text):
 @cache
 def kinds(cut, hangul="words", segment=None):
     """Return the kind of each code point (see `odl.kernels.known_pieces`) for the translation table `cut`."""
-    kinds, ascii = np.full(1 << 16, OTHER, dtype=np.uint8), range(128)
+    kinds, ascii = np.full(1 << 16, OTHER_KIND, dtype=np.uint8), range(128)
     if cut is CUT:
         spaceless = () if segment else scripts.SPACELESS
-        alphabets = (*ALPHABETS, *(["\uac00-\ud7a3"] if hangul == "words" else []))  # with the syllables of Korean
+        alphabets = (*WORD_ALPHABETS, *(["\uac00-\ud7a3"] if hangul == "words" else []))  # with the syllables of Korean
         classes = [*enumerate(alphabets, FIRST_ALPHABET), *enumerate((UNSPACED_SIGNS, *spaceless), UNSPACED_SIGN)]
         for kind, characters in classes:
             kinds[[point for point in scripts.points(characters) if point < len(kinds)]] = kind

@@ -1,1 +1,1 @@
-"""The live side of a folder: what is told as it happens, and documents that are judged when they arrive."""
+"""Live use of a folder: documents are judged when they arrive, and alerts are sent to a command."""

@@ -28,7 +28,7 @@ from odl.errors import DataError, OdlError, ParameterError
 from odl.files.escaping import clean, visible
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-BURST_SECONDS = 10.0  # an address may send the documents of so many seconds of its rate at once
+BURST_SECONDS = 10.0  # an address may send at once the documents that its rate allows in this time
 MAX_ADDRESSES = 10_000  # addresses whose rate is recorded, before those without a delay are removed
 MAX_READERS = 2  # requests that read results at the same time
 READER_WAIT_SECONDS = 5.0  # longest wait of other requests for results

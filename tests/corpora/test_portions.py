@@ -107,9 +107,9 @@ OPTIONS = {"clean": ["quotes", "headers", "encoded"], "min_words": 2, "duplicate
 
 
 class TestJoining:
-    @pytest.mark.parametrize("span", [batchfile.ROWS_AT_ONCE, 9])
+    @pytest.mark.parametrize("span", [batchfile.MATRIX_ROWS, 9])
     def test_the_bytes_of_reading_at_once(self, tmp_path, monkeypatch, span):
-        monkeypatch.setattr(batchfile, "ROWS_AT_ONCE", span)
+        monkeypatch.setattr(batchfile, "MATRIX_ROWS", span)
         tables = {
             "a.jsonl": texts(0, 40),
             "b.jsonl": [{"id": "short", "text": "one"}],  # a share with nothing left

@@ -22,7 +22,7 @@ def corpus(rng, tmp_path):
 
 @pytest.mark.parametrize(("size", "span"), [(700, 40_000), (300, 80), (1, 80), (40, 9)])
 def test_a_batch_in_any_order(corpus, rng, tmp_path, monkeypatch, size, span):
-    monkeypatch.setattr(batchfile, "ROWS_AT_ONCE", span)
+    monkeypatch.setattr(batchfile, "MATRIX_ROWS", span)
     order = rng.permutation(700)[:size]
     whole = corpus.select(order)
     digest = batching.fingerprint(whole.digests())

@@ -188,7 +188,7 @@ class TestHtml:
         assert drop_html(text) == text
 
     def test_what_stands_before_what_is_nested_without_end_is_read_as_ever(self):
-        text = "<script>track()</script><p>one</p><p>two</p>" + "<b>" * (2 * cleaning.MAX_DEPTH) + "three"
+        text = "<script>track()</script><p>one</p><p>two</p>" + "<b>" * (2 * cleaning.MAX_TAG_DEPTH) + "three"
         assert drop_html(text).split() == ["one", "two", "three"]
         whole = drop_html("<p>one</p><p>two</p>")
         assert whole.split("\n") == drop_html(text).split("\n")[: len(whole.split("\n"))]

@@ -20,7 +20,7 @@ OPTIONS = {
     "tokens": TOKENS_SCHEMA,
     "topics": {"type": "string", "enum": ["all", "primary"]},
     "limit": {"type": ["integer", "null"], "minimum": 1},
-    "vectors": encoder.SCHEMA,
+    "vectors": encoder.VECTORS_SCHEMA,
     "every": {"type": "integer", "minimum": 1},
     "fields": {"type": "array", "items": {"type": "string", "enum": [*FIELDS]}, "minItems": 1},
 }

@@ -42,11 +42,11 @@ OPTIONS = {
     "kind": {"type": ["string", "null"], "enum": [None, *listing.KINDS]},
     "times": {"type": ["string", "null"], "enum": [None, *formats.TIME_SOURCES]},
     "tokens": TOKENS_SCHEMA,
-    "clean": cleaning.SCHEMA,
+    "clean": cleaning.CLEAN_SCHEMA,
     "min_words": {"type": "integer", "minimum": 0},
     "duplicates": {"type": "boolean"},
     "keep_text": {"type": "integer", "minimum": 0},
-    "vectors": encoder.SCHEMA,
+    "vectors": encoder.VECTORS_SCHEMA,
     "changed": {"type": "string", "enum": ["keep", "new"]},
     "forgotten": {"type": "array", "items": {"type": "string"}},
     "strict": {"type": "boolean", "earlier": False},  # of files in which all can be read, both give the same

@@ -23,7 +23,7 @@ OPTIONS = {
     "tokens": TOKENS_SCHEMA,
     "quotes": {"type": "boolean"},
     "part": {"type": "string", "enum": ["post", "subject"]},
-    "vectors": encoder.SCHEMA,
+    "vectors": encoder.VECTORS_SCHEMA,
 }
 
 KNOWN_CONTENT = {"number of documents": 18846, "number of training posts": 11314, "number of newsgroups": 20}

@@ -22,7 +22,7 @@ OPTIONS = {
     "packages": {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1},
     "min_words": {"type": "integer", "minimum": 1},
     "tokens": TOKENS_SCHEMA,
-    "vectors": encoder.SCHEMA,
+    "vectors": encoder.VECTORS_SCHEMA,
 }
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib")

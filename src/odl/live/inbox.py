@@ -21,8 +21,8 @@ from odl.files.atomic import replacing
 from odl.live import refused
 from odl.live.inboxsums import (
     DAMAGED_FOLDER,
+    FILE_NAME,
     FOLDER,
-    NAME,
     NEXT_SUFFIX,
     Sums,
     check,
@@ -53,7 +53,7 @@ class Inbox:
         self.open, self.sums = {}, {}
         _report()
         for path in sorted(glob.glob(f"{FOLDER}/.*.jsonl")):
-            if match := NAME.fullmatch(os.path.basename(path)):
+            if match := FILE_NAME.fullmatch(os.path.basename(path)):
                 self.open[match[1]] = file = open(path, "ab", buffering=0)  # noqa: SIM115 - it stays open
                 self.sums[match[1]] = Sums(file.name)
 
@@ -67,7 +67,7 @@ class Inbox:
 
     def periods(self):
         """Return the labels of all periods with a file, oldest first."""
-        names = (NAME.fullmatch(name) for name in os.listdir(FOLDER))
+        names = (FILE_NAME.fullmatch(name) for name in os.listdir(FOLDER))
         return sorted({match[1] for match in names if match})
 
     def lines(self, label):
@@ -106,7 +106,7 @@ class Inbox:
 
     def _file(self, label):
         if label not in self.open:
-            numbers = [int(NAME.fullmatch(os.path.basename(path))[2]) for path in paths(f"{label}-*")]
+            numbers = [int(FILE_NAME.fullmatch(os.path.basename(path))[2]) for path in paths(f"{label}-*")]
             path = f"{FOLDER}/.{label}-{max(numbers, default=0) + 1:04d}.jsonl"
             self.open[label] = open(path, "ab", buffering=0)  # noqa: SIM115 - it stays open
             self.sums[label] = Sums(path)
@@ -196,7 +196,7 @@ def settle(dry=False):
     bool
         Whether there was something to publish or to list.
     """
-    names = (NAME.fullmatch(os.path.basename(path)) for path in glob.glob(f"{FOLDER}/.*.jsonl"))
+    names = (FILE_NAME.fullmatch(os.path.basename(path)) for path in glob.glob(f"{FOLDER}/.*.jsonl"))
     hidden = [match for match in names if match and match[1] <= today()]
     if not dry and (paths("*.jsonl*") or glob.glob(f"{FOLDER}/.*.sums") or os.path.exists(refused.PATH)):
         with contextlib.suppress(BusyError), alone():
@@ -204,7 +204,7 @@ def settle(dry=False):
             for label in inbox.begun():
                 inbox.publish(label)
     own = any(
-        NAME.fullmatch(os.path.basename(path)) for path in glob.glob(SOURCE)
+        FILE_NAME.fullmatch(os.path.basename(path)) for path in glob.glob(SOURCE)
     )  # the user may have another folder named inbox
     return (own and enlist(dry)) or bool(hidden)
 

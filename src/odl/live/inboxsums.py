@@ -13,7 +13,7 @@ from odl.files import linesums, packing
 from odl.files.atomic import replacing
 
 FOLDER = "inbox"
-NAME = re.compile(r"\.?(\d{4}-\d\d-\d\d)-(\d{4})\.jsonl(?:\.gz)?")
+FILE_NAME = re.compile(r"\.?(\d{4}-\d\d-\d\d)-(\d{4})\.jsonl(?:\.gz)?")
 DAMAGED_FOLDER = f"{FOLDER}/damaged"  # copies of files as they were before a repair
 CHECKED_PATH = f"{FOLDER}/.checked.json"  # published file -> [size, time, inode] at its last check without a fault
 NEXT_SUFFIX = ".next"  # of a file of digests that becomes valid when the file of lines is replaced
@@ -22,7 +22,7 @@ NEXT_SUFFIX = ".next"  # of a file of digests that becomes valid when the file o
 def paths(pattern):
     """Return the paths of files of the inbox that match a pattern, hidden ones included."""
     found = (path for hidden in ("", ".") for path in glob.glob(f"{FOLDER}/{hidden}{pattern}"))
-    return [path for path in found if NAME.fullmatch(os.path.basename(path))]
+    return [path for path in found if FILE_NAME.fullmatch(os.path.basename(path))]
 
 
 class Sums:

@@ -37,7 +37,7 @@ JSON_LINES_TYPES, JSON_TYPE = ("application/x-ndjson", "application/jsonl"), "ap
 UNREADABLE = "nothing can be read at the moment; the log of odl watch says why"
 TAIL_BUCKETS = (0.0001, 0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
 MAIN_TAG = b'<main id="main"'  # gets an attribute that enables the page's buttons; does not occur unescaped in feeds
-HEADERS = {
+RESPONSE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
@@ -87,7 +87,7 @@ class Service:
         except Exception as error:  # no request ends the server, or leaves a traceback in its log
             print(f"odl watch: {type(error).__name__}: {visible(str(error))}", file=sys.stderr, flush=True)
             response = reply({"error": UNREADABLE}, 503)
-        response.headers.extend(HEADERS)
+        response.headers.extend(RESPONSE_HEADERS)
         return response(environ, start_response)
 
     def refusal(self, request):

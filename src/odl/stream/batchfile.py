@@ -15,10 +15,10 @@ from odl.files.documents import NO_TIME
 from odl.stream import batching
 from odl.stream.terms import Matrix
 
-ROWS_AT_ONCE = 1 << 15  # rows of a matrix that are read together
+MATRIX_ROWS = 1 << 15  # rows of a matrix that are read together
 CACHED_FILES = 8  # files whose vocabulary and row ends are cached
-STRING_FIELDS = ("ids", "titles", "files", "topics", "urls", "authors", "texts")
-OPTIONAL_FIELDS = ("urls", "authors")  # stored only if a document of the batch has one
+BATCH_STRINGS = ("ids", "titles", "files", "topics", "urls", "authors", "texts")
+OMITTED_IF_EMPTY = ("urls", "authors")  # stored only if a document of the batch has one
 
 
 class Whole(NamedTuple):
@@ -104,7 +104,7 @@ def write(source, order, output, t):
         with storage.writing(output, "batch", t=t, sha256=batching.fingerprint(digests)) as batch:
             storage.write_csr(batch, "counts", _stacked(counts, len(words), columns))
             storage.write_strings(batch, "vocabulary", words)
-            for name in STRING_FIELDS:
+            for name in BATCH_STRINGS:
                 _write_strings(batch, name, [listed] if name in docs.LIST_FIELDS else parts)
             storage.write_array(batch, "times", times)
             if "removed" in file:
@@ -168,7 +168,7 @@ def _whole(file):
     digest = file.attrs["digest"]
     if digest not in _known:
         ends = {}
-        for name in (name for name in STRING_FIELDS if name in file):
+        for name in (name for name in BATCH_STRINGS if name in file):
             block = storage.read_array(file, name, "u")
             ends[name] = np.append(np.flatnonzero(block == ord("\n")), len(block))
         words = storage.read_strings(file, "vocabulary") if "vocabulary" in file else []
@@ -183,8 +183,8 @@ def _pieces(parts, name):
     pieces = []
     for number, part in enumerate(parts):
         matrix, wanted = Matrix(part.file, name), part.rows
-        for low in range(int(wanted.min(initial=0)), int(wanted.max(initial=-1)) + 1, ROWS_AT_ONCE):
-            near = np.flatnonzero((wanted >= low) & (wanted < low + ROWS_AT_ONCE))
+        for low in range(int(wanted.min(initial=0)), int(wanted.max(initial=-1)) + 1, MATRIX_ROWS):
+            near = np.flatnonzero((wanted >= low) & (wanted < low + MATRIX_ROWS))
             if len(near):
                 high = int(wanted[near].max()) + 1
                 pieces.append((number, matrix[low:high][wanted[near] - low], part.places[near]))
@@ -247,7 +247,7 @@ def _write_strings(batch, name, parts):
             part.places.tolist(), (first - begin).tolist(), (last - begin).tolist(), strict=True
         ):
             texts[place] = block[low:high]
-    if holding and (name not in OPTIONAL_FIELDS or any(texts)):
+    if holding and (name not in OMITTED_IF_EMPTY or any(texts)):
         storage.write_array(batch, name, np.frombuffer(b"\n".join(texts), dtype=np.uint8))
         batch[name].attrs["length"] = len(texts)
 

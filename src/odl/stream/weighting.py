@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from odl.text.stopwords import StopWords
 
 MIN_STOP_WORD_DOCUMENTS = 30  # terms in fewer documents are never dropped by `max_share`
-PLAIN = Weighting()
+DEFAULT_WEIGHTING = Weighting()
 
 
 class Weighed:
@@ -135,7 +135,7 @@ def weigh(
     counts: sparse.csr_array,
     frequencies: np.ndarray,
     n_documents: int,
-    weighting: Weighting = PLAIN,
+    weighting: Weighting = DEFAULT_WEIGHTING,
     norm: str | None = "l1",
     *,
     stop_words: "StopWords | None" = None,
@@ -196,7 +196,7 @@ def weigh(
     return words if pieces is None else pieces.join_words(words, counts, n_documents, weighting, norm)
 
 
-def weigh_for_comparison(counts, frequencies, n_documents, weighting=PLAIN, stop_words=None):
+def weigh_for_comparison(counts, frequencies, n_documents, weighting=DEFAULT_WEIGHTING, stop_words=None):
     """Weigh term counts with log tf and unit l2 norm, for events and explanations of all learners.
 
     The product of two rows is the cosine of the documents. For the parameters see `weigh`.

@@ -22,7 +22,7 @@ BLOCKS = (
 HIDDEN = ["iframe", "noscript", "object", "script", "style", "svg", "template"]
 AMPERSANDS = re.compile(r"&(?:(?:amp|#0{0,5}38|#x0{0,5}26);)+", re.I)
 TAG = re.compile(r"<(/?)([a-z][a-z0-9]{0,15})\b[^<>]{0,2000}>", re.I)
-MAX_DEPTH = 500  # nested open tags; the time of the parser is quadratic in this depth
+MAX_TAG_DEPTH = 500  # nested open tags; the time of the parser is quadratic in this depth
 CLOSED_BY_OTHERS = "area base br col dd dt embed hr img input li link meta option p source td th tr"
 MAX_LAYERS = 4  # how often markup may have been escaped as text, as in feeds
 MARKUP_SIGNS = re.compile(r"[<&]")
@@ -49,8 +49,8 @@ def drop_html(text: str) -> str:
 
 
 def _shallow(text):
-    """Return HTML without the tags that are nested deeper than `MAX_DEPTH`."""
-    if text.count("<") <= MAX_DEPTH:
+    """Return HTML without the tags that are nested deeper than `MAX_TAG_DEPTH`."""
+    if text.count("<") <= MAX_TAG_DEPTH:
         return text
     depth = 0
 
@@ -60,7 +60,7 @@ def _shallow(text):
             return tag[0]
         if tag[1]:
             depth = max(0, depth - 1)
-        elif depth == MAX_DEPTH:
+        elif depth == MAX_TAG_DEPTH:
             return " "
         else:
             depth += 1
@@ -93,7 +93,7 @@ UU = re.compile(r"M[ -`]{54,61}\s*$")
 UU_SHORT = re.compile(r"[!-`][ -`]*\s*$")
 DENSE = re.compile(r"\s*[!-~]{45,}\s*$")
 BASE64_END = re.compile(r"\s*[A-Za-z0-9+/_-]+={0,2}\s*$")
-HEX = re.compile(
+HEX_DUMP = re.compile(
     r"\s*(?:[0-9A-Fa-f]{4,16}:?\s+)?(?:(?:0[xX])?[0-9A-Fa-f]{2}[\s,;:]{1,3}|[0-9A-Fa-f]{4}[\s,]{1,3}|[0-9A-Fa-f]{8}\s{1,3}){6,}"
 )
 HEX_WORD = re.compile(r"\s*[0-9A-Fa-f]{32,}\s*$")
@@ -110,7 +110,7 @@ MIN_WORD = 40  # characters of a word that is tested
 PRINTABLE = bytes(ord("x") if 32 < sign < 127 else 10 if sign == 10 else 32 for sign in range(256))
 LONG_WORD = b"x" * MIN_WORD  # in a text that was translated by `PRINTABLE`
 TESTED_WORD = re.compile(rf"[!-~]{{{MIN_WORD},}}")
-ADDRESS = re.compile(r"://|\bwww\.|@")
+ADDRESS_SIGN = re.compile(r"://|\bwww\.|@")
 MARKUP = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*[ />]|=\"|&[lg]t;")  # `drop_html` handles it
 HEX_INSIDE = re.compile(r"(?=[A-Fa-f]*[0-9])(?:[0-9a-f]{32}|[0-9A-F]{32})")
 VOWELS = re.compile(r"[aeiouyAEIOUY]+")
@@ -184,18 +184,18 @@ def _is_uu(line):
 
 
 def _is_dense(line):
-    if not DENSE.match(line) or ADDRESS.search(line) or MARKUP.search(line):
+    if not DENSE.match(line) or ADDRESS_SIGN.search(line) or MARKUP.search(line):
         return False
     runs = RUNS.findall(line)
     return 16 <= sum(map(len, runs)) < 1.1 * MIN_RUN * len(runs)
 
 
 def _is_hex(line):
-    return HEX.match(line) is not None or HEX_WORD.match(line) is not None
+    return HEX_DUMP.match(line) is not None or HEX_WORD.match(line) is not None
 
 
 ENCODINGS = (_is_uu, _is_dense, _is_hex)  # tests of a line
-SIGN = re.compile("|".join(sign.pattern for sign in (UU, DENSE, HEX, HEX_WORD)))  # what one of the tests requires
+SIGN = re.compile("|".join(sign.pattern for sign in (UU, DENSE, HEX_DUMP, HEX_WORD)))  # what one of the tests requires
 
 
 def _mark_runs(lines, rest, drop, kind):
@@ -256,7 +256,7 @@ def _is_noise(word):
     """Return whether a word is encoded: short runs of one case or digits, or few vowels."""
     runs = RUNS.findall(word)
     size = sum(map(len, runs))
-    if size < MIN_ALPHANUMERIC or ADDRESS.search(word) or MARKUP.search(word):
+    if size < MIN_ALPHANUMERIC or ADDRESS_SIGN.search(word) or MARKUP.search(word):
         return False
     if size < MIN_RUN * len(runs):  # true for most encodings
         return True
@@ -274,17 +274,18 @@ CLEANERS = {
     "trailers": drop_trailers,
 }
 CHAINED = "boilerplate"  # depends on other documents: `odl.stream.boilerplate` removes it after all other cleaners
-NAMES = (*CLEANERS, CHAINED)
-SCHEMA = {
+CLEANER_NAMES = (*CLEANERS, CHAINED)
+CLEAN_SCHEMA = {
     "type": ["array", "object"],
-    "items": {"type": "string", "enum": list(NAMES)},
+    "items": {"type": "string", "enum": list(CLEANER_NAMES)},
     "additionalProperties": False,
-    "properties": {name: {"type": "boolean"} for name in NAMES} | {"trailers": {"type": "boolean", "earlier": False}},
+    "properties": {name: {"type": "boolean"} for name in CLEANER_NAMES}
+    | {"trailers": {"type": "boolean", "earlier": False}},
 }
 
 
 def cleaner_names(clean: Any) -> list[str]:
-    """Return the names of the cleaners that the option `clean` (see `SCHEMA`) selects, in order of application.
+    """Return the names of the cleaners that the option `clean` (see `CLEAN_SCHEMA`) selects, in order of application.
 
     Examples
     --------
@@ -293,7 +294,7 @@ def cleaner_names(clean: Any) -> list[str]:
     ['html', 'quotes']
     """
     clean = dict.fromkeys(clean or (), True) if not isinstance(clean, dict) else clean
-    return [name for name in NAMES if clean.get(name)]
+    return [name for name in CLEANER_NAMES if clean.get(name)]
 
 
 class Cleaning:

@@ -12,8 +12,8 @@ import numpy as np
 from odl.config import commands, project
 from odl.errors import ConfigError, DataError
 
-NAMES = ("wordllama",)
-SCHEMA = {
+ENCODER_NAMES = ("wordllama",)
+VECTORS_SCHEMA = {
     "type": ["string", "object", "null"],
     "additionalProperties": False,
     "properties": {"path": {"type": "string", "minLength": 1}, "command": {"type": "string", "minLength": 1}},
@@ -31,11 +31,11 @@ def encoder_of(option):
     """
     if option is None:
         return None
-    if option in NAMES:
+    if option in ENCODER_NAMES:
         spec = importlib.util.find_spec(option)
         return Static(spec.submodule_search_locations[0] if spec else f"the package {option}", option)
     if not isinstance(option, dict) or len(option) != 1:
-        expected = f"one of {', '.join(NAMES)}, {{path: FOLDER}}, {{command: TEXT}}"
+        expected = f"one of {', '.join(ENCODER_NAMES)}, {{path: FOLDER}}, {{command: TEXT}}"
         raise ConfigError(f"vectors is {option!r}", expected, "choose one of these, or leave vectors out")
     return Static(option["path"], option["path"]) if "path" in option else Command(option["command"])
 

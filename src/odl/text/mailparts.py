@@ -5,7 +5,7 @@ Applying a function a second time is safe.
 
 import re
 
-HEADERS = (
+HEADER_NAMES = (
     "approved article-i.d. bcc cc content-length content-transfer-encoding content-type date delivered-to distribution "
     "expires followup-to from importance in-reply-to keywords lines list-id message-id mime-version newsgroups "
     "nntp-posting-host nntp-posting-user organisation organization originator path priority received references "
@@ -13,11 +13,11 @@ HEADERS = (
     "an betreff datum gesendet kopie von asunto enviado fecha para envoyé objet "
     "发件人 收件人 抄送 主题 日期 发送时间 寄件者 收件者 主旨 差出人 宛先 件名 日付 送信日時 จาก ถึง เรื่อง วันที่"
 )
-HEADERS = frozenset(HEADERS.split())
+HEADER_NAMES = frozenset(HEADER_NAMES.split())
 ALONE = frozenset(["from", "message-id", "newsgroups", "path", "received", "return-path", "subject", "betreff"])
 SUBJECTS = frozenset(["subject", "betreff", "asunto", "objet", "主题", "主旨", "件名", "เรื่อง"])
 REPLIES = frozenset(["re", "aw", "fw", "fwd", "wg", "sv", "antw"])
-HEADER = re.compile(r"([^\W\d_][\w.\[\]\u0e31-\u0e4e-]{0,60})(?::(?=[ \t\r]|$)|：)")
+HEADER_START = re.compile(r"([^\W\d_][\w.\[\]\u0e31-\u0e4e-]{0,60})(?::(?=[ \t\r]|$)|：)")
 MBOX = re.compile(r"From \S{1,200} .{0,100}\d{4}\s*$")
 
 MAX_PART_LINE = 300  # characters of a line that introduces a quotation, or of a line of a signature
@@ -96,9 +96,9 @@ def _header_block(lines, first, top):
     at = first + bool(top and MBOX.match(lines[first]))
     known, subject, name = set(), [], None
     while at < len(lines) and lines[at].strip():
-        if match := HEADER.match(lines[at]):
+        if match := HEADER_START.match(lines[at]):
             name = match[1].lower()
-            if name in HEADERS or name.startswith(("x-", "resent-")):
+            if name in HEADER_NAMES or name.startswith(("x-", "resent-")):
                 known.add(name)
         elif lines[at][0] not in " \t" or (name is None and not (top and at == first)):
             return first, ""  # only at the top of a cut file, a continuation line may come first
@@ -113,9 +113,9 @@ def _header_block(lines, first, top):
 def _bare(subject):
     """Return a subject without "Re:" and the like, and without a prefix that would be read as a header again."""
     at = 0
-    while match := HEADER.match(subject, at):
+    while match := HEADER_START.match(subject, at):
         name = match[1].lower()
-        if name not in HEADERS and name not in REPLIES and not name.startswith(("x-", "resent-")):
+        if name not in HEADER_NAMES and name not in REPLIES and not name.startswith(("x-", "resent-")):
             break
         at = match.end()
         while at < len(subject) and subject[at].isspace():

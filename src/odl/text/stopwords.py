@@ -17,10 +17,11 @@ from odl.text import scripts
 from odl.text.counts import entries
 from odl.text.words import fold_case
 
-TEXT = (files("odl.text") / "stopwords.txt").read_text(encoding="utf-8")  # each paragraph: a language and its words
-LANGUAGES = {name: frozenset(words) for name, *words in map(str.split, TEXT.split("\n\n"))}
+# Each paragraph of the file: the name of a language and its stop words.
+LISTS_TEXT = (files("odl.text") / "stopwords.txt").read_text(encoding="utf-8")
+LANGUAGES = {name: frozenset(words) for name, *words in map(str.split, LISTS_TEXT.split("\n\n"))}
 LISTS = {name: listed.union(map(fold_case, listed)) for name, listed in LANGUAGES.items()}
-NAMES = [*LISTS]
+LANGUAGE_NAMES = [*LISTS]
 PLACES = {word: place for place, word in enumerate(sorted(frozenset().union(*LISTS.values())), start=1)}
 TABLE = np.zeros((len(PLACES) + 1, len(LISTS)), dtype=bool)
 OF_LISTS = np.repeat(np.arange(len(LISTS)), [*map(len, LISTS.values())])
@@ -62,7 +63,7 @@ class StopWords:
         past = np.bincount(self.places, frequencies, minlength=len(TABLE))
         times = past @ TABLE
         self.order = np.argsort(-times, kind="stable")
-        self.usual = np.full(len(NAMES), -1)  # usual list of the script of each list, -1 for none
+        self.usual = np.full(len(LANGUAGE_NAMES), -1)  # usual list of the script of each list, -1 for none
         self.scripts = names, script = _by_script(words)
         totals = np.bincount(script, frequencies, minlength=len(names))
         for name, total in zip(names.tolist(), totals.tolist(), strict=True):
@@ -100,7 +101,7 @@ class StopWords:
 
     def languages(self, counts: sparse.csr_array) -> list[str]:
         """Return the language of each document, or "" if no list fits."""
-        names = [*(NAMES[at] for at in self.order), ""]
+        names = [*(LANGUAGE_NAMES[at] for at in self.order), ""]
         return [names[at] for at in self._languages(counts).tolist()]
 
     def is_content(self, counts: sparse.csr_array) -> np.ndarray:
@@ -130,7 +131,7 @@ def mix(counts: sparse.csr_array, stop_words: StopWords, alone: bool = False) ->
     dict of str to int
         Languages and scripts of at least a share `MIN_DOCUMENT_SHARE` of the documents; "" is unknown.
     """
-    own = {"": None} | dict(zip(NAMES, SCRIPTS.tolist(), strict=True))
+    own = {"": None} | dict(zip(LANGUAGE_NAMES, SCRIPTS.tolist(), strict=True))
     pairs = zip(stop_words.languages(counts), _scripts(counts, *stop_words.scripts), strict=True)
     found = [name if script in ("", own[name]) else script for name, script in pairs]
     names, times = np.unique(found, return_counts=True)

@@ -62,7 +62,7 @@ is_special = re.compile(rb"[0-9@#\x00-\x1f\x7f]|://|(?i:www\.)|\b[A-Za-z]-[A-Za-
 has_letter = re.compile(rb"[A-Za-z]").search
 
 # Names that contain signs. `{whole}` is the class of characters of words.
-NAME = (
+NAME_WITH_SIGNS = (
     r"(?<![{whole}&.+-])"
     r"(?:[A-Za-z]-(?=[A-Za-z\u00c0-\u024f])[{whole}]{{2,}}+(?!-)"  # t-SNE
     r"|(?:[A-Z]\.(?=\d\.?\d)|[A-Z]{{2,3}}\.)\d{{1,3}}(?:\.\d{{1,3}})*(?!\.\d)"  # BA.5, B.1.1.7, H.264
@@ -94,7 +94,7 @@ REPLACED_QUOTES = {  # quote -> substitution of the quote within words, and what
 } | {quote: (re.compile(quote + BEFORE_LAST_LETTER).sub, GERSHAYIM) for quote in DOUBLE_QUOTES}
 
 # Characters that are removed or replaced in a piece.
-CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]")
+CONTROL_SIGNS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]")
 COMPATIBILITY_FORMS = re.compile(f"[{scripts.FORMS}]+")
 JOINER = "\N{ZERO WIDTH JOINER}"  # of several emoji that are shown as one
 EMOJI_PARTS = re.compile(f"[{scripts.SKIN}{JOINER}]")
@@ -199,7 +199,7 @@ class Words:
         number_or_quote = f"-\\d|(?<=\\d)\\.\\d|[{GERESH}{GERSHAYIM}](?<={HEBREW}.)(?={HEBREW})"
         return re.compile(
             f"({spaceless})"
-            f"|({NAME.format(whole=whole)}|[{letters}](?:[{whole}]+|{number_or_quote})*)"
+            f"|({NAME_WITH_SIGNS.format(whole=whole)}|[{letters}](?:[{whole}]+|{number_or_quote})*)"
             f"|([#@](?<![{whole}&].)(?:[{whole}]|{spaceless})+)"
             "|\x00([^\x00]+)\x00"
             f"|([{scripts.FLAG}]{{2}}|{emoji}(?:{JOINER}{emoji})*)"
@@ -249,7 +249,7 @@ class Words:
             return []
         if mail := ASCII_MAIL_ADDRESS.fullmatch(piece):
             return [mail[1].decode().lower()]
-        return self._words(self.scan_ascii(simplify_addresses(CONTROLS.sub("", piece.decode()))))
+        return self._words(self.scan_ascii(simplify_addresses(CONTROL_SIGNS.sub("", piece.decode()))))
 
     def _words(self, matches):
         """Return the words of the matches of a scanner."""

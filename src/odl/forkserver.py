@@ -118,7 +118,7 @@ def _answer(connection):
         words = _receive(connection)
         connection.send(b"\0")
         threading.Thread(target=_end_with_client, args=(connection,), daemon=True).start()
-        sys.argv[1:], cli.BEGAN = words, time.monotonic()
+        sys.argv[1:], cli.PROCESS_START = words, time.monotonic()
         status = cli.main()
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else int(end.code is not None)

@@ -304,7 +304,7 @@ def _dates(rnd):
 
 def _news20(table, path):
     known = {"number of documents": 2, "number of training posts": 1, "number of newsgroups": 1}
-    with patch.multiple(news20, KNOWN=known):
+    with patch.multiple(news20, KNOWN_CONTENT=known):
         corpora.read("20news", [path, table], {"quotes": False})
 
 

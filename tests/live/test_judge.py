@@ -29,7 +29,7 @@ def test_alone_or_with_others_a_document_gets_the_same_answer(tmp_path, monkeypa
         arrivals = judge.Arrivals(folder.stream["options"])
 
         def answers(size, room):
-            monkeypatch.setattr(judge, "ROOM", room)
+            monkeypatch.setattr(judge, "SPARE_COLUMNS", room)
             judged, told = judge.DocumentJudge(folder, 2), []
             for first in range(0, len(lines), size):
                 rows = [arrivals.row(number, line) for number, line in enumerate(lines[first : first + size])]

@@ -737,7 +737,7 @@ def test_what_is_forgotten_leaves_the_inbox_too(news, packed):
     assert text.count(b"\n") == streams.N - 1 and b'"w3-7"' not in text
     with watched(news) as (watch, told):
         watch.take(lines([posts(3)[7]]))
-        assert told() == [] and "not to be read" in watch.refused[0][1]
+        assert told() == [] and "was forgotten" in watch.refused[0][1]
 
 
 @pytest.mark.slow

@@ -553,7 +553,7 @@ class _PeriodDecision:
         return self.documents.Q[self.rows], languages and [languages[row] for row in self.rows.tolist()]
 
     def _examples(self, rows, most):
-        """Return the batch rows of central documents, at most `most`."""
+        """Return the batch rows of the documents that are closest to the centre, at most `most` of them."""
         weights, languages = self._weights
         return self.rows[headlines.find_central(weights, rows, languages, most)].tolist()
 

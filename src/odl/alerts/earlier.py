@@ -1,7 +1,7 @@
 """Read alerts of format 2 as periods of this version: topics as events, documents that alerted as headlines.
 
 Format 2 has no p of a headline. At most 1 in 20 of its periods without news spoke, so each headline gets p = 1/20.
-It has no own words of events, no t of words and no usual numbers.
+It does not store the words by which documents join events, the evidence t of words, or usual numbers of documents.
 """
 
 import json

@@ -103,7 +103,7 @@ def read(folder):
                 if any(values.values()):
                     entries.append(check_entry(FeedbackLine(**values), f"{path} line {table.line_num}"))
     except (UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{path} cannot be read ({error})", "a CSV file in UTF-8", "save it as such") from error
+        raise DataError(f"{path} cannot be read ({error})", "a CSV file in UTF-8", "save it as CSV in UTF-8") from error
     return tuple(entries)
 
 

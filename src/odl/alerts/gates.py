@@ -50,7 +50,7 @@ from scipy import special  # scipy.stats takes as long to import as a small run
 HISTORY = 40  # periods that the T of a period is compared with
 MIN_PERIODS = 2  # periods before p is estimated from them
 PRIOR_PERIODS = 5.0  # periods that the scale s counts for
-MIN_SCALES_DOUBLED = 1.5  # smallest beta in units of s where titles count double; 1 lets shuffled posts speak
+MIN_SCALES_DOUBLED = 1.5  # least beta in units of s if titles count double; at 1, shuffled posts open the gate
 PREDICTION = 3.57  # widening of a quantile that is predicted from B periods, times B
 DECIMAL_SCALE = float(np.log10(np.e))  # s: Gumbel's scale of the largest of independent decimal tails
 EULER = 0.5772156649
@@ -122,12 +122,14 @@ class LargestLaw(NamedTuple):
 
 
 def law_of_largest(past, n, double=False):
-    """Return the law of T of a period of n documents, estimated from earlier periods by (1).
+    """Return the Gumbel law of T, the largest t of a period of n documents, estimated from earlier periods by (1).
+
+    beta is shrunk towards the scale of independent words; `PRIOR_PERIODS` periods stand for that value.
 
     Parameters
     ----------
     past : ndarray, shape (n_periods, 3)
-        `GateHistory.words` or `GateHistory.pairs`.
+        T, T with titles counted double, and the number of documents of each period (`GateHistory`).
     n : int
     double : bool
         Whether titles count double.

@@ -15,7 +15,7 @@ from odl.errors import ConfigError, DataError
 from odl.files import listing, packing
 from odl.files.escaping import visible
 
-MAX_SURVEYED_LINES = 200_000  # lines of a file
+MAX_SURVEYED_LINES = 200_000  # lines that are read of a file to detect its kind
 PACKED_STARTS = {  # first bytes of compressed files and archives -> advice to the user
     b"\x28\xb5\x2f\xfd": "unpack it: unzstd",
     b"PK\3\4": "unpack it: unzip; of a spreadsheet or a document, save it as CSV or text",

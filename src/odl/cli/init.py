@@ -48,7 +48,7 @@ INIT_OPTIONS = {  # advice about odl.yaml in a message -> advice for odl init
 }
 VALUE_IN_REASON = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")  # reasons that differ in values only are grouped
 MAX_AUTHOR_SHARE = 0.1  # share of one author's documents above which authors are not read
-MIN_TITLE_SHARE = 0.5  # share of texts without their title from which titles are added to texts
+MIN_TITLE_SHARE = 0.5  # titles are added to the texts if at least this share of them lacks its title
 
 
 def write(folder, sources, answers, force=False, snakemake=False):

@@ -20,7 +20,7 @@ SINCE_LAST, MARKS_FILE = "last", ".seen.json"  # the mark of a reader
 STREAM_OPTION = argument("--stream", help="name of the stream, where the folder has several")
 FOLDER_ARGUMENT = argument("folder", help="a folder with odl.yaml, or results/STUDY")
 WHAT_ARGUMENT = argument(
-    "what", help="an event (12 or event:12), the id of a document, or source:FILE as odl new names it"
+    "what", help="number of an event (12 or event:12), id of a document, or source:FILE as odl new prints it"
 )
 UNTIL_OPTION = argument(
     "--until", default="", help="date from which it no longer holds; grows: it does not hold while the event grows"
@@ -70,7 +70,7 @@ NO_MARK = Mark(-1, 0)
         action="store_true",
         help="end with an error at a document that cannot be read, instead of setting it aside",
     ),
-    argument("--only", action="store_true", help="read only the named files, none that are added later"),
+    argument("--only", action="store_true", help="read only the named files; ignore files that are added later"),
     argument("--force", action="store_true", help="overwrite the files of an earlier odl init"),
     argument(
         "--snakemake", action="store_true", help="write a Snakefile, for a cluster; Snakemake then replaces odl run"
@@ -121,7 +121,7 @@ def run(args):
     ),
     argument("--until", metavar="WHEN", help="up to the end of that day, month, ...; alone: the last period before it"),
     argument("--seen", action="store_true", help="mark everything shown as seen; --since last starts after it"),
-    argument("--budget", type=float, help="most headlines of a period, in place of the number in odl.yaml"),
+    argument("--budget", type=float, help="maximum number of headlines of a period, instead of that in odl.yaml"),
     argument("--format", choices=("text", "jsonl", "csv", "md", "slack"), default="text"),
     argument("--below", action="store_true", help="include headlines that are not unusual for this stream"),
     argument("--events-only", action="store_true", help="leave out documents that stand alone"),

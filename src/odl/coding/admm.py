@@ -145,7 +145,7 @@ def codes(
 
 
 def objectives(P: sparse.csr_array, A: sparse.csc_array, lam: float, X: sparse.csr_array) -> np.ndarray:
-    """Return ``||p - A x||_1 + lam sum(x)`` for every row p of P and x of X, by definition, on sparse arrays.
+    """Return ``||p - A x||_1 + lam sum(x)`` for each pair of rows (p, x) of P and X, by definition.
 
     Examples
     --------

@@ -14,9 +14,9 @@ from odl.config.schema import check_map, closed
 from odl.errors import ConfigError, OdlError, ParameterError
 
 JSON_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", types.NoneType: "null"}
-POSITIVE_SHARE: dict[str, Any] = {"exclusiveMinimum": 0, "maximum": 1}  # limits of a share
-NAME_ITEMS: dict[str, Any] = {"items": {"type": "string", "minLength": 1}}  # limits of a list of names
-SIZE_ITEMS: dict[str, Any] = {"items": {"type": "integer", "minimum": 1}}  # limits of a list of dictionary sizes
+POSITIVE_SHARE: dict[str, Any] = {"exclusiveMinimum": 0, "maximum": 1}  # JSON Schema of 0 < share <= 1
+NAME_ITEMS: dict[str, Any] = {"items": {"type": "string", "minLength": 1}}  # JSON Schema of a list of names
+SIZE_ITEMS: dict[str, Any] = {"items": {"type": "integer", "minimum": 1}}  # JSON Schema of a list of dictionary sizes
 
 
 def setting(

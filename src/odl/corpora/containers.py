@@ -53,7 +53,11 @@ def whole_lines(lines: Iterable[tuple]) -> Iterator[tuple]:
 
 
 def _split(line, found):
-    """Return (stream, prefix, text) of a line; None for a line of another kind."""
+    """Return (stream, prefix, text) of a log line of a container; None for a line of another form.
+
+    In the text form of CRI a complete line has the flag F, and the prefix is what precedes the text. In the JSON form
+    of Docker the prefix is the whole object, whose key "log" has the text.
+    """
     if found:
         return found["stream"], f"{found['head']}F ", line[found.end() :].rstrip("\r\n")
     try:

@@ -10,7 +10,7 @@ from odl.corpora.checks import Unreadable
 from odl.files.escaping import without_ansi
 
 DIRECTION_MARKS = "\u200e\u200f\u202a\u202b\u202c\ufeff"  # direction marks, which chat exports write before a time
-MAX_LEADING_LINES = 10_000  # lines before the first time that may get this time
+MAX_LEADING_LINES = 10_000  # leading lines without a time that may take the first time found
 MONTH_PATTERN = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 ZONE_NAMES = "|".join(sorted(times.ZONE_HOURS.keys() - {"Z", "UT", "WET", "MET"}, key=len, reverse=True))
 CLOCK_PATTERN = r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:[ \u00a0\u202f]?[AaPp]\.?[Mm]\b\.?)?"

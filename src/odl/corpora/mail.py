@@ -114,7 +114,8 @@ def _between_marks(lines):
 def _split(first, lines):
     """Yield the messages of an mbox, or the single message of another file.
 
-    A Content-Length is used if a message ends there.
+    A line that looks like the first one of a message ends the message before it, unless that states a larger
+    Content-Length. `inner` has the positions of such lines inside a message, in case the length is wrong.
     """
     envelope, body, size, end, inner = b"", [], 0, None, []
     several, blank = contents.ENVELOPE.match(first) and first.startswith(b"From"), True

@@ -212,7 +212,7 @@ class Problem:
 
 
 class StructuredFit(NamedTuple):
-    """Learned dictionary (dense or sparse as the start), the last codes, and the mean objective of each round.
+    """Learned dictionary (dense or sparse as the initial one), final codes, and mean objective of each round.
 
     Examples
     --------

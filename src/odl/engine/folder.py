@@ -167,7 +167,7 @@ def _opened(said):
 
 
 def _check_alone(config):
-    """Raise ConfigError for settings that need more than the steps of one chain."""
+    """Raise ConfigError if a setting needs steps that a run of one stream does not have."""
     asked = {
         "streams": len(config["streams"]) > 1,
         "runs": len(config["runs"]) > 1,

@@ -180,7 +180,7 @@ def collect(plan, name, columns):
 
 
 def aggregated(rows, keys, sort=False, **measures):
-    """Return one row per combination of the keys. `measures` maps a new column to (column, aggregation)."""
+    """Group the rows by the keys; return one row per group. `measures` maps a column to (column, aggregation)."""
     return rows.groupby(list(keys), sort=sort).agg(**measures).reset_index().to_dict("records") if len(rows) else []
 
 

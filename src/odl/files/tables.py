@@ -174,7 +174,7 @@ def read_table(
     names, lines = read_cells(path, delete)
     path, todo = os.fspath(path), f"delete {os.fspath(delete or path)} and run the same command again"
     if missing := [name for name in columns if name not in names]:
-        raise StorageError(f"{path} has no column {', '.join(missing)}", "a table of this kind", todo)
+        raise StorageError(f"{path} has no column {', '.join(missing)}", f"the columns {', '.join(columns)}", todo)
     rows = [
         {
             name: cell if name in TEXT_COLUMNS else _value(cell) if cell else math.nan

@@ -208,7 +208,11 @@ def _find_near(record, Q, A):
 
 
 def _items(record, decided, shares, data, counts, A, carried, origins, settings):
-    """Return the documents to show, with reasons: examples of headlines and the most novel documents."""
+    """Return the documents that are stored by name: examples of headlines and the most novel documents.
+
+    Each gets the words that explain its score, its nearest atoms, and `opening`: those words of its headline that it
+    has. `reasons.join` then adds the phrases of these words to the document.
+    """
     shown = [*decided.headlines, *decided.below]
     rows = list(dict.fromkeys([row for one in shown for row in one.examples] + decided.novel.tolist()))
     rows = np.array(rows, dtype=np.int64)

@@ -152,7 +152,7 @@ class Diffusion(Learner):
         return Scores(best.codes, score - penalty, penalty, float(np.max(gap, initial=0.0)))
 
     def word_loss(self, residual: np.ndarray) -> np.ndarray:
-        """Return f of each entry of the residual."""
+        """Return the loss f of each entry of the residual."""
         return self.model.residual.value(residual[:, None])
 
     def scale(self, P: sparse.csr_array) -> np.ndarray:

@@ -107,7 +107,7 @@ class Arrivals:
         identity, time_of = (collection.value_of(columns, self.columns[role], " ") for role in ("id", "time"))
         identity = "" if fields.missing(identity) else fields.parse_id(identity)
         if self.forgotten and collection.forgotten_as(identity) in self.forgotten:
-            raise ValueError(f"{project.FORGOTTEN} says that it is not to be read")
+            raise ValueError(f"{project.FORGOTTEN} has the digest of this document, which was forgotten")
         row = Arrival(
             number, columns, identity, fields.parse_time(time_of, self.dates, self.collection.parser.time_formats)
         )

@@ -15,7 +15,7 @@ PART_TERMS = {
     "Pulls down": ("down",),
     "The other documents of its batch": ("context",),
 }  # parts of a score
-TITLE_COLUMNS = 160  # columns of a title
+TITLE_COLUMNS = 160  # longest title in columns of a terminal; wide characters count 2
 EVENTS_SHOWN, ROWS_SHOWN = 300, 500  # events, and headlines of earlier periods, in the tables at most
 TITLES_SHOWN, WORDS_SHOWN = 5, 10  # documents of a word never seen before, and words, that are named
 DATE_LABELS = 6  # dates below the axis of the picture

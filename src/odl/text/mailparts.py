@@ -1,6 +1,6 @@
 """Remove headers, quoted replies and signatures of mail and news, line by line.
 
-Applying a function a second time is safe.
+Every function is idempotent: applied a second time it changes nothing.
 """
 
 import re

@@ -81,7 +81,7 @@ def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:
     for unused in ("pattern",) if merged["tokeniser"] == "words" else ("hangul", "segment"):
         if merged[unused] != TOKENS[unused]:
             fault = f"tokens.{unused} with the tokeniser {merged['tokeniser']!r}, which has no use for it"
-            raise ConfigError(fault, "one of them", "leave one out")
+            raise ConfigError(fault, "only one of the two settings", "remove one of them")
     if groups > 1:
         raise ConfigError(f"tokens.pattern has {groups} groups", "at most one", "write (?:...) for the others")
     stop = merged["stop_words"]

@@ -72,8 +72,7 @@ class Order(Section):
     topic_entry: TopicEntry = field(default_factory=TopicEntry)
     ties: str = setting(
         "seeded",
-        "order of documents with equal time, or of all documents if they have no time: random by seed and document id, "
-        "or as in the source",
+        "order of documents with equal or missing times: random by seed and document id, or as in the source",
         enum=["seeded", "source"],
     )
     batches: Batches = field(default_factory=Batches)

@@ -31,7 +31,7 @@ test: .venv/tested
 	$(MAKE) --no-print-directory lint
 	$(PYTEST) -m "not slow and not long"
 
-# `make test`, then the tests that it leaves out because they are slow: a quarter of an hour on two cores.
+# `make test`, then the tests that it leaves out because they are slow: ten minutes on two cores.
 test-all: test
 	$(PYTEST) -m "slow and not long"
 

@@ -115,3 +115,12 @@ def test_without_a_server_a_step_runs_in_its_own_process(monkeypatch, tmp_path):
     assert forkserver.delegate(["step", "read"]) is None
     assert forkserver.delegate(["run"]) is None
     assert forkserver.delegate(["step", "rank", "2"]) is None
+
+
+def test_a_long_temporary_folder_means_no_server(tmp_path, monkeypatch):
+    folder = tmp_path / ("long" * 30)
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    assert forkserver.start([]) == "" and not [*folder.iterdir()]
+    monkeypatch.setenv(forkserver.SOCKET, "")
+    assert forkserver.delegate([*READ, "out.h5"]) is None

@@ -22,7 +22,9 @@ STREAMS = 3  # standard input, output and error
 
 
 def start(modules):
-    """Start a server that ends with this process; return the path of its socket.
+    """Start a server that ends with this process; return the path of its socket, or "" if there can be none.
+
+    A socket cannot be made if the path of the temporary folder is longer than about 90 characters.
 
     Parameters
     ----------
@@ -36,7 +38,11 @@ def start(modules):
     path = os.path.join(folder, "socket")
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")  # as Snakemake sets
     with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(path)
+        try:
+            listener.bind(path)
+        except OSError:
+            os.rmdir(folder)
+            return ""
         listener.listen()
         # -P: a file of the working directory hides no module.
         python = [sys.executable, "-P", "-m", "odl.forkserver"]

@@ -47,7 +47,7 @@ def online_admm(P, X, A, total, dual):
 
 
 def main():
-    """Print the CPU milliseconds of an update: minimum of a few repeats after one warm-up."""
+    """Print the CPU time of an update in ms: the minimum of some repeats after a warm-up."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--terms", type=int, default=19528)
     parser.add_argument("--documents", type=int, default=1000)

@@ -179,7 +179,7 @@ class Decision(NamedTuple):
 
 
 def decide(documents, scored, past, settings):
-    """Decide on a period; return the decision and the history that the next period needs.
+    """Return what is decided on a period, and the history that the next period needs.
 
     Parameters
     ----------

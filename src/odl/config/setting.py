@@ -231,7 +231,7 @@ def earlier_of(schema: dict) -> dict:
 
 
 def without(values: dict, earlier: dict) -> dict:
-    """Return settings without those equal to their value in `earlier`, as earlier versions recorded them.
+    """Return the settings without those that have the value which earlier versions implied (`earlier`).
 
     Examples
     --------

@@ -323,7 +323,7 @@ class Loop:
                         self.ledger.forget(os.path.join(folder, file))
 
     def write_costs(self):
-        """Write run.tsv: CPU seconds and reason of each step of this run."""
+        """Write the CPU seconds of each step of this run, and why it ran, to run.tsv."""
         if self.done and not self.dry:
             rows = [{"step": one.step, "t": one.t, "cpu_s": one.cpu, "reason": one.reason} for one in self.done]
             with contextlib.suppress(OSError):

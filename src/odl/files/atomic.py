@@ -95,7 +95,7 @@ def locked(path):
 
 
 def _temporary(path):
-    """Create the folder of a path; return the temporary name of the path."""
+    """Create the parent folder of a path; return the temporary name under which the file is written."""
     folder, name = os.path.split(path)
     host = platform.node() or "host"
     os.makedirs(folder or ".", exist_ok=True)

@@ -18,7 +18,7 @@ ESCAPES = re.compile(
 # Escape characters that syslog and JSON spell out.
 SPELLED_ESCAPE = re.compile(r"(?:\\x1b|\\u001b|\\033|\\e|#033|\^\[|␛)(?=\[[0-9;:?]*[A-Za-z])", re.I)
 
-ISOLATES = {"L": "\u2066", "R": "\u2067", "AL": "\u2067"}  # by the direction of the first letter
+ISOLATES = {"L": "\u2066", "R": "\u2067", "AL": "\u2067"}  # direction of the first letter -> opening isolate
 
 # Letters of right-to-left scripts, and the right-to-left mark.
 LEFTWARD = re.compile("[\u200f\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")

@@ -99,7 +99,7 @@ def _of_page(path):
 
 
 def _has_digest(path, folder):
-    """Return whether a file is one that odl writes with digests."""
+    """Return whether odl writes this kind of file with digests."""
     inner = path.relative_to(folder).parts
     if path.name.startswith(".") or not path.is_file() or inner[0] == LOGS:
         return False

@@ -6,7 +6,7 @@ CONSTRAINTS := constraints.txt
 BUILD := scikit-build-core nanobind cmake ninja
 KERNELS := CMakeLists.txt $(wildcard src/odl/kernels/*.cpp src/odl/kernels/*.h)
 # Python compiles a module when it is first imported; to compile all that is installed takes 27 of 90 CPU seconds.
-INSTALL := $(BIN)/pip install --quiet --no-build-isolation --no-compile --constraint $(CONSTRAINTS)
+INSTALL := $(BIN)/pip install --quiet --no-compile --constraint $(CONSTRAINTS)
 # Prints what odl depends on, with the extras that are named.
 REQUIREMENTS = $(BIN)/python -c "import sys, tomllib; project = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
 	extras = [project['optional-dependencies'][name] for name in sys.argv[1:]]; \
@@ -107,12 +107,12 @@ format: .venv/tested
 	touch $@
 
 .venv/package: .venv/built $(KERNELS)
-	$(INSTALL) --no-deps --editable .
+	$(INSTALL) --no-build-isolation --no-deps --editable .
 	touch $@
 
 # The documentation site with two pages to look at, into build/site; warnings and links to nowhere are errors.
 docs: .venv/tested
-	$(INSTALL) --editable ".[docs]"
+	$(INSTALL) --no-build-isolation --editable ".[docs]"
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -c docs . build/site
 	$(BIN)/python docs/demo.py build/site/demo
 	$(BIN)/python docs/check_links.py build/site
